@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 
 from app.access.guards import Guard
-from app.access.scope import AuthContext
+from app.access.scope import Scope
 from app.http.endpoint import Declaration
 from tests.contract.document import STANDINGS, passes
 from tests.contract.expected import Expected
@@ -24,7 +24,7 @@ from tests.contract.served import served
 from tests.support.applications import application
 
 
-def _anyone(_standing: AuthContext) -> bool:
+def _anyone(_standing: Scope) -> bool:
     return True
 
 

@@ -1,5 +1,6 @@
 """Authentication of a request by its API token or session cookie. `current_user` of Flask-Login is the caller."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -73,24 +74,27 @@ def is_https() -> bool:
     return base_url.startswith("https:")
 
 
-def caller(target: JoinedTarget | None = None) -> Caller | None:
-    """Return the caller with a valid session or API token, or None. It is loaded once per request.
+def caller() -> Caller | None:
+    """Return the caller with a valid session or API token, or None. It is loaded once per request."""
+    return caller_with(None)[0]
 
-    With `target`, read the target of the request with the session.
-    """
+
+def caller_with(target: JoinedTarget | None) -> tuple[Caller | None, Sequence[Any] | None]:
+    """Return the caller, and the values of the target of the request if the statement of the session read them."""
+    values = None
     if "caller" not in g:
-        g.caller = _load(request, target)
+        g.caller, values = _load(request, target)
     result: Caller | None = g.caller
-    return result
+    return result, values
 
 
-def _load(request: Request, target: JoinedTarget | None = None) -> Caller | None:
+def _load(request: Request, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[Any] | None]:
     """Load the caller. A request with a bearer token never uses the cookie."""
     bearer = tokens.bearer_of(request)
     if bearer is not None:
-        return tokens.caller_of_api_token(bearer)
+        return tokens.caller_of_api_token(bearer), None
     token = request.cookies.get(cookie_name())
-    return caller_of(token, target) if token else None
+    return caller_of(token, target) if token else (None, None)
 
 
 def has_bearer() -> bool:
@@ -114,7 +118,7 @@ def is_authentication_valid() -> bool:
 
     Also true for a request without one.
     """
-    return caller() is None or _load(request) is not None
+    return caller() is None or _load(request)[0] is not None
 
 
 def session() -> Session | None:

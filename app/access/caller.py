@@ -23,7 +23,7 @@ from app.security.secrets import hash_token
 T = TypeVar("T", bound=Base)
 
 
-def _row_of(kind: type[Base]) -> Any:
+def row_type(kind: type[Base]) -> Any:
     """Return a named tuple type with the columns of a table."""
     return namedtuple(kind.__name__, [column.name for column in kind.__table__.columns])
 
@@ -41,8 +41,8 @@ SESSION_COLUMNS = (*User.__table__.columns, *Session.__table__.columns)
 """The columns of a session with its user, with which `caller_of` expects a statement to begin."""
 
 _SELECT_VALID_SESSION = sa.select(*SESSION_COLUMNS).join_from(User, Session).where(*VALID_SESSION)
-_UserRow = _row_of(User)
-_SessionRow = _row_of(Session)
+_UserRow = row_type(User)
+_SessionRow = row_type(Session)
 
 
 class JoinedTarget(NamedTuple):
@@ -72,44 +72,32 @@ class Caller(UserMixin):
         self.id: str = user_row.id
         self.email_verified: bool = user_row.email_verified
         self.is_admin: bool = user_row.is_admin
-        self._joined: tuple[JoinedTarget, Sequence[Any]] | None = None
 
     @cached_property
     def user(self) -> User:
         """The user as an object of the database session."""
-        return _object(User, self.user_row)
+        return object_of(User, self.user_row)
 
     @cached_property
     def session(self) -> Session:
         """The session as an object of the database session. Raises LookupError for the caller of an API token."""
         if self.session_row is None:
             raise LookupError("an API token has no session")
-        return _object(Session, self.session_row)
-
-    def join(self, target: JoinedTarget, values: Sequence[Any]) -> None:
-        """Keep the values of a target that were read with the session."""
-        self._joined = target, values
-
-    def take_joined(self, target: JoinedTarget) -> Sequence[Any] | None:
-        """Return the values of this target that were read with the session, once. Another call must read them again."""
-        joined, self._joined = self._joined, None
-        return joined[1] if joined is not None and joined[0] == target else None
+        return object_of(Session, self.session_row)
 
 
-def caller_of(token: str, target: JoinedTarget | None = None) -> Caller | None:
-    """Return the caller of a valid session token, or None. With `target`, read the target with the same statement."""
+def caller_of(token: str, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[Any] | None]:
+    """Return the caller of a valid session token, or None, and the values of `target` that the statement also reads."""
     statement, parameters = _SELECT_VALID_SESSION, {"token_hash": hash_token(token), "now": clock.now()}
     if target is not None:
         statement, parameters["target_id"] = target
     with current_app.extensions["reading_engine"].connect() as connection:
         row = connection.execute(statement, parameters).first()
     if row is None:
-        return None
+        return None, None
     width, end = len(_UserRow._fields), len(SESSION_COLUMNS)
     caller = Caller(_UserRow._make(row[:width]), _SessionRow._make(row[width:end]))
-    if target is not None:
-        caller.join(target, row[end:])
-    return caller
+    return caller, None if target is None else row[end:]
 
 
 def is_stored_session(token: str) -> bool:
@@ -129,7 +117,7 @@ def caller_of_rows(user: Iterable[Any], *, grant: TokenGrant, last_used_at: date
     return Caller(_UserRow._make(user), None, grant=grant, token_used_at=last_used_at)
 
 
-def _object(kind: type[T], row: Any) -> T:
+def object_of(kind: type[T], row: Any) -> T:
     """Return the object of a row: the loaded one, or a new persistent one without a query.
 
     In a transaction the new object is expired, so that its first use reads the row again.

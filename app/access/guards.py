@@ -1,6 +1,6 @@
 """Guards: each resolves the target of a route and applies one rule to the caller."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,8 +9,7 @@ import structlog
 
 from app.access import authentication, targets
 from app.access.caller import JoinedTarget
-from app.access.scope import AuthContext, Scope
-from app.access.target_rows import RowTarget, organization_row, project_row
+from app.access.scope import Scope
 from app.access.tokens import COMMITS, EDITS, MANAGES, SESSION_ONLY, TokenRule, check_branch
 from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, PermissionDenied
 from app.core.permissions import Permission, Role, grants
@@ -62,75 +61,60 @@ class Guard:
     With `target_in_body` the body names the target, so its fields are checked first. With `bare` the route loads no
     session and responds without the database. `token` contains the scopes that an API token needs; the owner of the
     token must pass the guard as well. `written_branch` returns the branch to which the body commits, or None for the
-    working branch. `find_rows` resolves the ids to rows of plain values, which cost less than the objects of `find`.
+    working branch.
     """
 
     spec_name: str
-    allows: Callable[[AuthContext], bool]
-    find: targets.TargetResolver = targets.no_target
+    allows: Callable[[Scope], bool]
+    find: targets.Resolver[Any] = targets.no_target
     public: bool = False
     allow_unverified: bool = False
     bare: bool = False
     target_in_body: bool = False
     token: TokenRule = SESSION_ONLY
     written_branch: Callable[[Any], str | None] | None = None
-    find_rows: targets.TargetResolver | None = None
 
     def authenticate(self) -> None:
         """Require a session or an API token unless the route is public. Raises NotAuthenticated."""
         if not self.public and authentication.caller() is None:
             raise authentication.not_authenticated()
 
-    def resolve(self, ids: Mapping[str, Any], *, is_read: bool = False, before_lock: bool = False) -> Scope:
+    def resolve(self, ids: Mapping[str, Any], *, is_read: bool = False, joined: Sequence[Any] | None = None) -> Scope:
         """Replace the ids by objects, then apply the rule. `is_read` is true for a request that changes nothing.
 
-        With `before_lock` the objects may be rows of plain values: `resolve_locked` follows.
+        `joined` are the values of the target that were read with the session.
 
         Raises:
             NotFound: a target does not exist or its id is malformed.
             EmailNotVerified, PermissionDenied: the rule rejects the caller.
         """
         if self.bare:
-            return Scope(AuthContext(), {}, ids)
+            return Scope(path=ids)
         caller = authentication.caller()
-        grant = caller.grant if caller is not None else None
-        resolved = self._finder(before_lock=before_lock)(caller, ids)
-        context = AuthContext(
-            signed_in=caller is not None,
-            verified=caller is not None and caller.email_verified,
-            admin=caller is not None and caller.is_admin and grant is None,
-            is_self=resolved.pop("is_self", False),
-            role=resolved.pop("role", None),
-            second_role=resolved.pop("second_role", None),
-            grant=grant,
-        )
-        self._check(context)
-        if grant is not None and not self.public:
-            self.token.check(grant, resolved, is_read=is_read)
-        return Scope(context, resolved | {"caller": caller}, ids)
+        if joined is not None and isinstance(self.find, targets.MemberResolver):
+            scope: Scope = self.find.of_joined(caller, ids, joined)
+        else:
+            scope = self.find.find(caller, ids)
+        self._check(scope)
+        if scope.grant is not None and not self.public:
+            self.token.check(scope.grant, scope, is_read=is_read)
+        return scope
 
-    def with_session(self, ids: Mapping[str, Any], *, before_lock: bool) -> JoinedTarget | None:
-        """Return the statement that loads the session with the row that `resolve` needs, and the id of the target.
+    def with_session(self, ids: Mapping[str, Any]) -> JoinedTarget | None:
+        """Return the statement that loads the session with the target, and the id. None if the guard has no such one."""
+        return self.find.with_session(ids) if isinstance(self.find, targets.MemberResolver) else None
 
-        None if `resolve` needs no row.
-        """
-        find = self._finder(before_lock=before_lock)
-        return find.with_session(ids) if isinstance(find, RowTarget) else None
-
-    def _finder(self, *, before_lock: bool) -> targets.TargetResolver:
-        return self.find_rows if before_lock and self.find_rows is not None else self.find
-
-    def _check(self, context: AuthContext) -> None:
+    def _check(self, scope: Scope) -> None:
         if self.public:
             return
-        if not context.verified and not self.allow_unverified:
+        if not scope.is_verified and not self.allow_unverified:
             raise EmailNotVerified
-        if not self.allows(context):
-            raise NotFound if HIDE_FROM_NON_MEMBERS and context.role is None else PermissionDenied
+        if not self.allows(scope):
+            raise NotFound if HIDE_FROM_NON_MEMBERS and scope.role is None else PermissionDenied
 
     def check_body(self, scope: Scope, body: Any) -> None:
         """Check the branch that the body of a request writes to. Raises PermissionDenied."""
-        if self.written_branch is not None:
+        if self.written_branch is not None and scope.project is not None:
             check_branch(scope.grant, self.written_branch(body), scope.project.branch)
 
     def for_tokens(self, rule: TokenRule) -> "Guard":
@@ -145,23 +129,21 @@ class Guard:
         Raises:
             NotFound, NotAuthenticated: the target, or the account of the caller, was deleted.
         """
-        targets.lock(scope.targets, is_self=scope.context.is_self)
-        scope = self.resolve(scope.path)
+        targets.lock(scope)
+        scope = replace(self.resolve(scope.path), is_retry=scope.is_retry)
         # A role belongs to a membership, which refers to an existing account.
-        if scope.context.role is None and db.session.scalar(_USER, {"user_id": scope.caller.id}) is None:
+        if scope.role is None and db.session.scalar(_USER, {"user_id": scope.caller.id}) is None:
             raise NotAuthenticated
         return scope
 
     @staticmethod
     def is_archived(scope: Scope) -> bool:
         """Return True if the target or its organization is archived."""
-        return any(
-            getattr(scope.targets.get(name), "status", ArchiveStatus.ACTIVE) == ArchiveStatus.ARCHIVED
-            for name in ("organization", "project")
-        )
+        named = [item for item in (scope.organization, scope.project) if item is not None]
+        return any(item.status == ArchiveStatus.ARCHIVED for item in named)
 
 
-def _anyone(_context: AuthContext) -> bool:
+def _anyone(_scope: Scope) -> bool:
     return True
 
 
@@ -177,17 +159,17 @@ def no_authentication() -> Guard:
 
 def session(spec_name: str = "session") -> Guard:
     """Return a guard for signed-in users, with or without a verified e-mail address."""
-    return Guard(spec_name, lambda s: s.signed_in, allow_unverified=True)
+    return Guard(spec_name, lambda s: s.is_signed_in, allow_unverified=True)
 
 
 def verified(spec_name: str = "verifyAuth", *, token: TokenRule = SESSION_ONLY) -> Guard:
     """Return a guard for signed-in users with a verified e-mail address."""
-    return Guard(spec_name, lambda s: s.verified, token=token)
+    return Guard(spec_name, lambda s: s.is_verified, token=token)
 
 
 def platform_admin() -> Guard:
     """Return a guard for platform admins."""
-    return Guard("platform admin", lambda s: s.admin)
+    return Guard("platform admin", lambda s: s.is_admin)
 
 
 def own_user(
@@ -198,7 +180,7 @@ def own_user(
     token: TokenRule = SESSION_ONLY,
 ) -> Guard:
     """Return a guard for the user that the URL names and, optionally, for platform admins."""
-    return Guard(spec_name, lambda s: s.is_self or (or_platform_admin and s.admin), targets.user(param), token=token)
+    return Guard(spec_name, lambda s: s.is_self or (or_platform_admin and s.is_admin), targets.user(param), token=token)
 
 
 def permission(required: Permission, param: str = "org_id", *, in_body: bool = False) -> Guard:
@@ -218,20 +200,11 @@ def project_permission(required: Permission, param: str = "projectId") -> Guard:
     return Guard(str(required), lambda s: grants(s.role, required), targets.project(param), token=MANAGES)
 
 
-def roles(*allowed: Role, project: str | None = None, organization: str | None = None, as_rows: bool = False) -> Guard:
-    """Return a guard for members with one of these roles in the organization, or in the organization of the project.
-
-    With `as_rows` the targets are rows of plain values. A read-only route needs no objects.
-    """
-    if project:
-        find, find_rows = targets.project(project), project_row(project)
-    else:
-        param = organization or "org_id"
-        find, find_rows = targets.organization(param), organization_row(param)
+def roles(*allowed: Role, project: str | None = None, organization: str = "org_id") -> Guard:
+    """Return a guard for members with one of these roles in the organization, or in the organization of the project."""
+    find = targets.project(project) if project else targets.organization(organization)
     rule = EDITS if project and Role.EDITOR in allowed else MANAGES
-    return Guard(
-        ",".join(allowed), lambda s: s.role in allowed, find_rows if as_rows else find, token=rule, find_rows=find_rows
-    )
+    return Guard(",".join(allowed), lambda s: s.role in allowed, find, token=rule)
 
 
 def roles_in_body(*allowed: Role, organization: str = "org_id") -> Guard:
@@ -270,8 +243,8 @@ def member_of_named() -> Guard:
 def can_move_project(project: str, organization: str) -> Guard:
     """Return a guard for the owner of both organizations of a move."""
 
-    def allows(context: AuthContext) -> bool:
-        return grants(context.role, Permission.DELETE_ORG) and grants(context.second_role, Permission.DELETE_ORG)
+    def allows(scope: Scope) -> bool:
+        return grants(scope.role, Permission.DELETE_ORG) and grants(scope.second_role, Permission.DELETE_ORG)
 
     find = targets.project_and_destination(project, organization)
     return Guard("org:DELETE_ORG on source AND destination", allows, find, token=MANAGES)

@@ -1,4 +1,4 @@
-"""The result of a guard: the objects that a view may use."""
+"""The result of a guard: the caller, and the objects that a view may use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,93 +14,96 @@ from app.models.project_content import ContentIndex
 from app.models.user import User
 
 
-@dataclass(frozen=True)
-class AuthContext:
-    """The relation of the caller to the target, which the rule of a guard evaluates."""
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The caller of a request and the objects that its URL or body names.
 
-    signed_in: bool = False
-    verified: bool = False
-    admin: bool = False
+    A route may name no object, or an optional one. The subclasses declare the objects that a guard always resolves.
+
+    Attributes:
+        path: the ids from which the objects were resolved.
+        is_self: the caller is the named user or owns the named object.
+        role: the role of the caller in the organization, or None for a caller who is no member.
+        second_role: the role of the caller in `destination`.
+        index: the index of the working branch of the project, if it exists.
+        destination: the second organization of a request.
+        is_retry: an earlier attempt with the same idempotency key ended without a response, and may have had an effect
+            outside.
+    """
+
+    path: Mapping[str, Any] = field(default_factory=dict)
+    optional_caller: Caller | None = None
     is_self: bool = False
     role: Role | None = None
     second_role: Role | None = None
-    grant: TokenGrant | None = None
-    """The rights of the API token that the request carries."""
-
-
-@dataclass
-class Scope:
-    """The caller and the objects that the URL names (or the body, if the guard declares it).
-
-    Access to an object that the guard did not resolve is a defect and raises LookupError.
-    """
-
-    context: AuthContext
-    targets: dict[str, Any] = field(default_factory=dict)
-    path: Mapping[str, str] = field(default_factory=dict)
+    target: User | None = None
+    organization: Organization | None = None
+    project: Project | None = None
+    index: ContentIndex | None = None
+    destination: Organization | None = None
     is_retry: bool = False
-    """An earlier attempt with the same idempotency key ended without a response, and may have had an effect outside."""
-
-    def _get(self, name: str) -> Any:
-        value = self.targets.get(name)
-        if value is None:
-            raise LookupError(f"this route's guard resolves no {name}")
-        return value
 
     @property
     def caller(self) -> Caller:
-        """The signed-in caller and the session as plain values, which cost less than objects of the database session."""
-        caller: Caller = self._get("caller")
-        return caller
+        """The credential of the request with its user as plain values. Raises LookupError without a credential."""
+        if self.optional_caller is None:
+            raise LookupError("the request has no caller")
+        return self.optional_caller
 
     @property
-    def actor(self) -> User:
-        """The user of the caller."""
+    def user(self) -> User:
+        """The signed-in user."""
         return self.caller.user
+
+    @property
+    def session(self) -> Session:
+        """The session of the signed-in user. Raises LookupError for the caller of an API token."""
+        return self.caller.session
 
     @property
     def grant(self) -> TokenGrant | None:
         """The rights of the caller's API token, or None for a session."""
-        return self.context.grant
+        return self.optional_caller.grant if self.optional_caller is not None else None
 
     @property
-    def session(self) -> Session:
-        """The caller's session. Raises LookupError for the caller of an API token."""
-        return self.caller.session
+    def is_signed_in(self) -> bool:
+        """True if the request has a valid session or API token."""
+        return self.optional_caller is not None
 
     @property
-    def user(self) -> User:
-        """The user the URL names."""
-        user: User = self._get("user")
-        return user
+    def is_verified(self) -> bool:
+        """True if the e-mail address of the caller is verified."""
+        return self.optional_caller is not None and self.optional_caller.email_verified
 
     @property
-    def organization(self) -> Organization:
-        """The organization the URL or body names, or that owns the project."""
-        organization: Organization = self._get("organization")
-        return organization
+    def is_admin(self) -> bool:
+        """True for the session of a platform admin. An API token never has this right."""
+        return self.optional_caller is not None and self.optional_caller.is_admin and self.grant is None
 
-    @property
-    def destination(self) -> Organization:
-        """The second organization of a move."""
-        organization: Organization = self._get("destination")
-        return organization
 
-    @property
-    def project(self) -> Project:
-        """The project the URL or body names."""
-        project: Project = self._get("project")
-        return project
+@dataclass(frozen=True, kw_only=True)
+class UserScope(Scope):
+    """The scope of a route that names a user, the target."""
 
-    @property
-    def index(self) -> ContentIndex | None:
-        """The index of the working branch of the project, if it exists."""
-        index: ContentIndex | None = self.targets.get("index")
-        return index
+    target: User
 
-    @property
-    def role(self) -> Role:
-        """The caller's role in the organization."""
-        if self.context.role is None:
-            raise LookupError("this route's guard resolves no role")
-        return self.context.role
+
+@dataclass(frozen=True, kw_only=True)
+class OrganizationScope(Scope):
+    """The scope of a route that names an organization."""
+
+    organization: Organization
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectScope(OrganizationScope):
+    """The scope of a route that names a project."""
+
+    project: Project
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveScope(ProjectScope):
+    """The scope of the move of a project to a second organization."""
+
+    destination: Organization

@@ -1,162 +1,205 @@
-"""Resolvers from the ids of a request to objects, each with one statement.
+"""Resolvers from the ids of a request to the scope of its route, each with one statement.
 
 The response to a malformed id equals the response to an unknown one.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from app.access.caller import Caller
+from app.access.caller import SESSION_COLUMNS, VALID_SESSION, Caller, JoinedTarget, object_of, row_type
+from app.access.scope import MoveScope, OrganizationScope, ProjectScope, Scope, UserScope
 from app.core.errors import NotAuthenticated, NotFound
 from app.core.ids import is_id
-from app.core.permissions import Role
 from app.extensions import db
 from app.models.base import Base
+from app.models.login import Session
 from app.models.organization import Membership, Organization
 from app.models.project import Project
-from app.models.project_content import ContentIndex
-from app.models.project_rows import OF_WORKING_BRANCH
+from app.models.project_content import OF_WORKING_BRANCH, ContentIndex
 from app.models.user import User
 
 Ids = Mapping[str, Any]
-Targets = dict[str, Any]
-TargetResolver = Callable[[Caller | None, Ids], Targets]
-"""(caller, ids) → the objects, with `role` (and `second_role`) of the caller. Raises NotFound."""
+S = TypeVar("S", bound=Scope)
 
 
-# Built once: the construction of a statement costs more than its execution.
-_TARGET_ID: sa.BindParameter[str] = sa.bindparam("target_id")
-_MINE = sa.and_(Membership.organization_id == Organization.id, Membership.user_id == sa.bindparam("actor_id"))
-_ORGANIZATION = (
-    sa.select(Organization, Membership.role).outerjoin(Membership, _MINE).where(Organization.id == _TARGET_ID)
+@dataclass(frozen=True)
+class Resolver(Generic[S]):
+    """A function from the caller and the ids of a request to a scope, and the type of this scope."""
+
+    scope: type[S]
+    find: Callable[[Caller | None, Ids], S]
+    """Raises NotFound."""
+
+
+class MemberTable:
+    """Statements that read an object by its id, the objects that belong to it, and the role of the caller.
+
+    The first entity is the object. The names are fields of a scope. The statements are built once: the construction of
+    a statement costs more than its execution.
+    """
+
+    def __init__(self, prefix: str, entities: Mapping[str, type[Base]], *conditions: sa.ColumnElement[bool]) -> None:
+        (first, *others), self.prefix, self._names = entities.values(), prefix, tuple(entities)
+        self.kind, self._rows = first.__name__, [(entity, row_type(entity)) for entity in entities.values()]
+        is_target = first.__table__.c.id == sa.bindparam("target_id")
+        columns = [column for entity in entities.values() for column in entity.__table__.columns]
+        self._alone = sa.select(*entities.values(), Membership.role).select_from(first).where(is_target)
+        joined = sa.select(*SESSION_COLUMNS, *columns, Membership.role).select_from(User).where(*VALID_SESSION)
+        joined = joined.join(Session, Session.user_id == User.id).outerjoin(first, is_target)
+        for entity, condition in zip(others, conditions, strict=True):
+            self._alone, joined = self._alone.outerjoin(entity, condition), joined.outerjoin(entity, condition)
+        self._alone = self._alone.outerjoin(Membership, _is_member(sa.bindparam("user_id")))
+        self.with_session = joined.outerjoin(Membership, _is_member(User.id))
+
+    def read(self, target_id: object, user_id: str | None) -> dict[str, Any]:
+        """Return the fields of a scope. Raises NotFound."""
+        row = None
+        if is_id(target_id, self.prefix):
+            row = db.session.execute(self._alone, {"target_id": target_id, "user_id": user_id}).first()
+        return self._fields(row)
+
+    def of_joined(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return the fields of a scope from the columns of `with_session` after those of the session. Raises NotFound."""
+        objects, start = list[Any](), 0
+        for entity, kind in self._rows:
+            row = kind._make(values[start : start + len(kind._fields)])
+            objects.append(None if row.id is None else object_of(entity, row))
+            start += len(kind._fields)
+        return self._fields((*objects, values[start]))
+
+    def _fields(self, row: Sequence[Any] | None) -> dict[str, Any]:
+        if row is None or row[0] is None:
+            raise NotFound(f"{self.kind} not found")
+        return dict(zip((*self._names, "role"), row, strict=True))
+
+
+@dataclass(frozen=True)
+class MemberResolver(Resolver[S]):
+    """A resolver of an object of an organization, with the role of the caller.
+
+    The statement that loads the session of the caller can read the object as well.
+    """
+
+    param: str
+    table: MemberTable
+
+    def with_session(self, ids: Ids) -> JoinedTarget | None:
+        """Return the statement that loads a session and the object, with the id. None if the id is malformed."""
+        target_id = ids.get(self.param)
+        return JoinedTarget(self.table.with_session, str(target_id)) if is_id(target_id, self.table.prefix) else None
+
+    def of_joined(self, caller: Caller | None, ids: Ids, values: Sequence[Any]) -> S:
+        """Return the scope from the values that were read with the session. Raises NotFound."""
+        return self.scope(optional_caller=caller, path=ids, **self.table.of_joined(values))
+
+
+def _is_member(user_id: Any) -> sa.ColumnElement[bool]:
+    return sa.and_(Membership.organization_id == Organization.id, Membership.user_id == user_id)
+
+
+_ORGANIZATION = MemberTable("org", {"organization": Organization})
+_PROJECT = MemberTable(
+    "prj",
+    {"project": Project, "organization": Organization, "index": ContentIndex},
+    Organization.id == Project.organization_id,
+    OF_WORKING_BRANCH,
 )
-_PROJECT = (
-    sa.select(Project, Organization, ContentIndex, Membership.role)
-    .join(Organization, Organization.id == Project.organization_id)
-    .outerjoin(ContentIndex, OF_WORKING_BRANCH)
-    .outerjoin(Membership, _MINE)
-    .where(Project.id == _TARGET_ID)
-)
-
-LOCKED_TARGETS: dict[str, type[Project | Organization | User]] = {
-    "project": Project,
-    "organization": Organization,
-    "user": User,
-}
-"""Targets in order of preference: a route changes the first one that its guard resolved."""
-
+_LOCKED = (Project, Organization, User)
 _LOCKS = {
-    name: sa.select(model.id).where(model.id == _TARGET_ID).with_for_update(key_share=True)
-    for name, model in LOCKED_TARGETS.items()
+    model: sa.select(model.id).where(model.id == sa.bindparam("target_id")).with_for_update(key_share=True)
+    for model in _LOCKED
 }
 
 
-def lock(targets: Mapping[str, Any], *, is_self: bool) -> None:
+def lock(scope: Scope) -> None:
     """Lock the row of the changed target until the transaction ends, and expire all loaded objects.
 
-    The lock excludes other writers and a deletion. It does not exclude rows that refer to the target. SQLite ignores
-    it: a write transaction locks the whole database.
+    A route changes the project that it names, else the organization, else the user. The lock excludes other writers and
+    a deletion. It does not exclude rows that refer to the target. SQLite ignores it: a write transaction locks the
+    whole database.
 
     Raises:
         NotAuthenticated: the target is the caller, and the account was deleted.
         NotFound: another request deleted the target.
     """
-    name = next((name for name in LOCKED_TARGETS if targets.get(name) is not None), None)
-    if name is None:
+    target = scope.project or scope.organization or scope.target
+    if target is None:
         return
-    target = targets[name]
     # The attributes of an expired object cannot be read if its row was deleted.
-    identity = sa.inspect(target).identity if isinstance(target, Base) else None
-    target_id = identity[0] if identity else target.id
-    if db.session.scalar(_LOCKS[name], {"target_id": target_id}) is None:
-        raise NotAuthenticated if is_self else NotFound(f"{LOCKED_TARGETS[name].__name__} not found")
+    state: Any = sa.inspect(target)
+    [target_id] = state.identity
+    if db.session.scalar(_LOCKS[type(target)], {"target_id": target_id}) is None:
+        raise NotAuthenticated if scope.is_self else NotFound(f"{type(target).__name__} not found")
     db.session.expire_all()
 
 
-def no_target(_actor: Caller | None, _ids: Ids) -> Targets:
-    """Return no targets, for a route without a target."""
-    return {}
+no_target: Resolver[Scope] = Resolver(Scope, lambda caller, ids: Scope(optional_caller=caller, path=ids))
+"""The resolver of routes that name no object."""
 
 
-def user(param: str) -> TargetResolver:
+def user(param: str) -> Resolver[UserScope]:
     """Return a resolver of a user by id."""
 
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        user_id = _checked(ids, param, "usr", "User")
-        if actor is not None and actor.id == user_id:
-            return {"user": actor.user, "is_self": True}
-        target = db.session.get(User, user_id)
+    def find(caller: Caller | None, ids: Ids) -> UserScope:
+        user_id = ids.get(param)
+        if not is_id(user_id, "usr"):
+            raise NotFound("User not found")
+        is_self = caller is not None and caller.id == user_id
+        target = caller.user if caller is not None and is_self else db.session.get(User, user_id)
         if target is None:
             raise NotFound("User not found")
-        return {"user": target, "is_self": False}
+        return UserScope(target=target, is_self=is_self, optional_caller=caller, path=ids)
 
-    return find
+    return Resolver(UserScope, find)
 
 
-def organization(param: str) -> TargetResolver:
+def organization(param: str) -> MemberResolver[OrganizationScope]:
     """Return a resolver of an organization by id, with the role of the caller."""
-
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        target, role = _organization(actor, _checked(ids, param, "org", "Organization"))
-        return {"organization": target, "role": role}
-
-    return find
+    return _of_member(OrganizationScope, param, _ORGANIZATION)
 
 
-def project(param: str) -> TargetResolver:
+def project(param: str) -> MemberResolver[ProjectScope]:
     """Return a resolver of a project by id, with its organization, its index and the role of the caller."""
-
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        return project_of(actor.id if actor is not None else None, _checked(ids, param, "prj", "Project"))
-
-    return find
+    return _of_member(ProjectScope, param, _PROJECT)
 
 
-def project_of(user_id: str | None, project_id: str) -> Targets:
-    """Return a project by its valid id, with its organization, its index and the role of the user. Raises NotFound."""
-    row = db.session.execute(_PROJECT, {"target_id": project_id, "actor_id": user_id}).first()
-    if row is None:
-        raise NotFound("Project not found")
-    return {"project": row[0], "organization": row[1], "index": row[2], "role": row[3]}
+def _of_member(scope: type[S], param: str, table: MemberTable) -> MemberResolver[S]:
+    def find(caller: Caller | None, ids: Ids) -> S:
+        fields = table.read(ids.get(param), caller.id if caller is not None else None)
+        return scope(optional_caller=caller, path=ids, **fields)
+
+    return MemberResolver(scope, find, param, table)
 
 
-def project_if_named(param: str) -> TargetResolver:
+def project_of(user_id: str, project_id: str) -> ProjectScope:
+    """Return a project by its id, with its organization, its index and the role of the user. Raises NotFound."""
+    return ProjectScope(**_PROJECT.read(project_id, user_id))
+
+
+def project_if_named(param: str) -> Resolver[Scope]:
     """Return a resolver like `project` for a field of the body.
 
     Without a project the target is the caller (`is_self`).
     """
-    find_project = project(param)
+    find_project = project(param).find
 
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        return {"is_self": True} if ids[param] is None else find_project(actor, ids)
+    def find(caller: Caller | None, ids: Ids) -> Scope:
+        if ids[param] is None:
+            return Scope(optional_caller=caller, path=ids, is_self=True)
+        return find_project(caller, ids)
 
-    return find
+    return Resolver(Scope, find)
 
 
-def project_and_destination(project_param: str, organization_param: str) -> TargetResolver:
+def project_and_destination(project_param: str, organization_param: str) -> Resolver[MoveScope]:
     """Return a resolver of a project and of the organization it moves to, with both roles of the caller."""
-    find_project, find_organization = project(project_param), organization(organization_param)
+    find_project, find_organization = project(project_param).find, organization(organization_param).find
 
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        source = find_project(actor, ids)
-        other = find_organization(actor, ids)
-        return source | {"destination": other["organization"], "second_role": other["role"]}
+    def find(caller: Caller | None, ids: Ids) -> MoveScope:
+        source, other = find_project(caller, ids), find_organization(caller, ids)
+        return MoveScope(**vars(source) | {"destination": other.organization, "second_role": other.role})
 
-    return find
-
-
-def _organization(actor: Caller | None, organization_id: str) -> tuple[Organization, Role | None]:
-    parameters = {"target_id": organization_id, "actor_id": actor.id if actor is not None else None}
-    row = db.session.execute(_ORGANIZATION, parameters).first()
-    if row is None:
-        raise NotFound("Organization not found")
-    return row[0], row[1]
-
-
-def _checked(ids: Ids, param: str, prefix: str, kind: str) -> str:
-    value = ids.get(param)
-    if not is_id(value, prefix):
-        raise NotFound(f"{kind} not found")
-    return str(value)
+    return Resolver(MoveScope, find)

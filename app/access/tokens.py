@@ -1,6 +1,6 @@
 """API tokens of requests: the `Authorization` header, the lookup of a token and the rules of guards for tokens."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from flask import Request, current_app
 
 from app.access.caller import Caller, caller_of_rows, user_columns
+from app.access.scope import Scope
 from app.core import clock
 from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.errors import NotAuthenticated, PermissionDenied
@@ -65,7 +66,7 @@ class TokenRule:
         """Return the scopes of which a token needs one."""
         return self.read if is_read else self.change
 
-    def check(self, grant: TokenGrant, targets: Mapping[str, Any], *, is_read: bool) -> None:
+    def check(self, grant: TokenGrant, scope: Scope, *, is_read: bool) -> None:
         """Check the scopes and the targets of a token.
 
         Raises:
@@ -76,7 +77,8 @@ class TokenRule:
             raise SessionRequired
         if not needed & grant.scopes:
             raise ScopeMissing(*needed)
-        if not grant.covers(targets):
+        organizations = [one.id for one in (scope.organization, scope.destination) if one is not None]
+        if not grant.covers(scope.project.id if scope.project is not None else None, organizations):
             raise ProjectNotPermitted
 
 

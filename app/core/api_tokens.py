@@ -1,9 +1,8 @@
 """Scopes of API tokens, and the rights of the token that a request carries."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 
 class TokenScope(StrEnum):
@@ -34,18 +33,14 @@ class TokenGrant:
         """True if the token belongs to an organization."""
         return self.organization_id is not None
 
-    def covers(self, targets: Mapping[str, Any]) -> bool:
-        """Return whether the token permits the targets of a request: `project`, `organization`, `destination`."""
-        return self._covers_organizations(targets) and self._covers_project(targets)
+    def covers(self, project_id: str | None, organization_ids: Sequence[str]) -> bool:
+        """Return whether the token permits the project of a request and its organization, or both of a move."""
+        return self._covers_organizations(organization_ids) and self._covers_project(project_id, organization_ids)
 
-    def _covers_organizations(self, targets: Mapping[str, Any]) -> bool:
+    def _covers_organizations(self, organization_ids: Sequence[str]) -> bool:
         """Return whether a service account is used only in its organization."""
-        organizations = [targets[name] for name in ("organization", "destination") if targets.get(name) is not None]
-        return self.organization_id is None or {item.id for item in organizations} == {self.organization_id}
+        return self.organization_id is None or set(organization_ids) == {self.organization_id}
 
-    def _covers_project(self, targets: Mapping[str, Any]) -> bool:
+    def _covers_project(self, project_id: str | None, organization_ids: Sequence[str]) -> bool:
         """Return whether a token for some projects is used for one of them, without a second organization."""
-        if self.projects is None:
-            return True
-        project = targets.get("project")
-        return project is not None and project.id in self.projects and targets.get("destination") is None
+        return self.projects is None or (project_id in self.projects and len(organization_ids) == 1)

@@ -97,7 +97,7 @@ class Declaration:
         Raises:
             TypeError: the parameters of the view differ from the declaration.
         """
-        _check_parameters(view, self.arguments)
+        _check_parameters(view, self.arguments, self.guard)
 
         @functools.wraps(view)
         def call(**ids: str) -> Response:
@@ -136,11 +136,13 @@ def declaration_of(view: Callable[..., Any]) -> Declaration | None:
     return declared
 
 
-def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...]) -> None:
-    parameters = inspect.signature(view).parameters.values()
-    is_keyword_only = all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
-    if not is_keyword_only or {parameter.name for parameter in parameters} != set(expected):
+def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...], guard: Guard) -> None:
+    parameters = inspect.signature(view).parameters
+    is_keyword_only = all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters.values())
+    if not is_keyword_only or set(parameters) != set(expected):
         raise TypeError(f"{view.__qualname__} must take the keyword-only parameters {', '.join(expected)}")
+    if not issubclass(guard.find.scope, parameters["scope"].annotation):
+        raise TypeError(f"the guard of {view.__qualname__} returns a {guard.find.scope.__name__}")
 
 
 def _storable(value: str) -> str:

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from app.core.errors import TooManyRequests
 from app.core.ids import new_id
 from app.core.rates import HOUR, Rate
-from app.database import plain_rows
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.rate_event import RateEvent
@@ -74,7 +73,7 @@ def _wait_s(rates: Sequence[Rate], name: str, hashed: str) -> int:
     for rate in rates:
         window = timedelta(seconds=rate.per_s)
         parameters = {"name": name, "key": hashed, "since": now - window, "newer": rate.scaled(scale).times - 1}
-        for [oldest] in plain_rows.read(_OLDEST, parameters):
+        for [oldest] in db.session.execute(_OLDEST, parameters):
             wait = max(wait, oldest + window - now)
     return ceil(wait.total_seconds())
 

@@ -1,7 +1,8 @@
 """The steps of a request (architecture, section 5). Their order is the contract's (section 0)."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from flask import Response, current_app, request
@@ -37,6 +38,8 @@ class RequestSteps:
         self.is_read = self.method in ("GET", "HEAD", "OPTIONS")
         self.data: dict[str, Any] = {}
         self.claim: idempotency.IdempotencyClaim | None = None
+        self._joined: Sequence[Any] | None = None
+        """The values of the target that were read with the session, for the first resolution only."""
 
     def run(self) -> Response:
         """Check rate, body and session, then do the work once for its idempotency key."""
@@ -46,7 +49,9 @@ class RequestSteps:
             return render(declared, self.view(scope=declared.guard.resolve(self.ids)))
         rate_limits.check_address(declared.rate)
         transactions.start_reading()
-        caller = authentication.caller(declared.guard.with_session(self.ids, before_lock=self._is_locked))
+        joins_target = self.is_read or self._is_locked
+        target = declared.guard.with_session(self.ids) if joins_target else None
+        caller, self._joined = authentication.caller_with(target)
         rate_limits.check_caller(declared.rate, caller)
         self.data = {} if self.is_read else self._read_body()
         declared.guard.authenticate()
@@ -79,7 +84,8 @@ class RequestSteps:
         self._check_archived(scope)
         self._check_precondition(scope)
         rate_limits.record_before_prepare(self.declared.rate, authentication.caller())
-        scope.is_retry = self.claim is not None and self.claim.is_takeover
+        is_retry = self.claim is not None and self.claim.is_takeover
+        arguments["scope"] = replace(scope, is_retry=is_retry)
         prepared = self._prepare(arguments)
         try:
             return _transact(lambda: self._finish(arguments, prepared))
@@ -90,7 +96,7 @@ class RequestSteps:
     def _write(self) -> Response:
         """Run the transaction of a route without `prepare`. The permission check is part of it."""
         transactions.begin_write()
-        arguments = self._resolve(before_lock=self._is_locked)
+        arguments = self._resolve()
         if self._is_locked:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
         self._check_archived(arguments["scope"])
@@ -126,18 +132,16 @@ class RequestSteps:
             request, max_bytes=declared.max_bytes, any_type=declared.any_type, admit=admission.admit
         )
 
-    def _resolve(self, *, before_lock: bool = False) -> dict[str, Any]:
-        """Return the arguments of the view. The guard runs before the body is checked unless the body names the target.
-
-        `before_lock` is true if the guard resolves the ids again, under the lock of the target.
-        """
+    def _resolve(self) -> dict[str, Any]:
+        """Return the arguments of the view. The guard runs before the body is checked unless the body names the target."""
         declared, arguments = self.declared, dict[str, Any]()
+        joined, self._joined = self._joined, None
         if declared.guard.target_in_body and declared.body is not None:
             body = arguments["body"] = self._load_body(declared.body)
             named = self.ids | (body if isinstance(body, dict) else vars(body))
-            arguments["scope"] = declared.guard.resolve(named, is_read=self.is_read, before_lock=before_lock)
+            arguments["scope"] = declared.guard.resolve(named, is_read=self.is_read)
         else:
-            arguments["scope"] = declared.guard.resolve(self.ids, is_read=self.is_read, before_lock=before_lock)
+            arguments["scope"] = declared.guard.resolve(self.ids, is_read=self.is_read, joined=joined)
             if declared.body is not None:
                 arguments["body"] = self._load_body(declared.body)
         if "body" in arguments:  # A page of the console has none. Its calls of API routes have one.

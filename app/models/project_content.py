@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column
+from app.models.project import Project
 
 # Git orders paths by bytes, so the database must do the same.
 PathText = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
@@ -66,6 +67,10 @@ class ContentIndex(Timestamps, Base):
     snapshot_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     snapshot_key: Mapped[str | None]
     snapshot_changes: Mapped[dict[str, Any] | None]
+
+
+OF_WORKING_BRANCH = sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch)
+"""The condition that joins a project with the index of its working branch."""
 
 
 class ContentFile(Base):

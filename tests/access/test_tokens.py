@@ -1,7 +1,6 @@
 """Tests of API tokens in requests: precedence over the cookie, permissions and rates."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -186,10 +185,6 @@ class TestRates:
         assert statuses == {401, 429}
 
 
-def _target(**ids: str) -> dict[str, SimpleNamespace]:
-    return {name: SimpleNamespace(id=value) for name, value in ids.items()}
-
-
 class TestGrant:
     @pytest.mark.parametrize(
         ("projects", "organization", "targets", "covered"),
@@ -216,4 +211,5 @@ class TestGrant:
     ) -> None:
         restricted = None if projects is None else frozenset(projects)
         grant = TokenGrant("tok", "Deploy", frozenset(TokenScope), restricted, organization)
-        assert grant.covers(_target(**targets)) is covered
+        organizations = [targets[name] for name in ("organization", "destination") if name in targets]
+        assert grant.covers(targets.get("project"), organizations) is covered

@@ -5,9 +5,11 @@ The text is computed from the declarations: it calls the pure method `allows` of
 
 import dataclasses
 from collections.abc import Iterable
+from types import SimpleNamespace
 
+from app.access.caller import Caller
 from app.access.guards import Guard
-from app.access.scope import AuthContext
+from app.access.scope import Scope
 from app.core.api_tokens import TokenScope
 from app.core.permissions import Permission, Role, grants
 from tests.contract.expected import Expected
@@ -33,15 +35,21 @@ revoked token receives 401. A token without the scope, for another project, or o
 """
 
 UPLOAD = "/bucket/upload"
+
+
+def _caller(*, verified: bool = True, admin: bool = False) -> Caller:
+    return Caller(SimpleNamespace(id="usr", email_verified=verified, is_admin=admin), None)
+
+
 STANDINGS = {
-    "anonymous": AuthContext(),
-    "unverified": AuthContext(signed_in=True),
-    "nonmember": AuthContext(signed_in=True, verified=True),
-    "editor": AuthContext(signed_in=True, verified=True, role=Role.EDITOR, second_role=None),
-    "admin": AuthContext(signed_in=True, verified=True, role=Role.ADMIN, second_role=None),
-    "owner": AuthContext(signed_in=True, verified=True, is_self=True, role=Role.OWNER, second_role=Role.OWNER),
-    "owner_other": AuthContext(signed_in=True, verified=True),
-    "platform_admin": AuthContext(signed_in=True, verified=True, admin=True),
+    "anonymous": Scope(),
+    "unverified": Scope(optional_caller=_caller(verified=False)),
+    "nonmember": Scope(optional_caller=_caller()),
+    "editor": Scope(optional_caller=_caller(), role=Role.EDITOR),
+    "admin": Scope(optional_caller=_caller(), role=Role.ADMIN),
+    "owner": Scope(optional_caller=_caller(), is_self=True, role=Role.OWNER, second_role=Role.OWNER),
+    "owner_other": Scope(optional_caller=_caller()),
+    "platform_admin": Scope(optional_caller=_caller(admin=True)),
 }
 
 
@@ -85,8 +93,8 @@ def _answer(guard: Guard, row: Expected, name: str, *, own: bool) -> str:
     return "rule" if row.cells[name] in ("403", "404") else "yes"
 
 
-def passes(guard: Guard, standing: AuthContext) -> bool:
+def passes(guard: Guard, standing: Scope) -> bool:
     """Return whether `Guard.resolve` passes for an existing target."""
     if guard.public:
         return True
-    return standing.signed_in and (standing.verified or guard.allow_unverified) and guard.allows(standing)
+    return standing.is_signed_in and (standing.is_verified or guard.allow_unverified) and guard.allows(standing)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.access.guards import verified
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.http.endpoint import endpoint
 from app.http.validation import PageQuery
 
@@ -30,6 +30,13 @@ class TestSignature:
 
             @endpoint(guard=verified(), query=PageQuery)
             def view(*, scope: Scope, body: dict[str, Any]) -> None:
+                """Do nothing."""
+
+    def test_scope_that_the_guard_does_not_return_raises_type_error(self) -> None:
+        with pytest.raises(TypeError, match="returns a Scope"):
+
+            @endpoint(guard=verified())
+            def view(*, scope: ProjectScope) -> None:
                 """Do nothing."""
 
     def test_unknown_rate_raises_value_error(self) -> None:

@@ -25,7 +25,7 @@ def billing(*, scope: Scope) -> Response:
     return page(
         "account/billing.html",
         history=api.read(orders.read, {"userId": scope.caller.id}),
-        limits=creation_limits.check(scope.actor, limits=limits_of(scope.caller.id)),
+        limits=creation_limits.check(scope.user, limits=limits_of(scope.caller.id)),
         is_enabled=current_settings().billing.driver != "none",
     )
 

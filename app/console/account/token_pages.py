@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Response
 
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope, Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -57,7 +57,7 @@ def revoke_token(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get(ACCOUNTS)
 @Page(guard=api.guard_of(accounts.list_all))
-def service_accounts(*, scope: Scope) -> Response:
+def service_accounts(*, scope: OrganizationScope) -> Response:
     """List the service accounts of an organization."""
     members = api.read(organizations.details, scope.path)["members"]
     reached = api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="active")
@@ -71,21 +71,21 @@ def service_accounts(*, scope: Scope) -> Response:
 
 @blueprint.post(ACCOUNTS)
 @Page(guard=api.guard_of(accounts.create), inputs=INPUTS, shown_by="service_accounts")
-def create_service_account(*, scope: Scope, form: Form) -> Response:
+def create_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Create a service account and show its secret."""
     return _secret(api.write(accounts.create, scope.path, _new_token(form)), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/rotate")
 @Page(guard=api.guard_of(accounts.list_all), inputs=("token_id",), shown_by="service_accounts")
-def rotate_service_account(*, scope: Scope, form: Form) -> Response:
+def rotate_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret of a service account and show the new one."""
     return _secret(api.write(accounts.rotate, _account_ids(scope, form)), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/revoke")
 @Page(guard=api.guard_of(accounts.list_all), inputs=("token_id",), shown_by="service_accounts")
-def revoke_service_account(*, scope: Scope, form: Form) -> Response:
+def revoke_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete a service account, which ends its validity."""
     api.write(accounts.delete, _account_ids(scope, form), method="DELETE")
     return see_other(f"{_accounts_url(scope)}?done=revoked")

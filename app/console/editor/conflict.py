@@ -8,7 +8,7 @@ from typing import Any
 from flask import Response
 from markupsafe import Markup
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import (
     OpenFile,
@@ -84,7 +84,7 @@ class Opened:
     versions: Versions | None
 
 
-def _open(scope: Scope) -> Opened:
+def _open(scope: ProjectScope) -> Opened:
     draft = read_draft(scope, scope.path["file"])
     try:
         present = open_present(scope, scope.path["file"])
@@ -95,21 +95,21 @@ def _open(scope: Scope) -> Opened:
     return Opened(draft, None if draft is None else _compare(scope, present, draft))
 
 
-def _compare(scope: Scope, present: OpenFile, draft: dict[str, Any]) -> Versions:
+def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> Versions:
     base = _base(scope, draft)
     transactions.release_connection()
     theirs = present.data.decode("utf-8", "replace")
     return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
 
 
-def _base(scope: Scope, draft: dict[str, Any]) -> str:
+def _base(scope: ProjectScope, draft: dict[str, Any]) -> str:
     """Return the text from which the draft started. It is empty for a new file and a version that no longer exists."""
     return read_base(scope, scope.path["file"], draft["base_blob_sha"]).decode("utf-8", "replace")
 
 
 @blueprint.get(URL)
 @Page(guard=MEMBER, prepare=_open)
-def conflict(*, scope: Scope, prepared: Opened) -> Response:
+def conflict(*, scope: ProjectScope, prepared: Opened) -> Response:
     """Show what both people changed, and the result."""
     if prepared.versions is not None:
         return _show(scope, prepared.versions, ())
@@ -118,7 +118,7 @@ def conflict(*, scope: Scope, prepared: Opened) -> Response:
     return see_other(edit_url(scope, scope.path["file"]))
 
 
-def _show(scope: Scope, versions: Versions, choices: tuple[str, ...], result: str | None = None) -> Response:
+def _show(scope: ProjectScope, versions: Versions, choices: tuple[str, ...], result: str | None = None) -> Response:
     path, parts = scope.path["file"], versions.parts
     if result is None:
         result = merge(parts, choices)
@@ -161,7 +161,7 @@ def _shown_parts(path: str, parts: list[Part], choices: tuple[str, ...]) -> Iter
 
 @blueprint.post(URL)
 @Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha", "body", "message", "choose", "part-*"), shown_by="conflict")
-def resolve_conflict(*, scope: Scope, form: Form) -> Response:
+def resolve_conflict(*, scope: ProjectScope, form: Form) -> Response:
     """Show the text with a chosen part, or save the text of the form on the version that the page shows."""
     path = scope.path["file"]
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
@@ -174,7 +174,7 @@ def resolve_conflict(*, scope: Scope, form: Form) -> Response:
     return save_edit(scope, opened, data, form.text("message"))
 
 
-def _choose(scope: Scope, versions: Versions, form: Form) -> Response:
+def _choose(scope: ProjectScope, versions: Versions, form: Form) -> Response:
     """Show the page with another chosen part. Corrections of the result remain where they do not touch this part."""
     number, _, side = form.text("choose").partition(":")
     parts = versions.parts

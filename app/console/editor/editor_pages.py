@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from flask import Response
 from marshmallow import fields, validate
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.field_lists import ACTION, apply_action
 from app.console.editor.form_fields import page_fields
@@ -92,7 +92,7 @@ class EditorQuery(RequestQuery):
     change: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
 
 
-def _open(scope: Scope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
+def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
     """Return the file, or None if only a draft of it exists, and the schema."""
     try:
         opened = open_present(scope, scope.path["file"])
@@ -105,7 +105,7 @@ def _open(scope: Scope, query: EditorQuery) -> tuple[OpenFile | None, ContentSch
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, prepare=_open)
-def edit(*, scope: Scope, query: EditorQuery, prepared: tuple[OpenFile | None, ContentSchema]) -> Response:
+def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | None, ContentSchema]) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
     opened, schema = prepared
@@ -144,7 +144,7 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else path.rpartition("/")[2]
 
 
-def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[str, Any]:
+def _panel(scope: ProjectScope, name: str, path: str, text: PageText | None) -> dict[str, Any]:
     """Return the values of the side panel."""
     values = text.values if text is not None else None
     path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))
@@ -154,13 +154,13 @@ def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[st
     return {"name": name, "path": path_in_site, "record": record, "address": shown, "reloads": reloads}
 
 
-def _read_schema(scope: Scope, query: EditorQuery) -> ContentSchema:
+def _read_schema(scope: ProjectScope, query: EditorQuery) -> ContentSchema:
     return branch_schema(scope)
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", prepare=_read_schema)
-def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
+def save_file(*, scope: ProjectScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = _open_edited(scope, form)
     if ACTION in form.values:
@@ -169,7 +169,7 @@ def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: Content
     return save_edit(scope, opened, data, form.text("message"), mode=query.mode)
 
 
-def _open_edited(scope: Scope, form: Form) -> OpenFile:
+def _open_edited(scope: ProjectScope, form: Form) -> OpenFile:
     """Return the version from which the form started, or an empty one if no branch contains it."""
     path, base_sha, blob_sha = scope.path["file"], form.text("base_sha"), form.text("base_blob_sha")
     try:
@@ -198,7 +198,7 @@ def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
 
 @blueprint.post(f"{BASE}/draft/<path:file>")
 @Page(guard=MEMBER, inputs=EDITOR_INPUTS)
-def save_draft(*, scope: Scope, form: Form) -> Response:
+def save_draft(*, scope: ProjectScope, form: Form) -> Response:
     """Store the fields of the editor as a draft. Returns 204."""
     opened = _open_edited(scope, form)
     _store_draft(scope, opened, edited(opened, form))
@@ -207,7 +207,7 @@ def save_draft(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/discard-draft/<path:file>")
 @Page(guard=MEMBER, inputs=("next",), shown_by="edit")
-def discard_draft(*, scope: Scope, form: Form) -> Response:
+def discard_draft(*, scope: ProjectScope, form: Form) -> Response:
     """Delete the draft of a file."""
     delete_draft(scope, scope.path["file"])
     if form.text("next") == "project":

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.console.editor.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
 from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of, keyed, name_of, plain
 from app.console.editor.field_values import INPUT
@@ -302,7 +302,7 @@ class PageFields:
     """The texts with which the page may name the images of the repository, if it has an image field."""
 
 
-def page_fields(scope: Scope, schema: ContentSchema, path: str, text: PageText) -> PageFields:
+def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: PageText) -> PageFields:
     """Return the fields of a page. Without a collection they follow from its values."""
     if text.problem is not None:
         return PageFields(())
@@ -330,7 +330,7 @@ def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
         yield from _image_sources(one.children)
 
 
-def _suggestions(scope: Scope, schema: ContentSchema) -> Suggest:
+def _suggestions(scope: ProjectScope, schema: ContentSchema) -> Suggest:
     collections = {collection.name: collection for collection in schema.collections}
 
     def suggest(name: str) -> Sequence[str]:
@@ -340,7 +340,7 @@ def _suggestions(scope: Scope, schema: ContentSchema) -> Suggest:
     return suggest
 
 
-def _slugs(scope: Scope, collection: Collection) -> list[str]:
+def _slugs(scope: ProjectScope, collection: Collection) -> list[str]:
     """Return the names of the entries of a collection without folder and ending."""
     query = EntryQuery(folder=collection.folder or None, fields=(), limit=MAX_SUGGESTIONS)
     listed = entries(scope.project, scope.index, query).entries

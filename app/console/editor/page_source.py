@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.editor.field_lists import ACTION, ITEMS, KIND
 from app.console.editor.field_values import INPUT, changes_of, check
 from app.console.shell import api
@@ -58,20 +58,20 @@ class OpenFile:
         return path if self.is_link and not path.startswith(("/", "../")) else None
 
 
-def branch_source(scope: Scope) -> Source:
+def branch_source(scope: ProjectScope) -> Source:
     """Return the working branch of the project. Releases the connection: the host is called next."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
     transactions.release_connection()
     return source
 
 
-def present_head(scope: Scope) -> str:
+def present_head(scope: ProjectScope) -> str:
     """Return the present head of the branch, on which the forms of a page are based."""
     source = branch_source(scope)
     return source.git.head(source.repo, source.branch)
 
 
-def open_present(scope: Scope, path: str) -> OpenFile:
+def open_present(scope: ProjectScope, path: str) -> OpenFile:
     """Read a file at the present head of the branch.
 
     Raises:
@@ -81,7 +81,7 @@ def open_present(scope: Scope, path: str) -> OpenFile:
     return open_files(scope, [path])[0]
 
 
-def open_files(scope: Scope, paths: Sequence[str]) -> list[OpenFile]:
+def open_files(scope: ProjectScope, paths: Sequence[str]) -> list[OpenFile]:
     """Read files at the present head of the branch.
 
     Raises:
@@ -99,7 +99,7 @@ def open_files(scope: Scope, paths: Sequence[str]) -> list[OpenFile]:
     ]
 
 
-def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenFile:
+def open_version(scope: ProjectScope, path: str, base_sha: str, blob_sha: str) -> OpenFile:
     """Read the version of a file from which an edit started.
 
     Raises:
@@ -116,7 +116,7 @@ def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenF
     return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha), entry.mode == SYMLINK)
 
 
-def read_base(scope: Scope, path: str, blob_sha: str | None) -> bytes:
+def read_base(scope: ProjectScope, path: str, blob_sha: str | None) -> bytes:
     """Return the version of a file on which a draft is based. Empty for a new file and for an unverified version."""
     if blob_sha is None:
         return b""

@@ -7,7 +7,7 @@ from flask import Response
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import branch_source, delete_draft, present_head, read_draft, write_draft
 from app.console.project.content import save
@@ -42,7 +42,7 @@ def render_markdown(text: str) -> Markup:
     return Markup(_parser.render(text))  # noqa: S704 (the parser escapes raw HTML and refuses URLs with scripts)
 
 
-def show_removed(scope: Scope, draft: dict[str, Any]) -> Response:
+def show_removed(scope: ProjectScope, draft: dict[str, Any]) -> Response:
     """Show the text of a draft whose file does not exist, and what can be done with it."""
     path = scope.path["file"]
     source = branch_source(scope)
@@ -69,7 +69,7 @@ def _other_path(path: str) -> str:
     return f"{stem}-2{dot}{suffix}" if dot and "/" not in suffix else f"{path}-2"
 
 
-def _find(scope: Scope) -> FileRemoval:
+def _find(scope: ProjectScope) -> FileRemoval:
     return find_removal(branch_source(scope), scope.path["file"])
 
 
@@ -81,7 +81,7 @@ def _find(scope: Scope) -> FileRemoval:
     names={"files.0.path": "new_path"},
     prepare=_find,
 )
-def save_removed(*, scope: Scope, form: Form, prepared: FileRemoval) -> Response:
+def save_removed(*, scope: ProjectScope, form: Form, prepared: FileRemoval) -> Response:
     """Save the text as the page of before or as a new page, or continue with it in the renamed page."""
     path = scope.path["file"]
     draft = read_draft(scope, path)

@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import EDITOR_INPUTS, edited, open_version
 from app.console.project.project_home import BASE, MEMBER
@@ -32,7 +32,7 @@ def is_configured() -> bool:
 
 @blueprint.post(f"{BASE}/suggest-message/<path:file>")
 @Page(guard=MEMBER, inputs=EDITOR_INPUTS)
-def suggest_message(*, scope: Scope, form: Form) -> Response:
+def suggest_message(*, scope: ProjectScope, form: Form) -> Response:
     """Return a description of the changes of the editor's form as JSON: `text`."""
     path = scope.path["file"]
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))

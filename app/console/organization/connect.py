@@ -7,7 +7,7 @@ from flask import Response
 from marshmallow import fields, validate
 
 from app.access.guards import permission
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -45,7 +45,7 @@ class ConnectQuery(RequestQuery):
 
 @blueprint.get(URL)
 @Page(guard=GUARD, query=ConnectQuery)
-def connect(*, scope: Scope, query: ConnectQuery) -> Response:
+def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
     listed: list[dict[str, Any]] = []
     meta: dict[str, Any] = {}
@@ -77,7 +77,7 @@ def connect(*, scope: Scope, query: ConnectQuery) -> Response:
     shown_by="connect",
     names=NAMES,
 )
-def connect_repository(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
+def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Connect a repository, or create a local one and connect it."""
     org_id, provider = scope.path["org_id"], query.provider
     repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
@@ -93,7 +93,7 @@ def connect_repository(*, scope: Scope, query: ConnectQuery, form: Form) -> Resp
 
 @blueprint.post(f"{URL}/account")
 @Page(guard=GUARD, query=ConnectQuery, inputs=(), shown_by="connect")
-def start_connection(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
+def start_connection(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
     if query.provider == Provider.LOCAL:
         raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))

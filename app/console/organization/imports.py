@@ -10,7 +10,7 @@ from flask import Response
 from marshmallow import Schema, fields
 
 from app.access.guards import permission
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope
 from app.concurrency.threadpool import offload
 from app.console.blueprint import ROOT, blueprint
 from app.console.organization.connect import GUARD, URL
@@ -60,11 +60,11 @@ class ImportItemSchema(Schema):
     result=ImportItemSchema,
     rate="project_create",
 )
-def start_import(*, scope: Scope, body: ImportRepositoryBody) -> RepositoryImport:
+def start_import(*, scope: OrganizationScope, body: ImportRepositoryBody) -> RepositoryImport:
     """Store an import and enqueue its job. The console calls this operation; it has no URL."""
     return imports.request_import(
         scope.organization,
-        scope.actor,
+        scope.user,
         url=body.clone_url,
         name=body.name,
         project_name=body.project_name,
@@ -82,7 +82,7 @@ class ImportArchiveBody(RequestBody):
     project_name: Annotated[str, NameField(100, required=True)]
 
 
-def _create_from_archive(scope: Scope, body: ImportArchiveBody) -> NewRepository:
+def _create_from_archive(scope: OrganizationScope, body: ImportArchiveBody) -> NewRepository:
     """Check the limits, unpack the archive in a thread, then create the repository with its files."""
     service.check_creation(scope.organization, body.project_name, limits=limits_of(scope.organization.owner_id))
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +90,7 @@ def _create_from_archive(scope: Scope, body: ImportArchiveBody) -> NewRepository
             offload(_unpack, body.archive, Path(folder))
         except ArchiveRefused as error:
             raise InvalidRequest.field("archive", str(error)) from error
-        return make_connected(scope.organization, body.name, source=Path(folder), hosts=drivers.git, by=scope.actor)
+        return make_connected(scope.organization, body.name, source=Path(folder), hosts=drivers.git, by=scope.user)
 
 
 def _unpack(data: bytes, folder: Path) -> None:
@@ -107,7 +107,7 @@ def _unpack(data: bytes, folder: Path) -> None:
     prepare=_create_from_archive,
     rate="project_create",
 )
-def create_from_archive(*, scope: Scope, body: ImportArchiveBody, prepared: NewRepository) -> queries.Shown:
+def create_from_archive(*, scope: OrganizationScope, body: ImportArchiveBody, prepared: NewRepository) -> queries.Shown:
     """Create a project on a repository with the files of an archive.
 
     The console calls this operation; it has no URL.
@@ -115,7 +115,7 @@ def create_from_archive(*, scope: Scope, body: ImportArchiveBody, prepared: NewR
     values = {"name": body.project_name} | prepared.values
     limits = limits_of(scope.organization.owner_id)
     return queries.reload_project(
-        service.create(scope.organization, values, prepared.reached, by=scope.actor, limits=limits)
+        service.create(scope.organization, values, prepared.reached, by=scope.user, limits=limits)
     )
 
 
@@ -133,7 +133,7 @@ def _names(title: str, source: str) -> dict[str, str]:
     shown_by="connect",
     names={"name": "clone_name", "project_name": "clone_name"},
 )
-def clone(*, scope: Scope, form: Form) -> Response:
+def clone(*, scope: OrganizationScope, form: Form) -> Response:
     """Start the clone of a repository and lead to its progress."""
     url = form.text("clone_url").strip()
     if not url:
@@ -144,7 +144,7 @@ def clone(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get("/organizations/<org_id>/imports/<import_id>")
 @Page(guard=GUARD)
-def import_progress(*, scope: Scope) -> Response:
+def import_progress(*, scope: OrganizationScope) -> Response:
     """Show the progress of a clone, and lead to the project at its end."""
     row = imports.find(scope.organization, scope.path["import_id"])
     if row is None:
@@ -164,7 +164,7 @@ def import_progress(*, scope: Scope) -> Response:
     shown_by="connect",
     names={"name": "archive_name", "project_name": "archive_name"},
 )
-def connect_archive(*, scope: Scope, form: Form) -> Response:
+def connect_archive(*, scope: OrganizationScope, form: Form) -> Response:
     """Create a repository with the files of an archive and connect it."""
     file = form.files.get("archive")
     if file is None or not file.filename:

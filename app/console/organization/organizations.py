@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope, Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -25,7 +25,7 @@ def _change(scope: Scope, view: api.View, data: dict[str, str], done: str, *, me
 
 @blueprint.get(BASE)
 @Page(guard=VIEW)
-def organization(*, scope: Scope) -> Response:
+def organization(*, scope: OrganizationScope) -> Response:
     """Show the projects of an organization."""
     ids = {"orgId": scope.path["org_id"]}
     return page("organization/projects.html", projects=api.read(projects.list_of_organization, ids, status="all"))
@@ -33,7 +33,7 @@ def organization(*, scope: Scope) -> Response:
 
 @blueprint.get(f"{BASE}/members")
 @Page(guard=VIEW)
-def members(*, scope: Scope) -> Response:
+def members(*, scope: OrganizationScope) -> Response:
     """Show the members and the open invitations of an organization."""
     details, link = api.read(organizations.details, scope.path), current_settings().server.invitation_url
     return page("organization/members.html", details=details, invitation_url=link)
@@ -41,21 +41,21 @@ def members(*, scope: Scope) -> Response:
 
 @blueprint.post(f"{BASE}/members/invite")
 @Page(guard=api.guard_of(organizations.invite), inputs=("email", "role"), shown_by="members")
-def invite_member(*, scope: Scope, form: Form) -> Response:
+def invite_member(*, scope: OrganizationScope, form: Form) -> Response:
     """Invite a person by e-mail, or send the invitation again."""
     return _change(scope, organizations.invite, form.texts("email", "role"), "/members?done=invited")
 
 
 @blueprint.post(f"{BASE}/members/role")
 @Page(guard=api.guard_of(organizations.update_role), inputs=("member_id", "role"), shown_by="members")
-def change_role(*, scope: Scope, form: Form) -> Response:
+def change_role(*, scope: OrganizationScope, form: Form) -> Response:
     """Change the role of a member."""
     return _change(scope, organizations.update_role, form.texts("member_id", "role"), "/members?done=saved")
 
 
 @blueprint.post(f"{BASE}/members/remove")
 @Page(guard=api.guard_of(organizations.remove_member), inputs=("member_id", "email"), shown_by="members")
-def remove_member(*, scope: Scope, form: Form) -> Response:
+def remove_member(*, scope: OrganizationScope, form: Form) -> Response:
     """Remove a member, or revoke an invitation."""
     data = {name: value for name, value in form.texts("member_id", "email").items() if value}
     return _change(scope, organizations.remove_member, data, "/members?done=removed")
@@ -63,7 +63,7 @@ def remove_member(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/leave")
 @Page(guard=api.guard_of(organizations.leave), inputs=(), shown_by="members")
-def leave_organization(*, scope: Scope, form: Form) -> Response:
+def leave_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Leave the organization."""
     api.write(organizations.leave, scope.path, method="PATCH")
     return see_other(f"{ROOT}?done=left")
@@ -71,7 +71,7 @@ def leave_organization(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get(f"{BASE}/settings")
 @Page(guard=VIEW)
-def organization_settings(*, scope: Scope) -> Response:
+def organization_settings(*, scope: OrganizationScope) -> Response:
     """Show the settings of an organization."""
     return page("organization/settings.html", details=api.read(organizations.details, scope.path))
 
@@ -83,28 +83,28 @@ def organization_settings(*, scope: Scope) -> Response:
     shown_by="organization_settings",
     names={"org_name": "name"},
 )
-def change_organization(*, scope: Scope, form: Form) -> Response:
+def change_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Rename the organization."""
     return _change(scope, organizations.update, {"org_name": form.text("name")}, SETTINGS_SAVED)
 
 
 @blueprint.post(f"{BASE}/transfer")
 @Page(guard=api.guard_of(organizations.transfer), inputs=("member_id",), shown_by="organization_settings")
-def transfer_organization(*, scope: Scope, form: Form) -> Response:
+def transfer_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Transfer the organization to another member."""
     return _change(scope, organizations.transfer, form.texts("member_id"), SETTINGS_SAVED, method="POST")
 
 
 @blueprint.post(f"{BASE}/status")
 @Page(guard=api.guard_of(organizations.set_status), inputs=("status",), shown_by="organization_settings")
-def change_organization_status(*, scope: Scope, form: Form) -> Response:
+def change_organization_status(*, scope: OrganizationScope, form: Form) -> Response:
     """Archive the organization or make it active."""
     return _change(scope, organizations.set_status, form.texts("status"), SETTINGS_SAVED)
 
 
 @blueprint.post(f"{BASE}/delete")
 @Page(guard=api.guard_of(organizations.delete), inputs=(), shown_by="organization_settings")
-def delete_organization(*, scope: Scope, form: Form) -> Response:
+def delete_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete the organization."""
     api.write(organizations.delete, scope.path, method="DELETE")
     return see_other(f"{ROOT}?done=deleted")

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 from flask import Response, request
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import OpenFile, open_files
 from app.console.project.content import save
@@ -41,7 +41,7 @@ def _folder(scope: Scope, form: Form, done: str) -> Response:
 
 @blueprint.post(f"{BASE}/bulk-delete")
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
-def delete_files(*, scope: Scope, form: Form) -> Response:
+def delete_files(*, scope: ProjectScope, form: Form) -> Response:
     """Delete the selected files."""
     paths = _selected(form)
     files = ({"path": path, "action": "delete"} for path in paths)
@@ -51,7 +51,7 @@ def delete_files(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/bulk-move")
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder", names=NAMES)
-def move_files(*, scope: Scope, form: Form) -> Response:
+def move_files(*, scope: ProjectScope, form: Form) -> Response:
     """Move the selected files to another folder. They keep their names."""
     target = form.text("target").strip().strip("/")
     moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in _selected(form)}
@@ -65,7 +65,7 @@ def move_files(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/bulk-state")
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
-def set_draft_state(*, scope: Scope, form: Form) -> Response:
+def set_draft_state(*, scope: ProjectScope, form: Form) -> Response:
     """Mark the selected pages as drafts, or publish them. Other lines of the files do not change."""
     is_draft = form.text("state") == "draft"
     opened = open_files(scope, _selected(form))

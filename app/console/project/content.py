@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 from flask import Response, request
 from marshmallow import fields, validate
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
@@ -51,7 +51,7 @@ def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> d
 Listing = tuple[str, FolderPage, ContentSchema]
 
 
-def _list(scope: Scope, query: FolderQuery) -> Listing:
+def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     """Return the present head, a page of folders and files of the index, and the schema."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
     transactions.release_connection()
@@ -77,7 +77,7 @@ def _folder_path(scope: Scope) -> str:
 @blueprint.get(f"{BASE}/content/")
 @blueprint.get(f"{BASE}/content/<path:folder>", endpoint="folder_below")
 @Page(guard=MEMBER, query=FolderQuery, prepare=_list)
-def folder(*, scope: Scope, query: FolderQuery, prepared: Listing) -> Response:
+def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Response:
     """Show the subfolders and files of a folder."""
     path = _folder_path(scope)
     head, listed, schema = prepared
@@ -123,7 +123,7 @@ def _parents(path: str) -> list[tuple[str, str]]:
     names={"files.0.path": "name"},
     prepare=branch_schema,
 )
-def create_file(*, scope: Scope, form: Form, prepared: ContentSchema) -> Response:
+def create_file(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
     """Create a page in a folder with the template and the defaults of its collection."""
     folder, title, name = _folder_path(scope), form.text("title").strip(), form.text("name").strip().lstrip("/")
     if not title and not name:
@@ -150,7 +150,7 @@ def _chosen_collection(schema: ContentSchema, folder: str, form: Form) -> Collec
 @Page(
     guard=MEMBER, inputs=("base_sha", "base_blob_sha", "new_path"), shown_by="edit", names={"files.0.path": "new_path"}
 )
-def rename_file(*, scope: Scope, form: Form) -> Response:
+def rename_file(*, scope: ProjectScope, form: Form) -> Response:
     """Rename a file or move it to another folder."""
     old, new = scope.path["file"], form.text("new_path").strip().strip("/")
     if old == new:
@@ -162,7 +162,7 @@ def rename_file(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/delete/<path:file>")
 @Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha"), shown_by="edit")
-def delete_file(*, scope: Scope, form: Form) -> Response:
+def delete_file(*, scope: ProjectScope, form: Form) -> Response:
     """Delete a file. The history keeps its versions."""
     path = scope.path["file"]
     file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}

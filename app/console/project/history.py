@@ -7,7 +7,7 @@ from urllib.parse import quote
 from flask import Response
 from marshmallow import fields, validate
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import present_head
 from app.console.project.project_home import BASE, MEMBER, project_url
@@ -35,7 +35,7 @@ class HistoryPageQuery(RequestQuery):
 @blueprint.get(f"{BASE}/history")
 @blueprint.get(f"{BASE}/history/<path:file>", endpoint="file_history")
 @Page(guard=MEMBER, query=HistoryPageQuery)
-def history(*, scope: Scope, query: HistoryPageQuery) -> Response:
+def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
     """List the versions, or compare two of them."""
     file = scope.path.get("file")
     if is_sha(query.base) and is_sha(query.head):
@@ -46,7 +46,7 @@ def history(*, scope: Scope, query: HistoryPageQuery) -> Response:
     return page("project/history.html", file=file, versions=versions, meta=meta, head=head)
 
 
-def _comparison(scope: Scope, file: str | None, query: HistoryPageQuery) -> Response:
+def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) -> Response:
     ids = {"project_id": scope.path["project_id"]}
     difference, meta = api.read_page(
         content.compare, ids, base=query.base, head=query.head, file=file, cursor=query.cursor
@@ -57,7 +57,7 @@ def _comparison(scope: Scope, file: str | None, query: HistoryPageQuery) -> Resp
 
 @blueprint.post(f"{BASE}/restore/<path:file>")
 @Page(guard=api.guard_of(content.restore), inputs=("commit_sha", "base_sha"), shown_by="file_history")
-def restore_version(*, scope: Scope, form: Form) -> Response:
+def restore_version(*, scope: ProjectScope, form: Form) -> Response:
     """Restore an earlier version of a file as a new change."""
     file = scope.path["file"]
     data = {

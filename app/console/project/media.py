@@ -8,7 +8,7 @@ from urllib.parse import quote
 from flask import Response
 from marshmallow import fields, validate
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import present_head
 from app.console.project.content import save
@@ -38,13 +38,13 @@ class MediaQuery(RequestQuery):
     insert_into: Annotated[str, fields.String(load_default="", validate=validate.Length(max=1_024))]
 
 
-def _read_head(scope: Scope, query: MediaQuery) -> str:
+def _read_head(scope: ProjectScope, query: MediaQuery) -> str:
     return present_head(scope)
 
 
 @blueprint.get(f"{BASE}/media")
 @Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
-def media(*, scope: Scope, query: MediaQuery, prepared: str) -> Response:
+def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
     """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
     number = query.page
     listed = list_images(scope.index, query.q, offset=(number - 1) * PER_PAGE, limit=PER_PAGE)
@@ -76,7 +76,7 @@ def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
 
 @blueprint.post(f"{BASE}/media")
 @Page(guard=MEMBER, inputs=("file", "base_sha", "folder", "path"), shown_by="media", names={"files.0.path": "folder"})
-def upload_media(*, scope: Scope, form: Form) -> Response:
+def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     """Add an image to the repository."""
     file = form.files.get("file")
     if file is None or not file.filename:
@@ -101,7 +101,7 @@ def upload_media(*, scope: Scope, form: Form) -> Response:
     return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))
 
 
-def _folder(scope: Scope, form: Form) -> str:
+def _folder(scope: ProjectScope, form: Form) -> str:
     """Return the folder of an upload: the chosen one, else the media folder, else that of the edited page."""
     if "folder" in form.values:
         return form.text("folder").strip().strip("/")

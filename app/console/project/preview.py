@@ -5,7 +5,7 @@ from typing import Any
 from flask import Response
 from marshmallow import ValidationError
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import EDITOR_INPUTS, edited, open_version
 from app.console.editor.saving import edit_url
@@ -27,7 +27,7 @@ def _body(scope: Scope, **more: Any) -> Any:
     return instance(CreateSandboxBody.schema).load({"projectId": scope.path["project_id"]} | more)
 
 
-def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str | None:
+def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) -> str | None:
     """Return the address of the running preview with an access token, or None. `unsaved` is written into it.
 
     Raises:
@@ -46,7 +46,7 @@ def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str 
     return address
 
 
-def preview_state(scope: Scope) -> tuple[dict[str, Any] | None, str | None]:
+def preview_state(scope: ProjectScope) -> tuple[dict[str, Any] | None, str | None]:
     """Return the preview record of the project, and the address of a running preview."""
     record = read_preview(scope)
     if record is None or record["state"] != "running":
@@ -57,7 +57,7 @@ def preview_state(scope: Scope) -> tuple[dict[str, Any] | None, str | None]:
 
 @blueprint.get(f"{BASE}/preview")
 @Page(guard=MEMBER)
-def preview(*, scope: Scope) -> Response:
+def preview(*, scope: ProjectScope) -> Response:
     """Show the preview, or the complete log of a failed start."""
     record, address = preview_state(scope)
     is_failed = record is not None and record["state"] == "failed"
@@ -67,7 +67,7 @@ def preview(*, scope: Scope) -> Response:
 
 @blueprint.post(f"{BASE}/preview")
 @Page(guard=MEMBER, inputs=("file",), shown_by="preview")
-def start_preview(*, scope: Scope, form: Form) -> Response:
+def start_preview(*, scope: ProjectScope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one."""
     transactions.release_connection()
     result = prepare.create(scope, _body(scope, forceSync=True))
@@ -79,7 +79,7 @@ def start_preview(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/preview-text/<path:file>")
 @Page(guard=MEMBER, inputs=EDITOR_INPUTS)
-def preview_text(*, scope: Scope, form: Form) -> Response:
+def preview_text(*, scope: ProjectScope, form: Form) -> Response:
     """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
     path = scope.path["file"]
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
@@ -90,7 +90,7 @@ def preview_text(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/preview/stop")
 @Page(guard=MEMBER, inputs=(), shown_by="preview")
-def stop_preview(*, scope: Scope, form: Form) -> Response:
+def stop_preview(*, scope: ProjectScope, form: Form) -> Response:
     """Stop the preview."""
     api.write(sandbox.stop, data={"projectId": scope.path["project_id"]})
     return see_other(project_url(scope, "/preview?done=stopped"))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from flask import Response
 from marshmallow import fields, validate
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -51,7 +51,7 @@ def project_url(scope: Scope, path: str = "") -> str:
 
 @blueprint.get(BASE)
 @Page(guard=MEMBER)
-def project_home(*, scope: Scope) -> Response:
+def project_home(*, scope: ProjectScope) -> Response:
     """Show the latest changes, the drafts of the user, and the state of index and preview."""
     entries, own_drafts = api.read(log.read, scope.path, limit=RECENT)["logs"], api.read(drafts.read, scope.path)
     response = page(
@@ -78,7 +78,7 @@ def read_preview(scope: Scope) -> dict[str, Any] | None:
 
 @blueprint.post(f"{BASE}/reindex")
 @Page(guard=api.guard_of(content.reindex), inputs=(), shown_by="project_home")
-def read_again(*, scope: Scope, form: Form) -> Response:
+def read_again(*, scope: ProjectScope, form: Form) -> Response:
     """Read the content of the branch again."""
     api.write(content.reindex, scope.path)
     return see_other(project_url(scope, "?done=queued"))
@@ -86,7 +86,7 @@ def read_again(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get(f"{BASE}/search")
 @Page(guard=MEMBER, query=SearchPageQuery)
-def search(*, scope: Scope, query: SearchPageQuery) -> Response:
+def search(*, scope: ProjectScope, query: SearchPageQuery) -> Response:
     """Search the files of the project. The command palette receives the files as JSON."""
     hits = api.read(content.find, scope.path, q=query.q, limit=HITS) if query.q.strip() else []
     if wants_json():
@@ -102,7 +102,7 @@ def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
 
 @blueprint.get(f"{BASE}/activity")
 @Page(guard=MEMBER, query=ActivityQuery)
-def activity(*, scope: Scope, query: ActivityQuery) -> Response:
+def activity(*, scope: ProjectScope, query: ActivityQuery) -> Response:
     """Show the changes of the project, newest first."""
     logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query.cursor)
     titles = titles_of(scope.project, scope.index, [one["file"] for one in logs["logs"]])

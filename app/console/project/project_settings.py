@@ -6,7 +6,7 @@ from flask import Response
 
 from app.access import targets
 from app.access.guards import Guard, project_permission
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope, ProjectScope, Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
@@ -34,18 +34,18 @@ def _guard(view: api.View) -> Guard:
 
 @blueprint.get(f"{BASE}/settings")
 @Page(guard=MEMBER)
-def project_settings(*, scope: Scope) -> Response:
+def project_settings(*, scope: ProjectScope) -> Response:
     """Show the settings of a project."""
     details = api.read(projects.details, _ids(scope))
     return page(
         "project/settings.html",
         details=details,
         generators=[(str(one), str(one).capitalize()) for one in Generator],
-        destinations=_destinations(scope) if grants(scope.context.role, Permission.DELETE_ORG) else [],
+        destinations=_destinations(scope) if grants(scope.role, Permission.DELETE_ORG) else [],
     )
 
 
-def _destinations(scope: Scope) -> list[tuple[str, str]]:
+def _destinations(scope: OrganizationScope) -> list[tuple[str, str]]:
     """Return the other organizations of the owner, to which the project can be moved."""
     own = api.read(organizations.list_own, status="active")
     others = (one for one in own if one["role"] == Role.OWNER and one["org_id"] != scope.organization.id)
@@ -59,7 +59,7 @@ def _destinations(scope: Scope) -> list[tuple[str, str]]:
     shown_by="project_settings",
     names=NAMES,
 )
-def change_project(*, scope: Scope, form: Form) -> Response:
+def change_project(*, scope: ProjectScope, form: Form) -> Response:
     """Change name, address, generator, folders, the label of the site and the network access of its previews."""
     paths = {name: form.text(name).strip("/") for name in PATHS}
     data = {
@@ -76,7 +76,7 @@ def change_project(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/status")
 @Page(guard=_guard(projects.set_status), inputs=("status",), shown_by="project_settings")
-def change_project_status(*, scope: Scope, form: Form) -> Response:
+def change_project_status(*, scope: ProjectScope, form: Form) -> Response:
     """Archive the project or make it active."""
     api.write(projects.set_status, _ids(scope), {"status": form.text("status")}, method="PATCH")
     return see_other(project_url(scope, "/settings?done=saved"))
@@ -84,7 +84,7 @@ def change_project_status(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/delete-project")
 @Page(guard=_guard(projects.delete), inputs=(), shown_by="project_settings")
-def delete_project(*, scope: Scope, form: Form) -> Response:
+def delete_project(*, scope: ProjectScope, form: Form) -> Response:
     """Delete the project. The repository stays."""
     api.write(projects.delete, _ids(scope), method="DELETE")
     return see_other(f"{ROOT}/organizations/{scope.organization.id}?done=deleted")
@@ -92,7 +92,7 @@ def delete_project(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.post(f"{BASE}/connection")
 @Page(guard=_guard(projects.set_connection), inputs=("repository", "branch"), shown_by="project_settings")
-def change_connection(*, scope: Scope, form: Form) -> Response:
+def change_connection(*, scope: ProjectScope, form: Form) -> Response:
     """Change the repository or the branch, or connect the same repository again."""
     api.write(projects.set_connection, _ids(scope), form.texts("repository", "branch"), method="PATCH")
     return see_other(project_url(scope, "/settings?done=saved"))
@@ -102,7 +102,7 @@ def change_connection(*, scope: Scope, form: Form) -> Response:
 @Page(
     guard=project_permission(Permission.DELETE_ORG, "project_id"), inputs=("destination",), shown_by="project_settings"
 )
-def move_project(*, scope: Scope, form: Form) -> Response:
+def move_project(*, scope: ProjectScope, form: Form) -> Response:
     """Move the project to another organization of the same owner."""
     api.write(projects.move, _ids(scope) | {"orgId": form.text("destination")}, method="PATCH")
     return see_other(project_url(scope, "/settings?done=moved"))

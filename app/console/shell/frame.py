@@ -69,15 +69,14 @@ def current() -> Frame:
     """Return the frame of the response."""
     load_preferences()
     scope: Scope | None = g.get("console_scope")
-    targets: dict[str, Any] = scope.targets if scope is not None else {}
-    role = scope.context.role if scope is not None else None
+    role = scope.role if scope is not None else None
     granted = frozenset(permission.name for permission in Permission if grants(role, permission))
     return Frame(
         authentication.caller(),
         g.get("console_theme", "system"),
-        targets.get("organization"),
-        targets.get("project"),
-        targets.get("index"),
+        scope.organization if scope is not None else None,
+        scope.project if scope is not None else None,
+        scope.index if scope is not None else None,
         str(role) if role is not None else None,
         granted,
     )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.access import targets
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.concurrency.background import Blocks
 from app.core.limits import AiLimits
 from app.database import transactions
@@ -26,7 +26,7 @@ def limits() -> AiLimits:
     return current_settings().limits.ai
 
 
-def command(scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
+def command(scope: ProjectScope, body: requests.EditorCommandBody) -> HttpResponse:
     """Stream the reply to a command of the rich-text editor."""
     requested = editor_command.read(
         body.messages, body.prompt, body.ctx or {}, max_characters=limits().context_characters
@@ -41,7 +41,7 @@ def copilot(scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
     return handlers.complete(conversation, body.prompt, body.instructions)
 
 
-def chat(scope: Scope, body: requests.ChatBody) -> HttpResponse:
+def chat(scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     """Stream the reply of a chat about a project."""
     turns = messages.turns(body.messages, max_characters=limits().context_characters)
     tools = _tools(scope)
@@ -50,7 +50,7 @@ def chat(scope: Scope, body: requests.ChatBody) -> HttpResponse:
     return _stream(conversation, blocks, tools)
 
 
-def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
+def code_edit(scope: ProjectScope, body: requests.CodeEditBody) -> HttpResponse:
     """Stream the changed code, or return it as JSON if the client prefers that."""
     prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
     client = _client(body)
@@ -61,7 +61,7 @@ def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     return _stream(conversation, stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
 
 
-def code_explain(scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
+def code_explain(scope: ProjectScope, body: requests.CodeExplainBody) -> HttpResponse:
     """Stream the explanation of a piece of code."""
     conversation = _conversation(scope, _client(body), "code-explain")
     blocks = handlers.explain(conversation, body.code, language=body.language, path=body.path, question=body.question)
@@ -102,9 +102,9 @@ def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float 
     """
     settings = current_settings()
     credentials = choose(client.credentials, settings.ai)
-    organization = scope.targets.get("organization")
+    organization = scope.organization
     entry = UsageEntry(
-        user_id=scope.actor.id,
+        user_id=scope.user.id,
         organization_id=organization.id if organization is not None else None,
         handler=handler,
         provider=credentials.provider,
@@ -118,15 +118,15 @@ def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float 
     return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=client.watch)
 
 
-def _tools(scope: Scope) -> ProjectTools:
+def _tools(scope: ProjectScope) -> ProjectTools:
     """Return the tools for the project that the request names."""
     run = context_runner(transactions.start_reading)
-    return ProjectTools(run, targets.project_of, scope.actor.id, scope.project.id, drivers.git)
+    return ProjectTools(run, targets.project_of, scope.user.id, scope.project.id, drivers.git)
 
 
-def _optional_tools(scope: Scope) -> ProjectTools | None:
+def _optional_tools(scope: ProjectScope) -> ProjectTools | None:
     """Return the tools if the request names a project."""
-    return _tools(scope) if scope.targets.get("project") is not None else None
+    return _tools(scope) if scope.project is not None else None
 
 
 def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None) -> HttpResponse:

@@ -168,4 +168,4 @@ def seo_fix(*, scope: Scope, body: requests.FixSeoBody, prepared: dict[str, Any]
 @endpoint(guard=verified(token=READS), result=responses.UsageSchema, message="Usage of the AI handlers")
 def used(*, scope: Scope) -> dict[str, Any]:
     """Return the caller's token usage and the daily budget."""
-    return queries.usage_of_user(scope.actor, prepare.limits())
+    return queries.usage_of_user(scope.user, prepare.limits())

@@ -3,12 +3,13 @@
 The guard of the request has permitted the project. Text of a model or a file cannot change it.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import orjson
 
+from app.access.scope import ProjectScope
 from app.content.text import decode
 from app.core.errors import AppError, NotFound, PermissionDenied
 from app.core.paths import path_error
@@ -89,7 +90,7 @@ class ProjectTools:
     """
 
     run: Callable[[Callable[[], Any]], Any]
-    find_project: Callable[[str | None, str], Mapping[str, Any]]
+    find_project: Callable[[str, str], ProjectScope]
     user_id: str
     project_id: str
     hosts: GitHosts
@@ -143,7 +144,7 @@ class ProjectTools:
             scope = self.find_project(user.id, self.project_id)
         except NotFound:
             return None
-        return (user, scope["project"], scope["index"]) if scope["role"] else None
+        return (user, scope.project, scope.index) if scope.role else None
 
     def _read(self, user: User, project: Project, index: ContentIndex | None, path: str, start: int) -> ToolResult:
         error = path_error(path)

@@ -1,12 +1,13 @@
 """Guards of API tokens. A token cannot use these routes: it cannot create, change or read tokens."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from app.access import targets
 from app.access.caller import Caller
 from app.access.guards import Guard, permission
+from app.access.scope import OrganizationScope, Scope
 from app.access.tokens import SESSION_ONLY
 from app.core.errors import NotFound
 from app.core.ids import is_id
@@ -15,9 +16,23 @@ from app.extensions import db
 from app.models.api_token import ApiToken
 
 
+@dataclass(frozen=True, kw_only=True)
+class ApiTokenScope(Scope):
+    """The scope of a route that names a personal token."""
+
+    token: ApiToken
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceAccountScope(OrganizationScope):
+    """The scope of a route that names the token of a service account."""
+
+    token: ApiToken
+
+
 def own_token(param: str = "id") -> Guard:
     """Return a guard for the owner of a personal token. Other tokens are not found."""
-    return Guard("own token", lambda context: context.is_self, _own_token(param))
+    return Guard("own token", lambda s: s.is_self, _own_token(param))
 
 
 def manage_service_accounts() -> Guard:
@@ -30,25 +45,26 @@ def service_account(param: str = "id") -> Guard:
     return replace(manage_service_accounts(), find=_service_account(param))
 
 
-def _own_token(param: str) -> targets.TargetResolver:
-    def find(actor: Caller | None, ids: targets.Ids) -> targets.Targets:
-        if actor is None or not actor.email_verified:
-            return {}
-        where = sa.and_(ApiToken.user_id == actor.id, ApiToken.organization_id.is_(None))
-        return {"token": _token(ids.get(param), where), "is_self": True}
+def _own_token(param: str) -> targets.Resolver[Scope]:
+    def find(caller: Caller | None, ids: targets.Ids) -> Scope:
+        if caller is None or not caller.email_verified:
+            return Scope(optional_caller=caller, path=ids)
+        where = sa.and_(ApiToken.user_id == caller.id, ApiToken.organization_id.is_(None))
+        token = _token(ids.get(param), where)
+        return ApiTokenScope(token=token, is_self=True, optional_caller=caller, path=ids)
 
-    return find
+    return targets.Resolver(ApiTokenScope, find)
 
 
-def _service_account(param: str) -> targets.TargetResolver:
-    find_organization = targets.organization("org_id")
+def _service_account(param: str) -> targets.Resolver[ServiceAccountScope]:
+    find_organization = targets.organization("org_id").find
 
-    def find(actor: Caller | None, ids: targets.Ids) -> targets.Targets:
-        resolved = find_organization(actor, ids)
-        token = _token(ids.get(param), ApiToken.organization_id == resolved["organization"].id)
-        return resolved | {"token": token}
+    def find(caller: Caller | None, ids: targets.Ids) -> ServiceAccountScope:
+        scope = find_organization(caller, ids)
+        token = _token(ids.get(param), ApiToken.organization_id == scope.organization.id)
+        return ServiceAccountScope(**vars(scope) | {"token": token})
 
-    return find
+    return targets.Resolver(ServiceAccountScope, find)
 
 
 def _token(token_id: object, where: sa.ColumnElement[bool]) -> ApiToken:

@@ -1,13 +1,13 @@
 """Guards for uploads and for the deletion of assets."""
 
-from typing import Any
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from app.access import targets
 from app.access.caller import Caller
 from app.access.guards import Guard
-from app.access.scope import AuthContext
+from app.access.scope import Scope
 from app.access.tokens import EDITS
 from app.core.errors import NotFound
 from app.core.permissions import Permission, Role, grants
@@ -18,59 +18,68 @@ from app.models.project import Project
 from app.resources.bucket.storage_keys import is_key
 
 
+@dataclass(frozen=True, kw_only=True)
+class AssetScope(Scope):
+    """The scope of a route that names an asset, with the project and organization to which it is attached."""
+
+    asset: MediaAsset
+
+
 def can_upload() -> Guard:
     """Return a guard for verified users; for the owners and admins of an organization or project in the form."""
 
-    def allows(context: AuthContext) -> bool:
-        attaches_nothing = context.is_self
-        return attaches_nothing or all(
-            grants(role, Permission.MANAGE_ORG) for role in (context.role, context.second_role)
-        )
+    def allows(scope: Scope) -> bool:
+        attaches_nothing = scope.is_self
+        return attaches_nothing or all(grants(role, Permission.MANAGE_ORG) for role in (scope.role, scope.second_role))
 
-    return Guard("verifyAuth", allows, _attached_to, target_in_body=True, token=EDITS)
+    return Guard("verifyAuth", allows, targets.Resolver(Scope, _attached_to), target_in_body=True, token=EDITS)
 
 
 def can_delete_asset(param: str = "key") -> Guard:
     """Return a guard for the uploader, the owners and admins of the attached organization, and platform admins."""
 
-    def allows(context: AuthContext) -> bool:
-        return context.is_self or context.admin or grants(context.role, Permission.MANAGE_ORG)
+    def allows(scope: Scope) -> bool:
+        return scope.is_self or scope.is_admin or grants(scope.role, Permission.MANAGE_ORG)
 
     return Guard("uploader, or MANAGE_ORG of the org the key is attached to", allows, _asset(param), token=EDITS)
 
 
-def _attached_to(actor: Caller | None, ids: targets.Ids) -> targets.Targets:
-    """Resolve the `project` of the form with its organization, and `destination`, the organization of the form."""
-    resolved: dict[str, Any] = {}
+def _attached_to(caller: Caller | None, ids: targets.Ids) -> Scope:
+    """Resolve the project of the form with its organization, and `destination`, the organization of the form."""
+    scope = Scope(optional_caller=caller, path=ids, is_self=True)
     if ids["project_id"] is not None:
-        resolved = targets.project("project_id")(actor, ids)
+        scope = targets.project("project_id").find(caller, ids)
+        scope = replace(scope, second_role=scope.role)
     if ids["org_id"] is not None:
-        named = targets.organization("org_id")(actor, ids)
-        resolved = named | resolved | {"destination": named["organization"], "second_role": named["role"]}
-    return {"second_role": resolved["role"]} | resolved if resolved else {"is_self": True}
+        named = targets.organization("org_id").find(caller, ids)
+        first = scope if scope.project is not None else named
+        scope = replace(first, destination=named.organization, second_role=named.role)
+    return scope
 
 
-def _asset(param: str) -> targets.TargetResolver:
-    def find(actor: Caller | None, ids: targets.Ids) -> targets.Targets:
-        row = (
-            db.session.execute(_asset_with_organization(str(ids[param]), actor)).first() if is_key(ids[param]) else None
-        )
+def _asset(param: str) -> targets.Resolver[AssetScope]:
+    def find(caller: Caller | None, ids: targets.Ids) -> AssetScope:
+        statement = _asset_with_organization(str(ids[param]), caller)
+        row = db.session.execute(statement).first() if is_key(ids[param]) else None
         if row is None:
             raise NotFound("The asset does not exist")
         asset, project, organization, role = row
-        is_uploader = actor is not None and asset.uploader_id == actor.id
-        resolved = {"asset": asset, "project": project, "organization": organization}
-        return {name: value for name, value in resolved.items() if value is not None} | {
-            "is_self": is_uploader,
-            "role": role,
-        }
+        return AssetScope(
+            asset=asset,
+            project=project,
+            organization=organization,
+            role=role,
+            is_self=caller is not None and asset.uploader_id == caller.id,
+            optional_caller=caller,
+            path=ids,
+        )
 
-    return find
+    return targets.Resolver(AssetScope, find)
 
 
-def _asset_with_organization(key: str, actor: Caller | None) -> sa.Select[MediaAsset, Project, Organization, Role]:
+def _asset_with_organization(key: str, caller: Caller | None) -> sa.Select[MediaAsset, Project, Organization, Role]:
     membership = sa.and_(
-        Membership.organization_id == Organization.id, Membership.user_id == (actor.id if actor is not None else None)
+        Membership.organization_id == Organization.id, Membership.user_id == (caller.id if caller is not None else None)
     )
     return (
         sa.select(MediaAsset, Project, Organization, Membership.role)

@@ -10,7 +10,7 @@ from app.extensions import current_settings, drivers
 from app.http.endpoint import ViewResult, endpoint
 from app.resources.bucket import prepare, responses, service
 from app.resources.bucket import schemas as s
-from app.resources.bucket.guards import can_delete_asset, can_upload
+from app.resources.bucket.guards import AssetScope, can_delete_asset, can_upload
 from app.resources.bucket.service import ReservedAsset
 
 blueprint = Blueprint("bucket", __name__)
@@ -48,9 +48,9 @@ def upload(*, scope: Scope, body: s.UploadBody, prepared: ReservedAsset) -> View
 
 @blueprint.delete("/delete/<path:key>")
 @endpoint(guard=can_delete_asset(), result=s.DeletedAssetSchema, message="Image deleted")
-def delete(*, scope: Scope) -> dict[str, Any]:
+def delete(*, scope: AssetScope) -> dict[str, Any]:
     """Delete an asset. Images that refer to it become null."""
-    return {"key": service.delete(scope.targets["asset"]), "deleted": True}
+    return {"key": service.delete(scope.asset), "deleted": True}
 
 
 @media.get("/media/<path:key>")

@@ -9,7 +9,6 @@ from enum import Enum
 
 import sqlalchemy as sa
 
-from app.access.scope import Scope
 from app.core.errors import Conflict, NotFound
 from app.database import transactions
 from app.drivers.billing.port import (
@@ -22,12 +21,13 @@ from app.drivers.billing.port import (
 from app.extensions import db, drivers
 from app.models.base import utcnow_ms
 from app.models.order import Subscription
+from app.resources.order.guards import SubscriptionScope
 from app.resources.order.schemas import CancelSubscriptionBody, EffectiveFrom
 
 WAIT_S, POLL_INTERVAL_S = 20.0, 0.1
 
 
-def cancel(scope: Scope, body: CancelSubscriptionBody) -> ProviderEvent | None:
+def cancel(scope: SubscriptionScope, body: CancelSubscriptionBody) -> ProviderEvent | None:
     """Cancel the subscription at the provider. Return None if it is already canceled.
 
     Raises:
@@ -35,7 +35,7 @@ def cancel(scope: Scope, body: CancelSubscriptionBody) -> ProviderEvent | None:
         NotFound: the provider does not know the subscription, or billing is disabled.
         Conflict: another request is canceling it.
     """
-    subscription: Subscription = scope.targets["subscription"]
+    subscription: Subscription = scope.subscription
     subscription_id, provider_id = subscription.id, subscription.provider_id
     immediately = body.effective_from is EffectiveFrom.IMMEDIATELY
     outcome, claimed = ClaimOutcome.ANOTHERS, None
@@ -66,14 +66,14 @@ def _cancel(billing: BillingProvider, provider_id: str, *, immediately: bool) ->
         raise NotFound("Subscription not found") from error
 
 
-def payment_update(scope: Scope) -> PaymentUpdate:
+def payment_update(scope: SubscriptionScope) -> PaymentUpdate:
     """Create a checkout in which the payer changes the payment method.
 
     Raises:
         NotFound: the provider does not know the subscription, or billing is disabled.
         UpstreamRejected: its payment method cannot change.
     """
-    subscription: Subscription = scope.targets["subscription"]
+    subscription: Subscription = scope.subscription
     billing: BillingProvider = drivers.billing
     transactions.release_connection()
     try:

@@ -3,14 +3,14 @@
 from flask import Blueprint
 
 from app.access.guards import own_user, platform_admin, verified
-from app.access.scope import Scope
+from app.access.scope import Scope, UserScope
 from app.drivers.billing.port import PaymentUpdate, ProviderEvent
 from app.extensions import current_settings
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.models.order import PreOrder, Subscription
 from app.resources.order import prepare, service
-from app.resources.order.guards import own_subscription
+from app.resources.order.guards import SubscriptionScope, own_subscription
 from app.resources.order.schemas import (
     BillingHistorySchema,
     CancelSubscriptionBody,
@@ -32,9 +32,9 @@ blueprint = Blueprint("order", __name__)
     result=BillingHistorySchema,
     message="Orders and subscriptions",
 )
-def read(*, scope: Scope) -> service.BillingHistory:
+def read(*, scope: UserScope) -> service.BillingHistory:
     """Return a user's orders and subscriptions."""
-    return service.history(scope.user, by=scope.actor)
+    return service.history(scope.target, by=scope.user)
 
 
 @blueprint.post("/cancel")
@@ -52,9 +52,9 @@ def read(*, scope: Scope) -> service.BillingHistory:
         *UPSTREAM,
     ),
 )
-def cancel(*, scope: Scope, body: CancelSubscriptionBody, prepared: ProviderEvent | None) -> Subscription:
+def cancel(*, scope: SubscriptionScope, body: CancelSubscriptionBody, prepared: ProviderEvent | None) -> Subscription:
     """Cancel an active subscription, at the end of its period or at once."""
-    return service.cancel(scope.targets["subscription"], prepared, reason=body.reason)
+    return service.cancel(scope.subscription, prepared, reason=body.reason)
 
 
 @blueprint.get("/update-payment-method/<subscriptionId>")
@@ -69,7 +69,7 @@ def cancel(*, scope: Scope, body: CancelSubscriptionBody, prepared: ProviderEven
         *UPSTREAM,
     ),
 )
-def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str, str | None]:
+def update_payment_method(*, scope: SubscriptionScope, prepared: PaymentUpdate) -> dict[str, str | None]:
     """Return a transaction in which the payer changes the payment method."""
     token = current_settings().billing.client_token
     return {"transaction_id": prepared.transaction_id, "checkout_url": prepared.checkout_url, "client_token": token}
@@ -86,7 +86,7 @@ def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str,
 )
 def pre_order(*, scope: Scope, body: PreOrderBody) -> PreOrder:
     """Note an abandoned checkout or interest in a plan."""
-    return service.pre_order(scope.actor, **body.sent())
+    return service.pre_order(scope.user, **body.sent())
 
 
 @blueprint.get("/summary")

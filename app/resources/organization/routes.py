@@ -3,7 +3,7 @@
 from flask import Blueprint
 
 from app.access.guards import permission, roles, verified
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope, Scope
 from app.access.tokens import MANAGES, READS
 from app.core.permissions import Permission, Role
 from app.extensions import current_settings
@@ -20,12 +20,12 @@ DETAILS = "organization.details"
 @endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationSchema, many=True)
 def list_own(*, scope: Scope, query: s.StatusQuery) -> list[queries.OrganizationDict]:
     """List the organizations the caller belongs to."""
-    return queries.of_user(scope.actor, status=query.status)
+    return queries.of_user(scope.user, status=query.status)
 
 
 @blueprint.get("/<org_id>")
 @endpoint(guard=permission(Permission.VIEW_PROJECTS), result=s.OrganizationSchema)
-def details(*, scope: Scope) -> queries.OrganizationDict:
+def details(*, scope: OrganizationScope) -> queries.OrganizationDict:
     """Return an organization with its members."""
     return queries.details(scope.organization)
 
@@ -42,7 +42,7 @@ def details(*, scope: Scope) -> queries.OrganizationDict:
 )
 def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.OrganizationDict:
     """Create an organization."""
-    return queries.details(service.create(**body.sent(), by=scope.actor, limit=limits_of(scope.actor.id).organizations))
+    return queries.details(service.create(**body.sent(), by=scope.user, limit=limits_of(scope.user.id).organizations))
 
 
 @blueprint.post("/ensure-default")
@@ -54,7 +54,7 @@ def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.Organizat
 )
 def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
     """Return the default organization of the caller. Create it if it does not exist."""
-    return queries.details(service.ensure_default(scope.actor))
+    return queries.details(service.ensure_default(scope.user))
 
 
 @blueprint.patch("/member/<org_id>")
@@ -67,11 +67,11 @@ def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
     rate="invite",
     errors=("ALREADY_MEMBER", "LIMIT_REACHED"),
 )
-def invite(*, scope: Scope, body: s.InviteMemberBody) -> ViewResult:
+def invite(*, scope: OrganizationScope, body: s.InviteMemberBody) -> ViewResult:
     """Add a user with this e-mail address, or invite the person. The mail is sent after the commit."""
     limit, server = limits_of(scope.organization.owner_id).members, current_settings().server
     urls = {"web_url": server.web_url, "invitation_url": server.invitation_url}
-    result = members.invite(scope.organization, body.email, body.role, by=scope.actor, limit=limit, **urls)
+    result = members.invite(scope.organization, body.email, body.role, by=scope.user, limit=limit, **urls)
     return ViewResult(result, message="Member added" if result["status"] == "active" else "Member invited")
 
 
@@ -83,9 +83,9 @@ def invite(*, scope: Scope, body: s.InviteMemberBody) -> ViewResult:
     etag_of=DETAILS,
     message="Member role updated",
 )
-def update_role(*, scope: Scope, body: s.ChangeRoleBody) -> members.MemberResult:
+def update_role(*, scope: OrganizationScope, body: s.ChangeRoleBody) -> members.MemberResult:
     """Change the role of a member to admin or editor."""
-    return members.change_role(scope.organization, **body.sent(), by=scope.actor)
+    return members.change_role(scope.organization, **body.sent(), by=scope.user)
 
 
 @blueprint.patch("/remove-member/<org_id>")
@@ -97,9 +97,9 @@ def update_role(*, scope: Scope, body: s.ChangeRoleBody) -> members.MemberResult
     etag_of=DETAILS,
     message="Member removed",
 )
-def remove_member(*, scope: Scope, body: s.MemberBody) -> members.MemberResult:
+def remove_member(*, scope: OrganizationScope, body: s.MemberBody) -> members.MemberResult:
     """Remove a member or an invitation."""
-    return members.remove(scope.organization, **body.sent(), by=scope.actor)
+    return members.remove(scope.organization, **body.sent(), by=scope.user)
 
 
 @blueprint.patch("/leave/<org_id>")
@@ -111,9 +111,9 @@ def remove_member(*, scope: Scope, body: s.MemberBody) -> members.MemberResult:
     message="You have left the organization",
     errors=("OWNER_CANNOT_LEAVE",),
 )
-def leave(*, scope: Scope) -> members.MemberResult:
+def leave(*, scope: OrganizationScope) -> members.MemberResult:
     """Leave the organization. An owner cannot leave (spec 3)."""
-    return members.leave(scope.organization, by=scope.actor)
+    return members.leave(scope.organization, by=scope.user)
 
 
 @blueprint.post("/transfer/<org_id>")
@@ -124,10 +124,10 @@ def leave(*, scope: Scope) -> members.MemberResult:
     message="Organization transferred",
     errors=("OWNER_CHANGED", "DEFAULT_ORGANIZATION", "LIMIT_REACHED", "NAME_TAKEN", "CONFLICT"),
 )
-def transfer(*, scope: Scope, body: s.TransferOwnershipBody) -> queries.OrganizationDict:
+def transfer(*, scope: OrganizationScope, body: s.TransferOwnershipBody) -> queries.OrganizationDict:
     """Transfer the organization to another member."""
     limits = limits_of(body.member_id)
-    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.actor, limits=limits))
+    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.user, limits=limits))
 
 
 @blueprint.patch("/status/<org_id>")
@@ -140,7 +140,7 @@ def transfer(*, scope: Scope, body: s.TransferOwnershipBody) -> queries.Organiza
     message="Status updated",
     errors=("DEFAULT_ORGANIZATION", "LIMIT_REACHED"),
 )
-def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.OrganizationDict:
+def set_status(*, scope: OrganizationScope, body: s.ChangeStatusBody) -> queries.OrganizationDict:
     """Archive or reactivate the organization."""
     return queries.details(service.set_status(scope.organization, body.status))
 
@@ -154,9 +154,9 @@ def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.Organizatio
     message="Organization updated",
     errors=("NAME_TAKEN",),
 )
-def update(*, scope: Scope, body: s.UpdateOrganizationBody) -> queries.OrganizationDict:
+def update(*, scope: OrganizationScope, body: s.UpdateOrganizationBody) -> queries.OrganizationDict:
     """Change the name, the image or the settings."""
-    return queries.details(service.update(scope.organization, body.sent(), by=scope.actor))
+    return queries.details(service.update(scope.organization, body.sent(), by=scope.user))
 
 
 @blueprint.delete("/<org_id>")
@@ -168,6 +168,6 @@ def update(*, scope: Scope, body: s.UpdateOrganizationBody) -> queries.Organizat
     message="Organization deleted",
     errors=("DEFAULT_ORGANIZATION",),
 )
-def delete(*, scope: Scope) -> dict[str, object]:
+def delete(*, scope: OrganizationScope) -> dict[str, object]:
     """Delete the organization and its projects."""
     return {"org_id": service.delete(scope.organization), "deleted": True}

@@ -6,21 +6,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
-from app.database import plain_rows
 from app.extensions import db
 from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
-from app.models.project_content import ContentIndex, IndexStatus
-from app.models.project_rows import INDEX_COLUMNS, OF_WORKING_BRANCH, PROJECT_COLUMNS, IndexRow, index_of_row
+from app.models.project_content import OF_WORKING_BRANCH, ContentIndex, IndexStatus
 
 Shown = dict[str, Any]
 
-_LIST = (
-    sa.select(*PROJECT_COLUMNS, *INDEX_COLUMNS)
-    .select_from(Project)
-    .outerjoin(ContentIndex, OF_WORKING_BRANCH)
-    .order_by(Project.name, Project.id)
-)
+_LIST = sa.select(Project, ContentIndex).outerjoin(ContentIndex, OF_WORKING_BRANCH).order_by(Project.name, Project.id)
 # Built once: the construction of a statement costs more than its execution.
 _OWNED = sa.select(Organization.id).where(Organization.owner_id == sa.bindparam("target_id"))
 _OF_STATUS, _ACTIVE = Project.status == sa.bindparam("status"), {"status": ArchiveStatus.ACTIVE}
@@ -29,11 +22,6 @@ _OF_OWNER = _LIST.where(Project.organization_id.in_(_OWNED))
 _OF_ORGANIZATION_AND_STATUS, _OF_OWNER_AND_STATUS = _OF_ORGANIZATION.where(_OF_STATUS), _OF_OWNER.where(_OF_STATUS)
 _NO_PATHS: Shown = {"content": None, "media": None, "public": None}
 _NO_INDEX: Shown = {"status": IndexStatus.QUEUED, "commit_sha": None, "indexed_at": None, "files": 0}
-
-
-def shown(project: Any, index: ContentIndex | IndexRow | None) -> Shown:
-    """Return a project, or a row of `PROJECT_COLUMNS`, with the index of its working branch."""
-    return _shown(project, _NO_INDEX if index is None else _index(index))
 
 
 def reload_project(project: Project) -> Shown:
@@ -63,12 +51,12 @@ def other_names(project: Project, *, limit: int) -> Sequence[Any]:
     return db.session.execute(statement.where(_OF_STATUS).order_by(Project.name).limit(limit), _ACTIVE).all()
 
 
-def _listed(statement: sa.Select[Any], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
+def _listed(statement: sa.Select[Project, ContentIndex], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
     parameters = {"target_id": target_id} | ({} if status is None else {"status": status})
-    return [shown(row, index_of_row(row)) for row in plain_rows.read(statement, parameters)]
+    return [shown(project, index) for project, index in db.session.execute(statement, parameters)]
 
 
-def _index(index: ContentIndex | IndexRow) -> Shown:
+def _index(index: ContentIndex) -> Shown:
     return {
         "status": index.status,
         "commit_sha": index.commit_sha,
@@ -77,8 +65,8 @@ def _index(index: ContentIndex | IndexRow) -> Shown:
     }
 
 
-def _shown(project: Any, index: Shown) -> Shown:
-    """Return a project, or a row of its columns, as a response dictionary."""
+def shown(project: Project, index: ContentIndex | None) -> Shown:
+    """Return a project with the index of its working branch as a response dictionary."""
     return {
         "project_id": project.id,
         "org_id": project.organization_id,
@@ -101,7 +89,7 @@ def _shown(project: Any, index: Shown) -> Shown:
             "connected_by": project.connected_by,
             "account": project.connection_account,
         },
-        "index": index,
+        "index": _NO_INDEX if index is None else _index(index),
         "createdAt": clock.iso(project.created_at),
         "updatedAt": clock.iso(project.updated_at),
     }

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.content.schema.model import ContentSchema
 from app.core.api_tokens import TokenGrant
 from app.core.errors import NotFound
@@ -50,22 +50,22 @@ class RefQuery(Protocol):
         """The name of the branch."""
 
 
-def branch_index(scope: Scope, branch: str | None) -> ContentIndex | None:
+def branch_index(scope: ProjectScope, branch: str | None) -> ContentIndex | None:
     """Return the index of a branch, the working branch by default. Create it at the first read."""
     return index_freshness.ensure_index(scope.project, scope.index, branch, hosts=drivers.git, by=scope.caller)
 
 
-def read_index(scope: Scope, query: RefQuery) -> ContentIndex | None:
+def read_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
     """Return the index of the branch of a query. Create it at the first read."""
     return branch_index(scope, query.ref)
 
 
-def read_fresh_index(scope: Scope, query: RefQuery) -> ContentIndex | None:
+def read_fresh_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
     """Return the index of the branch of a query, marked as stale if a local branch moved."""
     return index_freshness.mark_stale_if_moved(scope.project, read_index(scope, query), hosts=drivers.git)
 
 
-def read_metadata(scope: Scope, query: FileQuery) -> dict[str, Any]:
+def read_metadata(scope: ProjectScope, query: FileQuery) -> dict[str, Any]:
     """Return the metadata of a file. Raises NotFound."""
     if query.ref and is_sha(query.ref):
         source = _source(scope)
@@ -74,22 +74,22 @@ def read_metadata(scope: Scope, query: FileQuery) -> dict[str, Any]:
     return file_metadata.metadata(scope.project, index, query.file, hosts=drivers.git, by=scope.caller)
 
 
-def find_raw_file(scope: Scope, query: FileQuery) -> raw_file.RawFile:
+def find_raw_file(scope: ProjectScope, query: FileQuery) -> raw_file.RawFile:
     """Return the blob of a file with its source. Raises NotFound."""
     if query.ref and is_sha(query.ref):
         source = _source(scope)
         return raw_file.find_at_commit(source, find_commit(source, query.ref), query.file)
-    source = source_of(scope.project, drivers.git, branch=query.ref, actor=scope.actor)
+    source = source_of(scope.project, drivers.git, branch=query.ref, actor=scope.user)
     return raw_file.find(read_index(scope, query), query.file, source)
 
 
-def read_history(scope: Scope, query: HistoryQuery) -> history.History:
+def read_history(scope: ProjectScope, query: HistoryQuery) -> history.History:
     """Return a page of the history of a file or branch. Raises NotFound, InvalidRequest."""
     source = _source(scope)
     return history.read_history(source, file=query.file, ref=query.ref, cursor=query.cursor, limit=query.limit)
 
 
-def compare(scope: Scope, query: CompareQuery) -> comparison.CommitComparison:
+def compare(scope: ProjectScope, query: CompareQuery) -> comparison.CommitComparison:
     """Return the difference of two commits. Raises NotFound, InvalidRequest."""
     source, base, head = _source(scope), query.base, query.head
     if query.file is not None:
@@ -97,14 +97,14 @@ def compare(scope: Scope, query: CompareQuery) -> comparison.CommitComparison:
     return comparison.compare(source, base=base, head=head, cursor=query.cursor, limit=query.limit)
 
 
-def _source(scope: Scope) -> Source:
+def _source(scope: ProjectScope) -> Source:
     """Return the working branch of the project. Release the connection: the host is called next."""
-    source = source_of(scope.project, drivers.git, actor=scope.actor)
+    source = source_of(scope.project, drivers.git, actor=scope.user)
     transactions.release_connection()
     return source
 
 
-def commit(scope: Scope, body: CommitFilesBody) -> Saved:
+def commit(scope: ProjectScope, body: CommitFilesBody) -> Saved:
     """Create the commit of a save."""
     if body.is_validated:
         schema_validation.check(_schema_of_save(scope, body.branch), body.files)
@@ -112,10 +112,10 @@ def commit(scope: Scope, body: CommitFilesBody) -> Saved:
     return commit_to_host(scope, save, body.branch)
 
 
-def edit_front_matter(scope: Scope, body: EditFrontMatterBody) -> Saved | front_matter.NoChange:
+def edit_front_matter(scope: ProjectScope, body: EditFrontMatterBody) -> Saved | front_matter.NoChange:
     """Create the commit of a front matter edit, or return NoChange."""
     edit = body.edit
-    change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.actor), edit)
+    change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.user), edit)
     if isinstance(change, front_matter.NoChange):
         return change
     if body.is_validated:
@@ -124,10 +124,10 @@ def edit_front_matter(scope: Scope, body: EditFrontMatterBody) -> Saved | front_
     return commit_to_host(scope, SaveRequest(edit.base_sha, [change], message), edit.branch)
 
 
-def restore_version(scope: Scope, body: RestoreVersionBody) -> Saved | front_matter.NoChange:
+def restore_version(scope: ProjectScope, body: RestoreVersionBody) -> Saved | front_matter.NoChange:
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
     path = body.file or body.folder or ""
-    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)
+    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.user)
     transactions.release_connection()
     request = restore.RestoreRequest(path, body.file is None, body.commit_sha, body.base_sha)
     edits = restore.plan_restore(source, request)
@@ -137,7 +137,7 @@ def restore_version(scope: Scope, body: RestoreVersionBody) -> Saved | front_mat
     return commit_to_host(scope, SaveRequest(body.base_sha, edits, message), body.branch)
 
 
-def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:
+def _schema_of_save(scope: ProjectScope, branch: str | None) -> ContentSchema:
     """Return the schema for a save. A branch that is not indexed yet has the schema of the working branch."""
     index = branch_index(scope, branch)
     if index is None or index.generation == 0:
@@ -145,7 +145,7 @@ def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:
     return schema_sources.content_schema(scope.project, index, hosts=drivers.git, by=scope.caller)
 
 
-def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved:
+def commit_to_host(scope: ProjectScope, save: SaveRequest, branch: str | None) -> Saved:
     """Create the commit of a save in the name of the caller. Enqueue an update of the index first.
 
     The job indexes and logs a commit whose record is lost because the process ended. A repeated request returns the
@@ -154,10 +154,10 @@ def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved
     Raises:
         SaveConflict, Disconnected, and the errors of the Git host.
     """
-    named = attribution_of(scope.actor, scope.grant)
+    named = attribution_of(scope.user, scope.grant)
     save = replace(save, trailers=named.trailers, author=named.author)
     project_id = scope.project.id  # The transaction expires the project.
-    source = source_of(scope.project, drivers.git, branch=branch, actor=scope.actor)
+    source = source_of(scope.project, drivers.git, branch=branch, actor=scope.user)
     with transactions.write_transaction():
         index = indexes.ensure(project_id, source.branch)
         jobs.enqueue(

@@ -2,7 +2,7 @@
 
 from flask import Response, current_app, request
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.extensions import drivers
 from app.http import caching
 from app.http.endpoint import ViewResult
@@ -20,13 +20,13 @@ from app.resources.project_content.versions.raw_file import RawFile
 INDEX_STREAM_S = 600
 
 
-def tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
+def tree(scope: ProjectScope, query: TreeQuery, index: ContentIndex | None) -> Response:
     """Return the tree of a branch, or a part of it."""
     is_part = query.path is not None or query.limit is not None
     return _part_of_tree(scope, query, index) if is_part else _whole_tree(scope, query, index)
 
 
-def _whole_tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
+def _whole_tree(scope: ProjectScope, query: TreeQuery, index: ContentIndex | None) -> Response:
     unchanged = caching.not_modified(request, index.commit_sha) if index and index.commit_sha else None
     if unchanged is not None:
         return unchanged
@@ -34,7 +34,7 @@ def _whole_tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> R
     return caching.precompressed_response(request, whole, whole.commit_sha)
 
 
-def _part_of_tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
+def _part_of_tree(scope: ProjectScope, query: TreeQuery, index: ContentIndex | None) -> Response:
     page = queries.part(
         scope.project,
         index,
@@ -48,7 +48,7 @@ def _part_of_tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) ->
 
 def save_result(scope: Scope, outcome: Saved | NoChange) -> ViewResult:
     """Record a save in the log and the index. The status is 201 with a commit, 200 without a difference."""
-    result = service.record_save(outcome, by=scope.actor, grant=scope.grant)
+    result = service.record_save(outcome, by=scope.user, grant=scope.grant)
     return ViewResult(result, 200 if isinstance(outcome, NoChange) else 201)
 
 
@@ -58,7 +58,7 @@ def raw(file: RawFile) -> Response:
     return unchanged or stream_file(file.read(), size=file.size, mime=file.mime, tag=file.sha)
 
 
-def index_events(scope: Scope, branch: str | None) -> Response:
+def index_events(scope: ProjectScope, branch: str | None) -> Response:
     """Return the events of the index of a branch until it is ready or has failed."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     events = streams.events_of(
@@ -66,6 +66,6 @@ def index_events(scope: Scope, branch: str | None) -> Response:
         scope.project.id,
         branch or scope.project.branch,
         organization_id=scope.organization.id,
-        user_id=scope.actor.id,
+        user_id=scope.user.id,
     )
     return sse_response(events, timing=StreamSettings(total_s=INDEX_STREAM_S))

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint, Response
 
 from app.access.guards import can_commit, member_of_org
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.core.limits import InputLimits
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
@@ -55,7 +55,7 @@ blueprint = Blueprint("project_content", __name__)
     message=tree_snapshot.MESSAGE,
     errors=GIT_READ,
 )
-def tree(*, scope: Scope, query: TreeQuery, prepared: ContentIndex | None) -> Response:
+def tree(*, scope: ProjectScope, query: TreeQuery, prepared: ContentIndex | None) -> Response:
     """Read the file tree of a branch, or a part of it."""
     return responses.tree(scope, query, prepared)
 
@@ -70,7 +70,7 @@ def tree(*, scope: Scope, query: TreeQuery, prepared: ContentIndex | None) -> Re
     message="Progress of the index",
     errors=("TOO_MANY_STREAMS",),
 )
-def index_events(*, scope: Scope, query: BranchQuery, prepared: ContentIndex | None) -> Response:
+def index_events(*, scope: ProjectScope, query: BranchQuery, prepared: ContentIndex | None) -> Response:
     """Follow the index of a branch until it is ready or has failed, as server-sent events."""
     return responses.index_events(scope, query.ref)
 
@@ -84,7 +84,7 @@ def index_events(*, scope: Scope, query: BranchQuery, prepared: ContentIndex | N
     message="File metadata",
     errors=GIT_READ,
 )
-def file(*, scope: Scope, query: FileAtRefQuery, prepared: dict[str, Any]) -> dict[str, Any]:
+def file(*, scope: ProjectScope, query: FileAtRefQuery, prepared: dict[str, Any]) -> dict[str, Any]:
     """Read the metadata of a file."""
     return prepared
 
@@ -99,7 +99,7 @@ def file(*, scope: Scope, query: FileAtRefQuery, prepared: dict[str, Any]) -> di
     message="The file's bytes",
     errors=GIT_READ,
 )
-def raw_bytes(*, scope: Scope, query: FileAtRefQuery, prepared: RawFile) -> Response:
+def raw_bytes(*, scope: ProjectScope, query: FileAtRefQuery, prepared: RawFile) -> Response:
     """Read the bytes of a file."""
     return responses.raw(prepared)
 
@@ -115,7 +115,7 @@ def raw_bytes(*, scope: Scope, query: FileAtRefQuery, prepared: RawFile) -> Resp
     message="Entries",
     errors=GIT_READ,
 )
-def list_entries(*, scope: Scope, query: EntriesQuery, prepared: ContentIndex | None) -> PageResult:
+def list_entries(*, scope: ProjectScope, query: EntriesQuery, prepared: ContentIndex | None) -> PageResult:
     """List the content files of a branch with the fields of their front matter."""
     page = entries(scope.project, prepared, query.entries)
     return PageResult(page.entries, page.meta)
@@ -132,7 +132,7 @@ def list_entries(*, scope: Scope, query: EntriesQuery, prepared: ContentIndex | 
     message="Commits",
     errors=("NOT_SUPPORTED", *GIT_READ),
 )
-def list_history(*, scope: Scope, query: HistoryQuery, prepared: history.History) -> PageResult:
+def list_history(*, scope: ProjectScope, query: HistoryQuery, prepared: history.History) -> PageResult:
     """List the commits of a branch, or those that changed a file, newest first."""
     return PageResult(*history.to_page(scope.project.id, prepared))
 
@@ -146,7 +146,7 @@ def list_history(*, scope: Scope, query: HistoryQuery, prepared: history.History
     message="Changed files",
     errors=("NOT_SUPPORTED", *GIT_READ),
 )
-def compare(*, scope: Scope, query: CompareQuery, prepared: comparison.CommitComparison) -> PageResult:
+def compare(*, scope: ProjectScope, query: CompareQuery, prepared: comparison.CommitComparison) -> PageResult:
     """Compare two commits: the changed files, or the lines and front matter of one file."""
     meta = {"next_cursor": prepared.next_cursor, "total": prepared.total}
     return PageResult(prepared.to_dict(scope.project.id), meta)
@@ -162,7 +162,7 @@ def compare(*, scope: Scope, query: CompareQuery, prepared: comparison.CommitCom
     message="Matching files",
     errors=GIT_READ,
 )
-def find(*, scope: Scope, query: SearchQuery, prepared: ContentIndex | None) -> list[file_search.SearchResult]:
+def find(*, scope: ProjectScope, query: SearchQuery, prepared: ContentIndex | None) -> list[file_search.SearchResult]:
     """Search the files of a branch by path, text, type and front matter."""
     return file_search.search(scope.project, prepared, query.q, kind=query.type, limit=query.limit)
 
@@ -177,7 +177,7 @@ def find(*, scope: Scope, query: SearchQuery, prepared: ContentIndex | None) -> 
     message="Files that link to this file",
     errors=GIT_READ,
 )
-def list_backlinks(*, scope: Scope, query: FileQuery, prepared: ContentIndex | None) -> list[Backlink]:
+def list_backlinks(*, scope: ProjectScope, query: FileQuery, prepared: ContentIndex | None) -> list[Backlink]:
     """List the files that link to a file, or use it as an image or download."""
     return backlinks(scope.project, prepared, query.file)
 
@@ -193,7 +193,7 @@ def list_backlinks(*, scope: Scope, query: FileQuery, prepared: ContentIndex | N
     message="Saved",
     errors=("CANNOT_KEEP", *SAVE),
 )
-def commit(*, scope: Scope, body: CommitFilesBody, prepared: Saved) -> ViewResult:
+def commit(*, scope: ProjectScope, body: CommitFilesBody, prepared: Saved) -> ViewResult:
     """Save several files as one commit."""
     return responses.save_result(scope, prepared)
 
@@ -209,7 +209,7 @@ def commit(*, scope: Scope, body: CommitFilesBody, prepared: Saved) -> ViewResul
     message="Restored",
     errors=("NOT_SUPPORTED", "CANNOT_RESTORE", *SAVE),
 )
-def restore(*, scope: Scope, body: RestoreVersionBody, prepared: Saved | NoChange) -> ViewResult:
+def restore(*, scope: ProjectScope, body: RestoreVersionBody, prepared: Saved | NoChange) -> ViewResult:
     """Restore a file or folder as it was at a commit.
 
     Without a difference there is no commit, and the status is 200.
@@ -226,9 +226,11 @@ def restore(*, scope: Scope, body: RestoreVersionBody, prepared: Saved | NoChang
     message="The front matter is saved",
     errors=("CANNOT_KEEP", *SAVE),
 )
-def edit_front_matter(*, scope: Scope, body: EditFrontMatterBody, prepared: Saved | NoChange) -> dict[str, object]:
+def edit_front_matter(
+    *, scope: ProjectScope, body: EditFrontMatterBody, prepared: Saved | NoChange
+) -> dict[str, object]:
     """Change keys of the front matter of a file and no other byte of it. Without a change there is no commit."""
-    return service.record_save(prepared, by=scope.actor, grant=scope.grant)
+    return service.record_save(prepared, by=scope.user, grant=scope.grant)
 
 
 @blueprint.post("/<project_id>/reindex")
@@ -239,6 +241,6 @@ def edit_front_matter(*, scope: Scope, body: EditFrontMatterBody, prepared: Save
     message="The branch will be indexed",
     errors=("DISCONNECTED",),
 )
-def reindex(*, scope: Scope) -> dict[str, str | None]:
+def reindex(*, scope: ProjectScope) -> dict[str, str | None]:
     """Enqueue an update of the index of the working branch."""
     return service.reindex(scope.project)

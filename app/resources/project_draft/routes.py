@@ -3,7 +3,7 @@
 from flask import Blueprint
 
 from app.access.guards import member_of_org
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.http.endpoint import endpoint
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_draft import service
@@ -21,9 +21,9 @@ blueprint = Blueprint("project_draft", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=DraftsQuery, result=DraftsSchema, message="Drafts")
-def read(*, scope: Scope, query: DraftsQuery) -> service.DraftWithHead | list[service.DraftWithHead]:
+def read(*, scope: ProjectScope, query: DraftsQuery) -> service.DraftWithHead | list[service.DraftWithHead]:
     """Read your draft of a file, or list your drafts on a branch."""
-    return service.one_or_all(scope.project, by=scope.actor, branch=query.ref, file=query.file)
+    return service.one_or_all(scope.project, by=scope.user, branch=query.ref, file=query.file)
 
 
 @blueprint.put("/<project_id>")
@@ -36,11 +36,11 @@ def read(*, scope: Scope, query: DraftsQuery) -> service.DraftWithHead | list[se
     prepare=check_base,
     message="Draft saved",
 )
-def save(*, scope: Scope, body: SaveDraftBody, query: FileQuery, prepared: None) -> service.DraftWithHead:
+def save(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery, prepared: None) -> service.DraftWithHead:
     """Save your draft of a file and replace the previous one. The base must be a version of the file."""
     return service.save(
         scope.project,
-        by=scope.actor,
+        by=scope.user,
         branch=query.ref,
         file=query.file,
         content=body.content,
@@ -56,7 +56,7 @@ def save(*, scope: Scope, body: SaveDraftBody, query: FileQuery, prepared: None)
     etag_of="project_draft.read",
     message="Draft deleted",
 )
-def delete(*, scope: Scope, query: FileQuery) -> dict[str, object]:
+def delete(*, scope: ProjectScope, query: FileQuery) -> dict[str, object]:
     """Delete your draft of a file."""
-    service.delete(scope.project, by=scope.actor, branch=query.ref, file=query.file)
+    service.delete(scope.project, by=scope.user, branch=query.ref, file=query.file)
     return {"file": query.file, "deleted": True}

@@ -3,7 +3,7 @@
 from flask import Blueprint
 
 from app.access.guards import member_of_org
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.core.limits import InputLimits
 from app.http.endpoint import endpoint
 from app.models.project_log import ProjectLogEntry
@@ -20,7 +20,7 @@ blueprint = Blueprint("project_log", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=LogQuery, result=LogEntriesSchema, message="Project log")
-def read(*, scope: Scope, query: LogQuery) -> service.LogPage:
+def read(*, scope: ProjectScope, query: LogQuery) -> service.LogPage:
     """Read recent file changes, newest first."""
     return service.read(scope.project, limit=query.limit, cursor=query.cursor, action=query.action, file=query.file)
 
@@ -34,6 +34,6 @@ def read(*, scope: Scope, query: LogQuery) -> service.LogPage:
     max_bytes=InputLimits.log_bytes,
     message="Change recorded",
 )
-def record(*, scope: Scope, body: RecordChangeBody) -> ProjectLogEntry:
+def record(*, scope: ProjectScope, body: RecordChangeBody) -> ProjectLogEntry:
     """Record a file change."""
-    return service.record(scope.project, body.action, body.file, body.file_type, by=scope.actor, grant=scope.grant)
+    return service.record(scope.project, body.action, body.file, body.file_type, by=scope.user, grant=scope.grant)

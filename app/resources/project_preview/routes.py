@@ -3,7 +3,7 @@
 from flask import Blueprint
 
 from app.access.guards import member_of_org
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.extensions import current_settings
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
@@ -16,7 +16,7 @@ blueprint = Blueprint("project_preview", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org("project_id"), result=s.PreviewSchema)
-def details(*, scope: Scope) -> ProjectPreview:
+def details(*, scope: ProjectScope) -> ProjectPreview:
     """Return the preview record of the project."""
     return service.find(scope.project)
 
@@ -29,7 +29,7 @@ def details(*, scope: Scope) -> ProjectPreview:
     etag_of="project_preview.details",
     message="Preview recorded",
 )
-def upsert(*, scope: Scope, body: s.ChangePreviewBody) -> ProjectPreview:
+def upsert(*, scope: ProjectScope, body: s.ChangePreviewBody) -> ProjectPreview:
     """Record the preview's state and addresses."""
     sandbox = current_settings().sandbox
     return service.upsert(scope.project, body.sent(), hosts=tuple(filter(None, (sandbox.preview_host, sandbox.domain))))
@@ -43,6 +43,6 @@ def upsert(*, scope: Scope, body: s.ChangePreviewBody) -> ProjectPreview:
     message="Preview ended",
     errors=("SANDBOX_UNAVAILABLE", *UPSTREAM),
 )
-def delete(*, scope: Scope) -> dict[str, object]:
+def delete(*, scope: ProjectScope) -> dict[str, object]:
     """End the recorded preview and stop its sandbox."""
     return {"project_id": service.delete(scope.project), "deleted": True}

@@ -5,7 +5,7 @@ The adoption of a schema is a commit that writes the collections to `.galley.yml
 
 import yaml
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.content.schema.model import ContentSchema, SourceKind
 from app.core.errors import Conflict, UnprocessableEntity
@@ -21,20 +21,20 @@ from app.resources.project_content.source import Source, source_of
 from app.resources.project_schema.schemas import AdoptSchemaBody
 
 
-def branch_schema(scope: Scope, branch: str | None = None) -> ContentSchema:
+def branch_schema(scope: ProjectScope, branch: str | None = None) -> ContentSchema:
     """Return the schema of a branch, the working branch by default."""
     return content_schema(scope.project, branch_index(scope, branch), hosts=drivers.git, by=scope.caller)
 
 
-def read_schema(scope: Scope, query: BranchQuery) -> ContentSchema:
+def read_schema(scope: ProjectScope, query: BranchQuery) -> ContentSchema:
     """Return the schema of the branch of a query."""
     return branch_schema(scope, query.ref)
 
 
-def adopt_schema(scope: Scope, body: AdoptSchemaBody) -> Saved | NoChange:
+def adopt_schema(scope: ProjectScope, body: AdoptSchemaBody) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
     schema = branch_schema(scope, body.branch)
-    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)
+    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.user)
     transactions.release_connection()
     save = adoption(schema, source, base_sha=body.base_sha, message=body.message)
     if isinstance(save, NoChange):

@@ -5,7 +5,7 @@ from typing import Any
 from flask import Blueprint
 
 from app.access.guards import can_commit, member_of_org
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.content.schema.model import ContentSchema
 from app.http.endpoint import ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
@@ -28,7 +28,7 @@ blueprint = Blueprint("project_schema", __name__)
     message="Content schema",
     errors=GIT_READ,
 )
-def read(*, scope: Scope, query: BranchQuery, prepared: ContentSchema) -> dict[str, Any]:
+def read(*, scope: ProjectScope, query: BranchQuery, prepared: ContentSchema) -> dict[str, Any]:
     """Read the collections of a branch with their fields, from its schema file or inferred from its content."""
     return prepared.to_dict()
 
@@ -44,6 +44,6 @@ def read(*, scope: Scope, query: BranchQuery, prepared: ContentSchema) -> dict[s
     message="The schema is saved",
     errors=("SCHEMA_EXISTS", "NOTHING_TO_ADOPT", *SAVE),
 )
-def adopt(*, scope: Scope, body: AdoptSchemaBody, prepared: Saved | NoChange) -> ViewResult:
+def adopt(*, scope: ProjectScope, body: AdoptSchemaBody, prepared: Saved | NoChange) -> ViewResult:
     """Save the schema of a branch as `.galley.yml`. If the file has it, there is no commit, and the status is 200."""
     return responses.save_result(scope, prepared)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.core.limits import MIB, SandboxLimits
 from app.database import transactions
 from app.drivers.sandbox.port import SandboxHost
@@ -12,6 +12,7 @@ from app.extensions import current_settings, drivers
 from app.http import rate_limits
 from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.resources.sandbox import lifecycle, service
+from app.resources.sandbox.guards import SandboxScope
 from app.resources.sandbox.lifecycle import SandboxHandle
 from app.resources.sandbox.preview_urls import PreviewUrls
 from app.resources.sandbox.schemas import CreateSandboxBody, SandboxNameBody
@@ -34,14 +35,14 @@ class CreateResult:
     has_file: bool
 
 
-def create(scope: Scope, body: CreateSandboxBody) -> CreateResult:
+def create(scope: ProjectScope, body: CreateSandboxBody) -> CreateResult:
     """Connect to the sandbox of the project or start it. Only starts count in the rate `sandbox_create`."""
-    user_id, organization_id = scope.actor.id, scope.organization.id
+    user_id, organization_id = scope.user.id, scope.organization.id
     host, urls = sandbox_host(), preview_urls()
     starter = SandboxStarter(drivers.git, host, current_settings().sandbox.module_proxy)
     handle = lifecycle.create(
         scope.project,
-        scope.actor,
+        scope.user,
         body,
         starter=starter,
         urls=urls,
@@ -64,7 +65,7 @@ def wait(result: CreateResult) -> dict[str, Any]:
     return lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
 
 
-def heartbeat(scope: Scope, body: SandboxNameBody) -> dict[str, object]:
+def heartbeat(scope: SandboxScope, body: SandboxNameBody) -> dict[str, object]:
     """Extend the lease of the row, then of the host."""
     ended: dict[str, object] = {"ok": False, "status": "stopped", "expiresAt": None}
     sandbox = _sandbox_of(scope)
@@ -80,7 +81,7 @@ def heartbeat(scope: Scope, body: SandboxNameBody) -> dict[str, object]:
     return {"ok": True, "status": sandbox.state.value, "expiresAt": sandbox.expires_at} if is_active else ended
 
 
-def stop(scope: Scope, body: SandboxNameBody) -> dict[str, bool]:
+def stop(scope: SandboxScope, body: SandboxNameBody) -> dict[str, bool]:
     """End the row and the sandbox of the host."""
     sandbox = _sandbox_of(scope)
     if sandbox is not None:
@@ -105,9 +106,8 @@ def _start_counter(user_id: str) -> Callable[[], None]:
     return lambda: rate_limits.count("sandbox_create", user_id)
 
 
-def _sandbox_of(scope: Scope) -> Sandbox | None:
-    sandbox = scope.targets.get("sandbox") or service.find_active(scope.project.id)
-    return cast("Sandbox | None", sandbox)
+def _sandbox_of(scope: SandboxScope) -> Sandbox | None:
+    return scope.sandbox or service.find_active(scope.project.id)
 
 
 def _limits() -> SandboxLimits:

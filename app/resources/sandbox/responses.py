@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask, Response, current_app, request
 
 from app.access.guards import membership_check
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.concurrency.background import Blocks, prefetch
 from app.database import transactions
 from app.http import envelope
@@ -20,7 +20,7 @@ from app.resources.sandbox.prepare import CreateResult
 from app.resources.sandbox.schemas import CreateSandboxBody
 
 
-def create(scope: Scope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, Any] | None]:
+def create(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, Any] | None]:
     """Create the sandbox and wait for it if the caller accepts JSON only."""
     result = prepare.create(scope, body)
     return result, None if accepts_events() and result.handle is not None else prepare.wait(result)

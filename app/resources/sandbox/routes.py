@@ -5,12 +5,12 @@ from typing import Any
 from flask import Blueprint, Response
 
 from app.access.guards import member_of_org
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, UPSTREAM
 from app.resources.sandbox import prepare, responses
 from app.resources.sandbox import schemas as s
-from app.resources.sandbox.guards import member_of_named
+from app.resources.sandbox.guards import SandboxScope, member_of_named
 
 blueprint = Blueprint("sandbox", __name__)
 
@@ -38,7 +38,7 @@ blueprint = Blueprint("sandbox", __name__)
     ),
 )
 def create(
-    *, scope: Scope, body: s.CreateSandboxBody, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
+    *, scope: ProjectScope, body: s.CreateSandboxBody, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
 ) -> Response:
     """Start the preview sandbox of the project or connect to it. Returns events, or JSON when it is ready."""
     return responses.render(*prepared)
@@ -59,7 +59,7 @@ def create(
         *UPSTREAM,
     ),
 )
-def heartbeat(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, object]) -> dict[str, object]:
+def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody, prepared: dict[str, object]) -> dict[str, object]:
     """Extend the lease of a running sandbox by five minutes."""
     return prepared
 
@@ -79,6 +79,6 @@ def heartbeat(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, obje
         *UPSTREAM,
     ),
 )
-def stop(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, bool]) -> dict[str, bool]:
+def stop(*, scope: SandboxScope, body: s.SandboxNameBody, prepared: dict[str, bool]) -> dict[str, bool]:
     """Stop a sandbox for all its users."""
     return prepared

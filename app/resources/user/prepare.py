@@ -32,10 +32,10 @@ def set_password(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
     Raises:
         InvalidPassword: a password is set, and the sent one is missing or wrong.
     """
-    stored = scope.actor.password_hash
+    stored = scope.user.password_hash
     if stored is not None:
-        compare(scope.actor, body.current_password)
-    check_new(body.new_password, scope.actor)
+        compare(scope.user, body.current_password)
+    check_new(body.new_password, scope.user)
     return stored, hashed(body.new_password)
 
 
@@ -47,6 +47,6 @@ def delete(scope: Scope, body: DeleteAccountBody) -> None:
         ReauthRequired: no password was sent, and the session is older than 15 minutes.
     """
     if body.password is not None:
-        compare(scope.actor, body.password)
+        compare(scope.user, body.password)
     elif not service.is_fresh(scope.session, limits=current_settings().limits.sessions):
         raise service.ReauthRequired

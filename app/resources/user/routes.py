@@ -4,7 +4,7 @@ from flask import Blueprint
 
 from app.access import authentication
 from app.access.guards import own_user, verified
-from app.access.scope import Scope
+from app.access.scope import Scope, UserScope
 from app.access.tokens import EDITS, READS
 from app.core.limits import InputLimits
 from app.extensions import current_settings
@@ -30,9 +30,9 @@ BYTES = InputLimits.auth_bytes
 
 @blueprint.get("/<id>")
 @endpoint(guard=own_user("id", or_platform_admin=True, token=READS), result=ProfileSchema, message="User found")
-def read(*, scope: Scope) -> service.Profile:
+def read(*, scope: UserScope) -> service.Profile:
     """Return the profile of a user."""
-    return service.profile(scope.user, by=scope.actor)
+    return service.profile(scope.target, by=scope.user)
 
 
 @blueprint.patch("/set-password")
@@ -52,7 +52,7 @@ def set_password(*, scope: Scope, body: SetPasswordBody, prepared: tuple[str | N
     """Set or update the password."""
     limits, link = current_settings().limits.sessions, f"{current_settings().server.web_url}/forgot-password"
     authentication.set_session_cookie(
-        service.set_password(scope.actor, scope.session, prepared, limits=limits, link=link)
+        service.set_password(scope.user, scope.session, prepared, limits=limits, link=link)
     )
     return {"status": True}
 
@@ -61,7 +61,7 @@ def set_password(*, scope: Scope, body: SetPasswordBody, prepared: tuple[str | N
 @endpoint(guard=verified("verifyAuth (decided)", token=READS), result=LimitsSchema, message="Limits checked")
 def check_limits(*, scope: Scope) -> dict[str, object]:
     """Return the used parts of the creation limits of the caller."""
-    return creation_limits.check(scope.actor, limits=limits_of(scope.actor.id))
+    return creation_limits.check(scope.user, limits=limits_of(scope.user.id))
 
 
 @blueprint.patch("/update-country/<id>")
@@ -73,9 +73,9 @@ def check_limits(*, scope: Scope) -> dict[str, object]:
     max_bytes=BYTES,
     etag_of="user.read",
 )
-def update_country(*, scope: Scope, body: ChangeCountryBody) -> User:
+def update_country(*, scope: UserScope, body: ChangeCountryBody) -> User:
     """Update the country of residence."""
-    return service.change_country(scope.user, body.country)
+    return service.change_country(scope.target, body.country)
 
 
 @blueprint.patch("/update-newsletter/<id>")
@@ -87,9 +87,9 @@ def update_country(*, scope: Scope, body: ChangeCountryBody) -> User:
     max_bytes=BYTES,
     etag_of="user.read",
 )
-def update_newsletter(*, scope: Scope, body: ChangeNewsletterBody) -> User:
+def update_newsletter(*, scope: UserScope, body: ChangeNewsletterBody) -> User:
     """Subscribe to the newsletter or unsubscribe from it."""
-    return service.change_newsletter(scope.user, subscribed=body.subscribed)
+    return service.change_newsletter(scope.target, subscribed=body.subscribed)
 
 
 @blueprint.delete("/delete/<id>")
@@ -107,6 +107,6 @@ def update_newsletter(*, scope: Scope, body: ChangeNewsletterBody) -> User:
         "INVALID_PASSWORD",
     ),
 )
-def delete(*, scope: Scope, body: DeleteAccountBody, prepared: None) -> dict[str, bool]:
+def delete(*, scope: UserScope, body: DeleteAccountBody, prepared: None) -> dict[str, bool]:
     """Delete the account with its data."""
-    return authentication.clear_session_cookie(service.delete(scope.user, reason=body.reason))
+    return authentication.clear_session_cookie(service.delete(scope.target, reason=body.reason))

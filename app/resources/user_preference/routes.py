@@ -3,7 +3,7 @@
 from flask import Blueprint
 
 from app.access.guards import own_user
-from app.access.scope import Scope
+from app.access.scope import UserScope
 from app.access.tokens import EDITS
 from app.http.endpoint import endpoint
 from app.models.user_preference import UserPreference
@@ -24,41 +24,41 @@ READ = "user_preference.read"
 
 @blueprint.get("/<id>")
 @endpoint(guard=OWN, result=PreferenceSchema, message="Preferences found")
-def read(*, scope: Scope) -> UserPreference:
+def read(*, scope: UserScope) -> UserPreference:
     """Return theme, language, time zone and attribution."""
-    return service.read(scope.user)
+    return service.read(scope.target)
 
 
 @blueprint.patch("/theme/<id>")
 @endpoint(guard=OWN, body=ChangeThemeBody, result=PreferenceSchema, message="Theme updated", etag_of=READ)
-def change_theme(*, scope: Scope, body: ChangeThemeBody) -> UserPreference:
+def change_theme(*, scope: UserScope, body: ChangeThemeBody) -> UserPreference:
     """Choose light, dark or the system's theme."""
-    return service.change(scope.user, body.sent())
+    return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/language/<id>")
 @endpoint(guard=OWN, body=ChangeLanguageBody, result=PreferenceSchema, message="Language updated", etag_of=READ)
-def change_language(*, scope: Scope, body: ChangeLanguageBody) -> UserPreference:
+def change_language(*, scope: UserScope, body: ChangeLanguageBody) -> UserPreference:
     """Choose the language of the interface."""
-    return service.change(scope.user, body.sent())
+    return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/timezone/<id>")
 @endpoint(guard=OWN, body=ChangeTimezoneBody, result=PreferenceSchema, message="Time zone updated", etag_of=READ)
-def change_timezone(*, scope: Scope, body: ChangeTimezoneBody) -> UserPreference:
+def change_timezone(*, scope: UserScope, body: ChangeTimezoneBody) -> UserPreference:
     """Choose the local time zone."""
-    return service.change(scope.user, body.sent())
+    return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/impersonate/<id>")
 @endpoint(guard=OWN, body=ChangeImpersonateBody, result=PreferenceSchema, message="Attribution updated", etag_of=READ)
-def change_impersonate(*, scope: Scope, body: ChangeImpersonateBody) -> UserPreference:
+def change_impersonate(*, scope: UserScope, body: ChangeImpersonateBody) -> UserPreference:
     """Choose whether commits name the person or the bot alone."""
-    return service.change(scope.user, body.sent())
+    return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/<id>")
 @endpoint(guard=OWN, body=PreferencesBody, result=PreferenceSchema, message="Preferences updated", etag_of=READ)
-def change(*, scope: Scope, body: PreferencesBody) -> UserPreference:
+def change(*, scope: UserScope, body: PreferencesBody) -> UserPreference:
     """Change several preferences at once, all or none."""
-    return service.change(scope.user, body.sent())
+    return service.change(scope.target, body.sent())

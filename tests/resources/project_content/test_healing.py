@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.access.caller import caller_of
-from app.access.scope import AuthContext, Scope
+from app.access.scope import ProjectScope
 from app.database import transactions
 from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
@@ -103,8 +103,8 @@ class TestKillDuringSave:
         edit = FileEdit(FileChange("lost.md", Action.CREATE, b"# Lost\n"))
         with app.app_context():
             transactions.start_reading()
-            project, caller = db.session.get_one(Project, site.project), caller_of(site.owner.token)
-            scope = Scope(AuthContext(signed_in=True), {"project": project, "caller": caller})
+            project, [caller, _] = db.session.get_one(Project, site.project), caller_of(site.owner.token)
+            scope = ProjectScope(project=project, organization=project.organization, optional_caller=caller)
             prepare.commit_to_host(scope, SaveRequest(site.repo.head(), [edit], "Save"), branch=None)
             waiting = app.extensions["jobs"].counts(db.session.connection())
             assert waiting.waiting >= 1, "nothing would reindex for it"

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from flask import Blueprint
 
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope
 from app.extensions import current_settings
 from app.http.endpoint import endpoint
 from app.models.api_token import ApiToken
 from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
-from app.resources.api_token.guards import manage_service_accounts, service_account
+from app.resources.api_token.guards import ServiceAccountScope, manage_service_accounts, service_account
 
 blueprint = Blueprint("service_account", __name__)
 ALL = "/<org_id>/service-accounts"
@@ -20,7 +20,7 @@ DETAILS = "service_account.details"
 
 @blueprint.get(ALL)
 @endpoint(guard=manage_service_accounts(), result=s.ApiTokenSchema, many=True, message="Service accounts")
-def list_all(*, scope: Scope) -> Sequence[ApiToken]:
+def list_all(*, scope: OrganizationScope) -> Sequence[ApiToken]:
     """List the service accounts of an organization."""
     return queries.of_organization(scope.organization.id)
 
@@ -36,17 +36,17 @@ def list_all(*, scope: Scope) -> Sequence[ApiToken]:
     rate="token_create",
     errors=("LIMIT_REACHED", "MEMBERSHIP_ENDED"),
 )
-def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
+def create(*, scope: OrganizationScope, body: service.TokenValues) -> service.IssuedToken:
     """Create a service account. Only this response contains the secret."""
     limits = current_settings().limits.tokens
-    return service.create(body, by=scope.actor, organization=scope.organization, limits=limits)
+    return service.create(body, by=scope.user, organization=scope.organization, limits=limits)
 
 
 @blueprint.get(ONE)
 @endpoint(guard=service_account(), result=s.ApiTokenSchema, message="Service account")
-def details(*, scope: Scope) -> ApiToken:
+def details(*, scope: ServiceAccountScope) -> ApiToken:
     """Read a service account."""
-    token: ApiToken = scope.targets["token"]
+    token: ApiToken = scope.token
     return token
 
 
@@ -59,10 +59,10 @@ def details(*, scope: Scope) -> ApiToken:
     message="Service account updated",
     errors=("MEMBERSHIP_ENDED",),
 )
-def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
+def update(*, scope: ServiceAccountScope, body: service.TokenChanges) -> ApiToken:
     """Change the name, scopes, projects or expiry of a service account. You become its owner."""
     limits = current_settings().limits.tokens
-    return service.update(scope.targets["token"], body, by=scope.actor, organization=scope.organization, limits=limits)
+    return service.update(scope.token, body, by=scope.user, organization=scope.organization, limits=limits)
 
 
 @blueprint.delete(ONE)
@@ -73,9 +73,9 @@ def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
     allow_archived=True,
     message="Service account deleted",
 )
-def delete(*, scope: Scope) -> dict[str, object]:
+def delete(*, scope: ServiceAccountScope) -> dict[str, object]:
     """Delete a service account. Its secret is invalid from now on."""
-    return {"id": service.delete(scope.targets["token"]), "deleted": True}
+    return {"id": service.delete(scope.token), "deleted": True}
 
 
 @blueprint.post(f"{ONE}/rotate")
@@ -88,12 +88,12 @@ def delete(*, scope: Scope) -> dict[str, object]:
     rate="token_create",
     errors=("MEMBERSHIP_ENDED",),
 )
-def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
+def rotate(*, scope: ServiceAccountScope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a service account. You become its owner. Only this response contains the new secret."""
     limits = current_settings().limits.tokens
     return service.rotate(
-        scope.targets["token"],
-        by=scope.actor,
+        scope.token,
+        by=scope.user,
         organization=scope.organization,
         expires_at=body.expires_at,
         limits=limits,

@@ -11,7 +11,7 @@ from app.http.endpoint import endpoint
 from app.models.api_token import ApiToken
 from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
-from app.resources.api_token.guards import own_token
+from app.resources.api_token.guards import ApiTokenScope, own_token
 
 blueprint = Blueprint("api_token", __name__)
 DETAILS = "api_token.details"
@@ -37,14 +37,14 @@ def list_own(*, scope: Scope) -> Sequence[ApiToken]:
 )
 def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
     """Create a personal API token. Only this response contains the secret."""
-    return service.create(body, by=scope.actor, limits=current_settings().limits.tokens)
+    return service.create(body, by=scope.user, limits=current_settings().limits.tokens)
 
 
 @blueprint.get("/<id>")
 @endpoint(guard=own_token(), result=s.ApiTokenSchema, message="API token")
-def details(*, scope: Scope) -> ApiToken:
+def details(*, scope: ApiTokenScope) -> ApiToken:
     """Read a personal API token."""
-    token: ApiToken = scope.targets["token"]
+    token: ApiToken = scope.token
     return token
 
 
@@ -52,16 +52,16 @@ def details(*, scope: Scope) -> ApiToken:
 @endpoint(
     guard=own_token(), body=s.UpdateTokenBody, result=s.ApiTokenSchema, etag_of=DETAILS, message="API token updated"
 )
-def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
+def update(*, scope: ApiTokenScope, body: service.TokenChanges) -> ApiToken:
     """Change the name, scopes, projects or expiry of a personal API token."""
-    return service.update(scope.targets["token"], body, by=scope.actor, limits=current_settings().limits.tokens)
+    return service.update(scope.token, body, by=scope.user, limits=current_settings().limits.tokens)
 
 
 @blueprint.delete("/<id>")
 @endpoint(guard=own_token(), result=s.DeletedTokenSchema, etag_of=DETAILS, message="API token deleted")
-def delete(*, scope: Scope) -> dict[str, object]:
+def delete(*, scope: ApiTokenScope) -> dict[str, object]:
     """Delete a personal API token. It is invalid from now on."""
-    return {"id": service.delete(scope.targets["token"]), "deleted": True}
+    return {"id": service.delete(scope.token), "deleted": True}
 
 
 @blueprint.post("/<id>/rotate")
@@ -73,8 +73,8 @@ def delete(*, scope: Scope) -> dict[str, object]:
     secret_fields=("token",),
     rate="token_create",
 )
-def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
+def rotate(*, scope: ApiTokenScope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a personal API token. Only this response contains the new secret."""
     return service.rotate(
-        scope.targets["token"], by=scope.actor, expires_at=body.expires_at, limits=current_settings().limits.tokens
+        scope.token, by=scope.user, expires_at=body.expires_at, limits=current_settings().limits.tokens
     )

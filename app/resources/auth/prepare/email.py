@@ -118,7 +118,7 @@ def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None,
     Raises:
         InvalidPassword: the current password is wrong or not set.
     """
-    stored = scope.actor.password_hash
-    compare(scope.actor, body.current_password)
-    check_new(body.new_password, scope.actor)
+    stored = scope.user.password_hash
+    compare(scope.user, body.current_password)
+    check_new(body.new_password, scope.user)
     return stored, hashed(body.new_password)

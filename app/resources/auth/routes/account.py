@@ -92,7 +92,7 @@ def change_password(*, scope: Scope, body: ChangePasswordBody, prepared: tuple[s
     """Change the password. The current session gets a new token."""
     others, limits = body.revoke_others, current_settings().limits.sessions
     return authentication.set_session_cookie(
-        passwords.change(scope.actor, scope.session, prepared, revoke_others=others, limits=limits, link=_forgot())
+        passwords.change(scope.user, scope.session, prepared, revoke_others=others, limits=limits, link=_forgot())
     )
 
 
@@ -100,14 +100,14 @@ def change_password(*, scope: Scope, body: ChangePasswordBody, prepared: tuple[s
 @endpoint(guard=verified(), result=ListedSessionSchema, many=True, without_envelope=True, message="Sessions")
 def list_sessions(*, scope: Scope) -> Sequence[Session]:
     """List the caller's sessions."""
-    return sessions.of_user(scope.actor.id)
+    return sessions.of_user(scope.user.id)
 
 
 @blueprint.post("/revoke-session")
 @endpoint(guard=verified(), body=RevokeSessionBody, result=StatusSchema, message="Session ended", max_bytes=BYTES)
 def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
     """End one of the caller's sessions."""
-    sessions.end(scope.actor.id, body.token)
+    sessions.end(scope.user.id, body.token)
     return DONE
 
 
@@ -115,7 +115,7 @@ def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
 @endpoint(guard=verified(), result=StatusSchema, message="Other sessions ended", max_bytes=BYTES)
 def revoke_other_sessions(*, scope: Scope) -> dict[str, bool]:
     """End all sessions of the caller except the current one."""
-    sessions.end_all(scope.actor.id, but=scope.session.id)
+    sessions.end_all(scope.user.id, but=scope.session.id)
     return DONE
 
 
@@ -123,7 +123,7 @@ def revoke_other_sessions(*, scope: Scope) -> dict[str, bool]:
 @endpoint(guard=verified(), result=StatusSchema, message="All sessions ended", max_bytes=BYTES)
 def revoke_sessions(*, scope: Scope) -> dict[str, bool]:
     """End all sessions of the caller."""
-    sessions.end_all(scope.actor.id)
+    sessions.end_all(scope.user.id)
     return authentication.clear_session_cookie(DONE)
 
 
@@ -131,7 +131,7 @@ def revoke_sessions(*, scope: Scope) -> dict[str, bool]:
 @endpoint(guard=verified(), result=AccountSchema, many=True, without_envelope=True, message="Accounts")
 def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
     """List the sign-in methods of the caller."""
-    return sign_in_methods.sign_in_methods(scope.actor)
+    return sign_in_methods.sign_in_methods(scope.user)
 
 
 @blueprint.post("/update-user")
@@ -145,5 +145,5 @@ def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
 )
 def update_user(*, scope: Scope, body: UpdateUserBody) -> dict[str, bool]:
     """Change the name or the image of the caller."""
-    users.update(scope.actor, body.sent())
+    users.update(scope.user, body.sent())
     return DONE

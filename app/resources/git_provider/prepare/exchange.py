@@ -43,7 +43,7 @@ def start_b(scope: Scope, body: StartConnectionBody) -> tuple[OAuthState, str]:
 
 def store_state(scope: Scope, provider: str, attempt: OAuthState, url: str) -> dict[str, str]:
     """Store the state for this session."""
-    oauth_state.store(attempt, provider, scope.actor, scope.session, limits=current_settings().limits.codes)
+    oauth_state.store(attempt, provider, scope.user, scope.session, limits=current_settings().limits.codes)
     return {"url": url}
 
 
@@ -92,7 +92,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
         NotFound: no account of the provider is connected.
         ReconnectRequired: the host refuses.
     """
-    row: GitCredential = credentials.own(scope.actor, provider)
+    row: GitCredential = credentials.own(scope.user, provider)
     refresher = provider_selection.token_refresher(_hosts())
     is_recovering = row.status != CredentialStatus.ACTIVE
     if is_recovering and not attempts.begin(row.id):
@@ -111,7 +111,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
 
 def _state(scope: Scope, provider: str, state: str | None) -> OAuthState | None:
     required = current_settings().is_production
-    redeemed = oauth_state.redeem(state, provider, scope.actor, scope.session, required=required)
+    redeemed = oauth_state.redeem(state, provider, scope.user, scope.session, required=required)
     transactions.release_connection()
     return redeemed
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from flask import Blueprint
 
 from app.access.guards import own_user, permission, verified
-from app.access.scope import Scope
+from app.access.scope import OrganizationScope, Scope, UserScope
 from app.access.tokens import MANAGES, READS
 from app.core.permissions import Permission
 from app.drivers.git.port import Repository
@@ -43,7 +43,7 @@ def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
 )
 def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedTokens) -> ViewResult:
     """Verify tokens of the caller at the provider and store them."""
-    row, is_new = credentials.store(scope.actor, body.provider, prepared, ring=keyring)
+    row, is_new = credentials.store(scope.user, body.provider, prepared, ring=keyring)
     return ViewResult(row, 201 if is_new else 200)
 
 
@@ -57,21 +57,21 @@ def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedToke
 )
 def rotate(*, scope: Scope, body: s.RotateCredentialBody) -> GitCredential:
     """Store a token pair that the caller refreshed."""
-    return credentials.rotate(scope.actor, *connecting.rotated(body), ring=keyring)
+    return credentials.rotate(scope.user, *connecting.rotated(body), ring=keyring)
 
 
 @blueprint.get("/<userId>")
 @endpoint(guard=own_user("userId", token=READS), result=s.CredentialSchema, many=True)
-def list_connected(*, scope: Scope) -> Sequence[GitCredential]:
+def list_connected(*, scope: UserScope) -> Sequence[GitCredential]:
     """List the providers the user has connected."""
-    return credentials.credentials_of(scope.user)
+    return credentials.credentials_of(scope.target)
 
 
 @blueprint.delete("/<id>")
 @endpoint(guard=verified(token=MANAGES), result=s.RemovedCredentialSchema, message="Account disconnected")
 def disconnect(*, scope: Scope) -> dict[str, object]:
     """Disconnect an account of the caller. Its tokens are revoked at the provider."""
-    return {"id": removal.disconnect_own(scope.actor, scope.path["id"], ring=keyring), "deleted": True}
+    return {"id": removal.disconnect_own(scope.user, scope.path["id"], ring=keyring), "deleted": True}
 
 
 @blueprint.get("/repositories")
@@ -91,7 +91,7 @@ def disconnect(*, scope: Scope) -> dict[str, object]:
 def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult:
     """List the repositories that the caller can reach at a provider."""
     page = repositories.reachable(
-        scope.actor,
+        scope.user,
         provider=query.provider,
         search=query.search,
         cursor=query.cursor,
@@ -101,7 +101,7 @@ def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult
     return PageResult(*page)
 
 
-def _make(scope: Scope, body: s.CreateRepositoryBody) -> Repository:
+def _make(scope: OrganizationScope, body: s.CreateRepositoryBody) -> Repository:
     return repositories.make(scope.organization, body.name, hosts=drivers.git)
 
 
@@ -115,6 +115,6 @@ def _make(scope: Scope, body: s.CreateRepositoryBody) -> Repository:
     prepare=_make,
     errors=("NAME_TAKEN", "INVALID_NAME", "PROVIDER_NOT_CONFIGURED"),
 )
-def create_repository(*, scope: Scope, body: s.CreateRepositoryBody, prepared: Repository) -> Repository:
+def create_repository(*, scope: OrganizationScope, body: s.CreateRepositoryBody, prepared: Repository) -> Repository:
     """Create a local repository for an organization."""
     return repositories.record_owner(scope.organization, prepared)

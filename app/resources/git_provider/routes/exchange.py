@@ -89,7 +89,7 @@ def exchange_a(
     *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery, prepared: VerifiedTokens
 ) -> GitCredential:
     """Exchange the code of an installation and store the tokens."""
-    return credentials.store(scope.actor, Provider.GITHUB, prepared, ring=keyring)[0]
+    return credentials.store(scope.user, Provider.GITHUB, prepared, ring=keyring)[0]
 
 
 @blueprint.post("/provider_b")
@@ -112,7 +112,7 @@ def exchange_a(
 )
 def exchange_b(*, scope: Scope, body: ExchangeCodeBody, prepared: VerifiedTokens) -> GitCredential:
     """Exchange an authorization code and store the tokens."""
-    return credentials.store(scope.actor, Provider.GITLAB, prepared, ring=keyring)[0]
+    return credentials.store(scope.user, Provider.GITLAB, prepared, ring=keyring)[0]
 
 
 def _refresh_a(scope: Scope) -> str:
@@ -140,7 +140,7 @@ def _refresh_b(scope: Scope) -> str:
 )
 def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller and of the installation."""
-    return credentials.own(scope.actor, Provider.GITHUB)
+    return credentials.own(scope.user, Provider.GITHUB)
 
 
 @blueprint.post("/provider_b/refresh")
@@ -160,4 +160,4 @@ def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
 )
 def refresh_b(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller."""
-    return credentials.own(scope.actor, Provider.GITLAB)
+    return credentials.own(scope.user, Provider.GITLAB)

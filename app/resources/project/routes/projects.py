@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from flask import Blueprint
 
 from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
-from app.access.scope import Scope
+from app.access.scope import MoveScope, OrganizationScope, ProjectScope, UserScope
 from app.access.tokens import READS
 from app.core.permissions import Permission, Role
 from app.drivers.git.port import Branch
@@ -26,20 +26,20 @@ CURRENT = "project.details"
 
 
 @blueprint.get("/<projectId>")
-@endpoint(guard=roles(*EVERYONE, project="projectId", as_rows=True), result=s.ProjectSchema)
-def details(*, scope: Scope) -> queries.Shown:
+@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.ProjectSchema)
+def details(*, scope: ProjectScope) -> queries.Shown:
     """Read the metadata, settings and connection of a project."""
     return queries.shown(scope.project, scope.index)
 
 
 @blueprint.get("/orgs/<orgId>")
 @endpoint(
-    guard=roles(*EVERYONE, organization="orgId", as_rows=True),
+    guard=roles(*EVERYONE, organization="orgId"),
     query=s.ActiveProjectsQuery,
     result=s.ProjectSchema,
     many=True,
 )
-def list_of_organization(*, scope: Scope, query: s.ActiveProjectsQuery) -> list[queries.Shown]:
+def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQuery) -> list[queries.Shown]:
     """List the projects of an organization, the active ones by default."""
     return queries.of_organization(scope.organization.id, status=query.status)
 
@@ -51,9 +51,9 @@ def list_of_organization(*, scope: Scope, query: s.ActiveProjectsQuery) -> list[
     result=s.ProjectSchema,
     many=True,
 )
-def list_of_user(*, scope: Scope, query: StatusQuery) -> list[queries.Shown]:
+def list_of_user(*, scope: UserScope, query: StatusQuery) -> list[queries.Shown]:
     """List the projects of all organizations that the user owns."""
-    return queries.of_owner(scope.user.id, status=query.status)
+    return queries.of_owner(scope.target.id, status=query.status)
 
 
 @blueprint.post("/create")
@@ -67,11 +67,11 @@ def list_of_user(*, scope: Scope, query: StatusQuery) -> list[queries.Shown]:
     rate="project_create",
     errors=("NAME_TAKEN", "LIMIT_REACHED", *GIT_READ),
 )
-def create(*, scope: Scope, body: s.CreateProjectBody, prepared: PreparedProject) -> queries.Shown:
+def create(*, scope: OrganizationScope, body: s.CreateProjectBody, prepared: PreparedProject) -> queries.Shown:
     """Connect a repository as a new project."""
     limits = limits_of(scope.organization.owner_id)
     return queries.reload_project(
-        service.create(scope.organization, prepared.values, prepared.reached, by=scope.actor, limits=limits)
+        service.create(scope.organization, prepared.values, prepared.reached, by=scope.user, limits=limits)
     )
 
 
@@ -84,7 +84,7 @@ def create(*, scope: Scope, body: s.CreateProjectBody, prepared: PreparedProject
     message="Project updated",
     errors=("NAME_TAKEN",),
 )
-def update(*, scope: Scope, body: s.UpdateProjectBody) -> queries.Shown:
+def update(*, scope: ProjectScope, body: s.UpdateProjectBody) -> queries.Shown:
     """Change name, image, address, framework or paths."""
     return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
@@ -97,7 +97,7 @@ def update(*, scope: Scope, body: s.UpdateProjectBody) -> queries.Shown:
     etag_of=CURRENT,
     message="Visibility updated",
 )
-def set_visibility(*, scope: Scope, body: s.ChangeVisibilityBody) -> queries.Shown:
+def set_visibility(*, scope: ProjectScope, body: s.ChangeVisibilityBody) -> queries.Shown:
     """Label the published site public or private. The label changes no access to this service."""
     return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
@@ -112,7 +112,7 @@ def set_visibility(*, scope: Scope, body: s.ChangeVisibilityBody) -> queries.Sho
     message="Status updated",
     errors=("LIMIT_REACHED",),
 )
-def set_status(*, scope: Scope, body: ChangeStatusBody) -> queries.Shown:
+def set_status(*, scope: ProjectScope, body: ChangeStatusBody) -> queries.Shown:
     """Archive or activate the project."""
     limits = limits_of(scope.organization.owner_id)
     changed = service.set_status(scope.project, scope.organization, body.status, limits=limits)
@@ -127,7 +127,7 @@ def set_status(*, scope: Scope, body: ChangeStatusBody) -> queries.Shown:
     etag_of=CURRENT,
     message="Generator updated",
 )
-def set_generator(*, scope: Scope, body: s.ChangeGeneratorBody) -> queries.Shown:
+def set_generator(*, scope: ProjectScope, body: s.ChangeGeneratorBody) -> queries.Shown:
     """Set the static site generator."""
     return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
@@ -143,10 +143,10 @@ def set_generator(*, scope: Scope, body: s.ChangeGeneratorBody) -> queries.Shown
     errors=GIT_READ,
 )
 def set_connection(
-    *, scope: Scope, body: s.ChangeConnectionBody, prepared: repository_access.ReachableBranch | None
+    *, scope: ProjectScope, body: s.ChangeConnectionBody, prepared: repository_access.ReachableBranch | None
 ) -> queries.Shown:
     """Change, renew or remove the connection to a repository and working branch."""
-    return queries.reload_project(service.connect(scope.project, prepared, by=scope.actor))
+    return queries.reload_project(service.connect(scope.project, prepared, by=scope.user))
 
 
 @blueprint.patch("/move/<orgId>/<projectId>")
@@ -158,10 +158,10 @@ def set_connection(
     message="Project moved",
     errors=("OWNER_CHANGED", "NAME_TAKEN", "LIMIT_REACHED", "ARCHIVED"),
 )
-def move(*, scope: Scope) -> queries.Shown:
+def move(*, scope: MoveScope) -> queries.Shown:
     """Move the project to another organization of the same owner."""
     limits = limits_of(scope.destination.owner_id)
-    service.move(scope.project, scope.organization, scope.destination, by=scope.actor, limits=limits)
+    service.move(scope.project, scope.organization, scope.destination, by=scope.user, limits=limits)
     return queries.shown(scope.project, scope.index)
 
 
@@ -173,20 +173,20 @@ def move(*, scope: Scope) -> queries.Shown:
     etag_of=CURRENT,
     message="Project deleted",
 )
-def delete(*, scope: Scope) -> dict[str, object]:
+def delete(*, scope: ProjectScope) -> dict[str, object]:
     """Delete the project. Its repository stays."""
     return {"project_id": service.delete(scope.project), "deleted": True}
 
 
 @blueprint.get("/<projectId>/branches")
 @endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.BranchSchema, many=True, errors=GIT_READ)
-def list_branches(*, scope: Scope) -> Sequence[Branch]:
+def list_branches(*, scope: ProjectScope) -> Sequence[Branch]:
     """List the branches of the project's repository."""
-    return branches.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
+    return branches.list_all(scope.project, hosts=drivers.git, actor=scope.user)
 
 
-def _create_branch(scope: Scope, body: s.CreateBranchBody) -> Branch:
-    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, actor=scope.actor)
+def _create_branch(scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
+    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, actor=scope.user)
 
 
 @blueprint.post("/<projectId>/branches")
@@ -199,13 +199,13 @@ def _create_branch(scope: Scope, body: s.CreateBranchBody) -> Branch:
     prepare=_create_branch,
     errors=GIT_WRITE,
 )
-def create_branch(*, scope: Scope, body: s.CreateBranchBody, prepared: Branch) -> Branch:
+def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody, prepared: Branch) -> Branch:
     """Create a branch in the project's repository."""
     return prepared
 
 
-def _delete_branch(scope: Scope) -> str:
-    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, actor=scope.actor)
+def _delete_branch(scope: ProjectScope) -> str:
+    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, actor=scope.user)
 
 
 @blueprint.delete("/<projectId>/branches/<path:name>")
@@ -216,6 +216,6 @@ def _delete_branch(scope: Scope) -> str:
     prepare=_delete_branch,
     errors=("WORKING_BRANCH", "DEFAULT_BRANCH", *GIT_WRITE),
 )
-def delete_branch(*, scope: Scope, prepared: str) -> dict[str, object]:
+def delete_branch(*, scope: ProjectScope, prepared: str) -> dict[str, object]:
     """Delete a branch of the project's repository. A working branch and the default branch are 409."""
     return branches.record_deletion(scope.project, prepared)

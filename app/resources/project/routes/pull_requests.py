@@ -8,7 +8,7 @@ from flask import Blueprint
 from marshmallow import Schema, fields
 
 from app.access.guards import roles
-from app.access.scope import Scope
+from app.access.scope import ProjectScope
 from app.access.tokens import PUBLISHES
 from app.core.permissions import Role
 from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
@@ -61,14 +61,14 @@ class MergedPullRequestSchema(Schema):
     many=True,
     errors=("NO_PULL_REQUESTS", *GIT_READ),
 )
-def list_pull_requests(*, scope: Scope) -> Sequence[PullRequest]:
+def list_pull_requests(*, scope: ProjectScope) -> Sequence[PullRequest]:
     """List the pull requests of the project's repository."""
-    return pull_requests.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
+    return pull_requests.list_all(scope.project, hosts=drivers.git, actor=scope.user)
 
 
-def _propose(scope: Scope, body: CreatePullRequestBody) -> PullRequest:
+def _propose(scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
     proposal = Proposal(body.title, body.head, body.base, body.body)
-    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, actor=scope.actor)
+    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, actor=scope.user)
 
 
 @blueprint.post(PATH)
@@ -84,13 +84,13 @@ def _propose(scope: Scope, body: CreatePullRequestBody) -> PullRequest:
         *GIT_WRITE,
     ),
 )
-def create_pull_request(*, scope: Scope, body: CreatePullRequestBody, prepared: PullRequest) -> PullRequest:
+def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody, prepared: PullRequest) -> PullRequest:
     """Create a pull request."""
     return prepared
 
 
-def _merge(scope: Scope) -> Merged:
-    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, actor=scope.actor)
+def _merge(scope: ProjectScope) -> Merged:
+    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, actor=scope.user)
 
 
 @blueprint.post(f"{PATH}/<number>/merge")
@@ -101,6 +101,6 @@ def _merge(scope: Scope) -> Merged:
     prepare=_merge,
     errors=("NO_PULL_REQUESTS", *GIT_WRITE),
 )
-def merge_pull_request(*, scope: Scope, prepared: Merged) -> dict[str, object]:
+def merge_pull_request(*, scope: ProjectScope, prepared: Merged) -> dict[str, object]:
     """Merge a pull request."""
     return pull_requests.record(scope.project, prepared)
