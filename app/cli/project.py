@@ -41,7 +41,7 @@ def create(repository: str, org_id: str, branch: str, name: str | None, provider
     organization = organization_of(org_id)
     owner = db.session.get_one(User, organization.owner_id)
     reference = BranchRef(Provider(provider), repository, None, branch)
-    access = verify_access(reference, organization.id, hosts=drivers.git, actor=owner)
+    access = verify_access(reference, organization.id, hosts=drivers.git, user=owner)
     kind = detect_site(access, framework=None, generator=None)
     values = {"name": name or repository.rpartition("/")[2], "generator": kind.generator, "framework": kind.framework}
     limits = current_app.config["SETTINGS"].limits

@@ -161,7 +161,7 @@ def _project(organization: Organization, owner: User, settings: Settings) -> Non
     if db.session.scalar(existing) is not None:
         return
     branch_ref = BranchRef(Provider.LOCAL, REPOSITORY, None, BRANCH)
-    access = verify_access(branch_ref, organization.id, hosts=drivers.git, actor=owner)
+    access = verify_access(branch_ref, organization.id, hosts=drivers.git, user=owner)
     kind = detect_site(access, framework=None, generator=None)
     values = {
         "name": PROJECT,

@@ -60,7 +60,7 @@ class OpenFile:
 
 def branch_source(scope: ProjectScope) -> Source:
     """Return the working branch of the project. Releases the connection: the host is called next."""
-    source = source_of(scope.project, drivers.git, actor=scope.caller)
+    source = source_of(scope.project, drivers.git, user=scope.caller)
     transactions.release_connection()
     return source
 

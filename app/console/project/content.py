@@ -53,7 +53,7 @@ Listing = tuple[str, FolderPage, ContentSchema]
 
 def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     """Return the present head, a page of folders and files of the index, and the schema."""
-    source = source_of(scope.project, drivers.git, actor=scope.caller)
+    source = source_of(scope.project, drivers.git, user=scope.caller)
     transactions.release_connection()
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)

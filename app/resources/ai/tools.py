@@ -150,7 +150,7 @@ class ProjectTools:
         error = path_error(path)
         if error is not None:
             return ToolResult(None, error)
-        file = raw_file.find(index, path, source_of(project, self.hosts, actor=user))
+        file = raw_file.find(index, path, source_of(project, self.hosts, user=user))
         transactions.release_connection()
         data = _limited(file.read())
         text = decode(data)[0] if data is not None else None

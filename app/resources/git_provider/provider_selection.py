@@ -129,8 +129,8 @@ def token_refresher(hosts: GitHosts) -> TokenRefresher:
     return TokenRefresher(current_side(), current_keyring(), hosts)
 
 
-def provider_for(project: Project, *, hosts: GitHosts, actor: HasId | None = None) -> GitProvider:
-    """Return the provider for a connected project. The credential of `actor` is used if it reaches the repository.
+def provider_for(project: Project, *, hosts: GitHosts, user: HasId | None = None) -> GitProvider:
+    """Return the provider for a connected project. The credential of `user` is used if it reaches the repository.
 
     The credential is selected with the first call, which raises ReconnectRequired if none works.
 
@@ -143,16 +143,16 @@ def provider_for(project: Project, *, hosts: GitHosts, actor: HasId | None = Non
         _release_connection()
         return hosts.provider_for(project.provider)
     target = TokenRequest(
-        project.id, project.provider, project.repository, project.repository_id, actor.id if actor else None
+        project.id, project.provider, project.repository, project.repository_id, user.id if user else None
     )
     _release_connection()
-    deadline_s = REQUEST_DEADLINE_S if actor else JOB_DEADLINE_S
+    deadline_s = REQUEST_DEADLINE_S if user else JOB_DEADLINE_S
     return hosts.provider_for(
         project.provider, ProjectTokens(token_refresher(hosts), target, write_access), deadline_s=deadline_s
     )
 
 
-def connect(provider: Provider, repository: str, organization_id: str, *, hosts: GitHosts, actor: User) -> Connection:
+def connect(provider: Provider, repository: str, organization_id: str, *, hosts: GitHosts, user: User) -> Connection:
     """Return the connection of the caller for a repository of a project of the organization.
 
     Raises:
@@ -164,7 +164,7 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
         return Connection(hosts.provider_for(provider), None, hosts)
     own = db.session.execute(
         sa.select(GitCredential.id, GitCredential.account_login, GitCredential.installation_id).where(
-            GitCredential.user_id == actor.id, GitCredential.provider == provider
+            GitCredential.user_id == user.id, GitCredential.provider == provider
         )
     ).one_or_none()
     if own is None:

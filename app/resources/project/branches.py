@@ -18,18 +18,18 @@ from app.resources.git_provider.provider_selection import provider_for
 from app.resources.project.events import branch_deleted
 
 
-def list_all(project: Project, *, hosts: GitHosts, actor: User) -> Sequence[Branch]:
+def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[Branch]:
     """Return the branches by name.
 
     Raises:
         Conflict: the project has no repository.
         RepositoryUnavailable: the repository cannot be read.
     """
-    git, repo = _reach(project, hosts, actor)
+    git, repo = _reach(project, hosts, user)
     return git.branches(repo)
 
 
-def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, actor: User) -> Branch:
+def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, user: User) -> Branch:
     """Create a branch at another branch or at a commit of a branch. The default of `start` is the working branch.
 
     Raises:
@@ -37,7 +37,7 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, a
         BranchExists: the name is used.
         RepositoryUnavailable, GitObjectMissing: `start` does not exist.
     """
-    git, repo = _reach(project, hosts, actor)
+    git, repo = _reach(project, hosts, user)
     start = start or project.branch
     if not is_sha(start):
         return git.create_branch(repo, name, git.head(repo, start))
@@ -46,7 +46,7 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, a
     return git.create_branch(repo, name, start)
 
 
-def delete(project: Project, name: str, *, hosts: GitHosts, actor: User) -> str:
+def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> str:
     """Delete a branch of the repository and return its name.
 
     Raises:
@@ -54,7 +54,7 @@ def delete(project: Project, name: str, *, hosts: GitHosts, actor: User) -> str:
         Conflict: it is the default branch, or the working branch of a project, or the project has no repository.
         UpstreamRejected: the host protects the branch.
     """
-    git, repo = _reach(project, hosts, actor)
+    git, repo = _reach(project, hosts, user)
     if is_working_branch(project, name):
         raise Conflict("A project uses this branch as its working branch", code="WORKING_BRANCH")
     transactions.release_connection()
@@ -76,7 +76,7 @@ def record_deletion(project: Project, name: str) -> dict[str, object]:
     return {"name": name, "deleted": True}
 
 
-def _reach(project: Project, hosts: GitHosts, actor: User) -> tuple[GitProvider, RepoRef]:
+def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[GitProvider, RepoRef]:
     if not project.repository:
         raise Conflict("Connect a repository to this project first", code="DISCONNECTED")
-    return provider_for(project, hosts=hosts, actor=actor), RepoRef(project.repository, project.repository_id)
+    return provider_for(project, hosts=hosts, user=user), RepoRef(project.repository, project.repository_id)

@@ -135,7 +135,7 @@ def _connect(import_id: str, repository: Repository, hosts: GitHosts) -> None:
     row = db.session.get_one(RepositoryImport, import_id)
     user = db.session.get_one(User, row.user_id)
     target = BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
-    reached = verify_access(target, row.organization_id, hosts=hosts, actor=user)
+    reached = verify_access(target, row.organization_id, hosts=hosts, user=user)
     kind = detect_site(reached, framework=None, generator=None)
     with transactions.write_transaction():
         row = db.session.get_one(RepositoryImport, import_id, populate_existing=True)

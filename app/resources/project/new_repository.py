@@ -38,7 +38,7 @@ def make_connected(organization: Organization, name: str, *, source: Path, hosts
     repository = repositories.make(organization, name, hosts=hosts, source=source)
     try:
         target = BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
-        reached = verify_access(target, organization_id, hosts=hosts, actor=by)
+        reached = verify_access(target, organization_id, hosts=hosts, user=by)
         kind = detect_site(reached, framework=None, generator=None)
     except BaseException:
         repositories.local_host(hosts).remove(repository.full_name)

@@ -29,7 +29,7 @@ class PreparedProject:
 def prepare_project(scope: OrganizationScope, body: CreateProjectBody) -> PreparedProject:
     """Read repository and branch with the credential of the caller, and detect the values that the body does not contain."""
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
-    reached = verify_access(target, scope.organization.id, hosts=drivers.git, actor=scope.user)
+    reached = verify_access(target, scope.organization.id, hosts=drivers.git, user=scope.user)
     sent = body.sent()
     kind = detect_site(reached, framework=sent.get("framework"), generator=sent.get("generator"))
     values = {column: sent[column] for column in SETTABLE if column in sent}
@@ -41,4 +41,4 @@ def prepare_connection(scope: ProjectScope, body: ChangeConnectionBody) -> Reach
     target = changed_branch(scope.project, body.sent())
     if target is None:
         return None
-    return verify_access(target, scope.project.organization_id, hosts=drivers.git, actor=scope.user)
+    return verify_access(target, scope.project.organization_id, hosts=drivers.git, user=scope.user)

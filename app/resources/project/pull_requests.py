@@ -23,31 +23,31 @@ class Proposal:
     body: str
 
 
-def list_all(project: Project, *, hosts: GitHosts, actor: User) -> Sequence[PullRequest]:
+def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[PullRequest]:
     """Return the pull requests, newest first, at most 100.
 
     Raises:
         Conflict: the project has no repository.
         UnprocessableEntity: its host has no pull requests.
     """
-    git, repo = _reach(project, hosts, actor)
+    git, repo = _reach(project, hosts, user)
     return git.pull_requests(repo)
 
 
-def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, actor: User) -> PullRequest:
+def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: User) -> PullRequest:
     """Create a pull request.
 
     Raises:
         PullRequestExists: the branches have an open one.
         Conflict, UnprocessableEntity: see `list_all`.
     """
-    git, repo = _reach(project, hosts, actor)
+    git, repo = _reach(project, hosts, user)
     return git.create_pull_request(
         repo, title=proposal.title, head=proposal.head, base=proposal.base, body=proposal.body
     )
 
 
-def merge(project: Project, number: str, *, hosts: GitHosts, actor: User) -> Merged:
+def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Merged:
     """Merge a pull request. Call `record` in the following transaction.
 
     Raises:
@@ -57,7 +57,7 @@ def merge(project: Project, number: str, *, hosts: GitHosts, actor: User) -> Mer
     """
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
         raise NotFound("There is no such pull request")
-    git, repo = _reach(project, hosts, actor)
+    git, repo = _reach(project, hosts, user)
     return git.merge_pull_request(repo, int(number))
 
 
@@ -67,10 +67,10 @@ def record(project: Project, merged: Merged) -> dict[str, object]:
     return {"merged": True, "commit_sha": merged.sha}
 
 
-def _reach(project: Project, hosts: GitHosts, actor: User) -> tuple[PullRequests, RepoRef]:
+def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[PullRequests, RepoRef]:
     if not project.repository:
         raise Conflict("Connect a repository to this project first", code="DISCONNECTED")
-    git = provider_for(project, hosts=hosts, actor=actor)
+    git = provider_for(project, hosts=hosts, user=user)
     if not isinstance(git, PullRequests):
         raise UnprocessableEntity("Local repositories have branches only, no pull requests", code="NO_PULL_REQUESTS")
     return git, RepoRef(project.repository, project.repository_id)

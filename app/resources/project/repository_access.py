@@ -41,14 +41,14 @@ class ReachableBranch:
     installation_id: str | None = None
 
 
-def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, actor: User) -> ReachableBranch:
+def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, user: User) -> ReachableBranch:
     """Read the repository and the branch's head with the caller's credential.
 
     Raises:
         RepositoryUnavailable: one of them cannot be read, the caller must not write to it, or the repository belongs to
             another organization.
     """
-    connection = connect(target.provider, target.repository, organization_id, hosts=hosts, actor=actor)
+    connection = connect(target.provider, target.repository, organization_id, hosts=hosts, user=user)
     repo = RepoRef(target.repository, target.repository_id)
     facts = connection.git.repository(repo)
     connection.check(facts)

@@ -79,7 +79,7 @@ def find_raw_file(scope: ProjectScope, query: FileQuery) -> raw_file.RawFile:
     if query.ref and is_sha(query.ref):
         source = _source(scope)
         return raw_file.find_at_commit(source, find_commit(source, query.ref), query.file)
-    source = source_of(scope.project, drivers.git, branch=query.ref, actor=scope.user)
+    source = source_of(scope.project, drivers.git, branch=query.ref, user=scope.user)
     return raw_file.find(read_index(scope, query), query.file, source)
 
 
@@ -99,7 +99,7 @@ def compare(scope: ProjectScope, query: CompareQuery) -> comparison.CommitCompar
 
 def _source(scope: ProjectScope) -> Source:
     """Return the working branch of the project. Release the connection: the host is called next."""
-    source = source_of(scope.project, drivers.git, actor=scope.user)
+    source = source_of(scope.project, drivers.git, user=scope.user)
     transactions.release_connection()
     return source
 
@@ -115,7 +115,7 @@ def commit(scope: ProjectScope, body: CommitFilesBody) -> Saved:
 def edit_front_matter(scope: ProjectScope, body: EditFrontMatterBody) -> Saved | front_matter.NoChange:
     """Create the commit of a front matter edit, or return NoChange."""
     edit = body.edit
-    change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.user), edit)
+    change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, user=scope.user), edit)
     if isinstance(change, front_matter.NoChange):
         return change
     if body.is_validated:
@@ -127,7 +127,7 @@ def edit_front_matter(scope: ProjectScope, body: EditFrontMatterBody) -> Saved |
 def restore_version(scope: ProjectScope, body: RestoreVersionBody) -> Saved | front_matter.NoChange:
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
     path = body.file or body.folder or ""
-    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.user)
+    source = source_of(scope.project, drivers.git, branch=body.branch, user=scope.user)
     transactions.release_connection()
     request = restore.RestoreRequest(path, body.file is None, body.commit_sha, body.base_sha)
     edits = restore.plan_restore(source, request)
@@ -157,7 +157,7 @@ def commit_to_host(scope: ProjectScope, save: SaveRequest, branch: str | None) -
     named = attribution_of(scope.user, scope.grant)
     save = replace(save, trailers=named.trailers, author=named.author)
     project_id = scope.project.id  # The transaction expires the project.
-    source = source_of(scope.project, drivers.git, branch=branch, actor=scope.user)
+    source = source_of(scope.project, drivers.git, branch=branch, user=scope.user)
     with transactions.write_transaction():
         index = indexes.ensure(project_id, source.branch)
         jobs.enqueue(

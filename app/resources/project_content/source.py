@@ -25,7 +25,7 @@ class Disconnected(Conflict):
     code, message = "DISCONNECTED", "Connect a repository to this project first"
 
 
-def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, actor: HasId | None = None) -> Source:
+def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, user: HasId | None = None) -> Source:
     """Return the source of the working branch of a project, or of another branch.
 
     Raises:
@@ -34,5 +34,5 @@ def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, a
     """
     if not project.repository or not (branch or project.branch):
         raise Disconnected
-    git = provider_for(project, hosts=hosts, actor=actor)
+    git = provider_for(project, hosts=hosts, user=user)
     return Source(git, RepoRef(project.repository, project.repository_id), branch or project.branch)

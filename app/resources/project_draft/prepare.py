@@ -24,7 +24,7 @@ def check_base(scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> No
         scope.project, by=scope.user, branch=query.ref, file=query.file, blob_sha=blob
     ):
         return
-    source = source_of(scope.project, drivers.git, branch=query.ref, actor=scope.user)
+    source = source_of(scope.project, drivers.git, branch=query.ref, user=scope.user)
     transactions.release_connection()
     if not is_version(source, query.file, blob, base_sha=body.base_sha):
         raise InvalidRequest.field("base_blob_sha", NOT_A_VERSION)

@@ -34,7 +34,7 @@ def read_schema(scope: ProjectScope, query: BranchQuery) -> ContentSchema:
 def adopt_schema(scope: ProjectScope, body: AdoptSchemaBody) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
     schema = branch_schema(scope, body.branch)
-    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.user)
+    source = source_of(scope.project, drivers.git, branch=body.branch, user=scope.user)
     transactions.release_connection()
     save = adoption(schema, source, base_sha=body.base_sha, message=body.message)
     if isinstance(save, NoChange):

@@ -34,7 +34,7 @@ class SandboxHandle:
 
 def create(
     project: Project,
-    actor: User,
+    user: User,
     body: CreateSandboxBody,
     *,
     starter: SandboxStarter,
@@ -60,7 +60,7 @@ def create(
     host.check()
     sandbox = _restart(active, host, limits, count_start) if active is not None and body.force_sync else None
     if sandbox is None:
-        sandbox, is_new = _claim(project, actor, host, urls, limits, count_start)
+        sandbox, is_new = _claim(project, user, host, urls, limits, count_start)
         if not is_new:
             return SandboxHandle(sandbox.id, is_new=False, pending=file)
     request = StartRequest(body.branch, body.commit_sha, {file.path: file.content.encode()} if file else None)
@@ -71,7 +71,7 @@ def create(
 
 def _claim(
     project: Project,
-    actor: User,
+    user: User,
     host: SandboxHost,
     urls: PreviewUrls,
     limits: SandboxLimits,
@@ -80,7 +80,7 @@ def _claim(
     for _ in range(MAX_CLAIMS):
         with transactions.write_transaction():
             sandbox, is_new = service.claim(
-                project, actor, node=host.node, address=lambda label: urls.address(label).url, limits=limits
+                project, user, node=host.node, address=lambda label: urls.address(label).url, limits=limits
             )
         if is_new:
             _count(sandbox, count_start)

@@ -84,8 +84,8 @@ class SandboxStarter:
         project = db.session.get_one(Project, sandbox.project_id)
         owner, network = project.organization_id, project.preview_network
         hints = DetectionHints(project.paths.get("content") or "", self.module_proxy)
-        actor = db.session.get(User, sandbox.user_id) if sandbox.user_id else None
-        source = source_of(project, self.git, branch=request.branch, actor=actor)
+        user = db.session.get(User, sandbox.user_id) if sandbox.user_id else None
+        source = source_of(project, self.git, branch=request.branch, user=user)
         transactions.release_connection()
         commit = find_commit(source, request.commit_sha)
         site = Site(source, commit, request.extra or {})

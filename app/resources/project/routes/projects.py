@@ -182,11 +182,11 @@ def delete(*, scope: ProjectScope) -> dict[str, object]:
 @endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.BranchSchema, many=True, errors=GIT_READ)
 def list_branches(*, scope: ProjectScope) -> Sequence[Branch]:
     """List the branches of the project's repository."""
-    return branches.list_all(scope.project, hosts=drivers.git, actor=scope.user)
+    return branches.list_all(scope.project, hosts=drivers.git, user=scope.user)
 
 
 def _create_branch(scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
-    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, actor=scope.user)
+    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, user=scope.user)
 
 
 @blueprint.post("/<projectId>/branches")
@@ -205,7 +205,7 @@ def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody, prepared: Br
 
 
 def _delete_branch(scope: ProjectScope) -> str:
-    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, actor=scope.user)
+    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, user=scope.user)
 
 
 @blueprint.delete("/<projectId>/branches/<path:name>")

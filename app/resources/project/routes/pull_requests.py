@@ -63,12 +63,12 @@ class MergedPullRequestSchema(Schema):
 )
 def list_pull_requests(*, scope: ProjectScope) -> Sequence[PullRequest]:
     """List the pull requests of the project's repository."""
-    return pull_requests.list_all(scope.project, hosts=drivers.git, actor=scope.user)
+    return pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.user)
 
 
 def _propose(scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
     proposal = Proposal(body.title, body.head, body.base, body.body)
-    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, actor=scope.user)
+    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, user=scope.user)
 
 
 @blueprint.post(PATH)
@@ -90,7 +90,7 @@ def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody, pre
 
 
 def _merge(scope: ProjectScope) -> Merged:
-    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, actor=scope.user)
+    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, user=scope.user)
 
 
 @blueprint.post(f"{PATH}/<number>/merge")

@@ -25,7 +25,7 @@ def ensure_index(
     """
     if ref is None or ref == project.branch:
         return working
-    source = source_of(project, hosts, branch=ref, actor=by)
+    source = source_of(project, hosts, branch=ref, user=by)
     try:
         head = source.git.head(source.repo, ref)
     except RepositoryUnavailable as error:

@@ -212,7 +212,7 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
     rows: dict[str, Any] = _cache[key] if key in _cache else _cached(key, _candidates(index))
 
     def read(row: Any) -> bytes:
-        source = source_of(project, hosts, branch=index.branch, actor=by)
+        source = source_of(project, hosts, branch=index.branch, user=by)
         transactions.release_connection()
         return source.git.blob(source.repo, row.sha)
 

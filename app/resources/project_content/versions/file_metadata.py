@@ -65,7 +65,7 @@ def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: 
     file, facts = _known(project, index, path)
     last = file.last_commit
     if facts is None or last is None:
-        source = source_of(project, hosts, branch=index.branch if index else None, actor=by)
+        source = source_of(project, hosts, branch=index.branch if index else None, user=by)
         facts = facts if facts is not None else _find_facts(project, file, source)
         last = last if last is not None else _find_last_commit(index, file, source)
     commit, indexed_at = (index.commit_sha, index.indexed_at) if index else (None, None)
