@@ -5,7 +5,7 @@ from flask import Blueprint, Flask
 from app.console.routes import ROOT as CONSOLE
 from app.console.routes import blueprint as console
 from app.console.shell.mail_links import blueprint as console_links
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 from app.resources.ai.routes import blueprint as ai
 from app.resources.ai.routes import usage_blueprint as ai_usage
 from app.resources.api_token.routes.service_accounts import blueprint as service_account
@@ -83,7 +83,7 @@ def register(app: Flask) -> None:
 
 def _check_declared(app: Flask, ours: set[str]) -> None:
     undeclared = [
-        name for name, view in app.view_functions.items() if name.split(".")[0] in ours and declaration_of(view) is None
+        name for name, view in app.view_functions.items() if name.split(".")[0] in ours and find_endpoint(view) is None
     ]
     if undeclared:
         raise RuntimeError(f"routes without @endpoint: {', '.join(sorted(undeclared))}")

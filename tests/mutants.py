@@ -14,7 +14,7 @@ from flask import Flask
 
 from app.access.guards import Guard
 from app.access.scope import Scope
-from app.http.endpoint import Declaration
+from app.http.endpoint import Endpoint
 from tests.contract.document import STANDINGS, passes
 from tests.contract.expected import Expected
 from tests.contract.matrix import Matrix
@@ -41,7 +41,7 @@ def mutants(guard: Guard) -> Iterator[tuple[str, Guard]]:
 
 
 @contextmanager
-def replaced(declared: Declaration, guard: Guard) -> Iterator[None]:
+def replaced(declared: Endpoint, guard: Guard) -> Iterator[None]:
     """Serve the route with another guard within the block."""
     before = declared.guard
     object.__setattr__(declared, "guard", guard)

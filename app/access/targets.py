@@ -174,9 +174,13 @@ def _of_member(scope: type[S], param: str, table: MemberTable) -> MemberResolver
     return MemberResolver(scope, find, param, table)
 
 
-def project_of(user_id: str, project_id: str) -> ProjectScope:
-    """Return a project by its id, with its organization, its index and the role of the user. Raises NotFound."""
-    return ProjectScope(**_PROJECT.read(project_id, user_id))
+def project_of_member(user_id: str, project_id: str) -> tuple[Project, ContentIndex | None] | None:
+    """Return a project and its index if the user is a member of its organization, else None."""
+    try:
+        scope = ProjectScope(**_PROJECT.read(project_id, user_id))
+    except NotFound:
+        return None
+    return (scope.project, scope.index) if scope.role is not None else None
 
 
 def project_if_named(param: str) -> Resolver[Scope]:

@@ -1,9 +1,9 @@
-"""`@endpoint`: the declaration of a route. Request handling, OpenAPI document and authorization matrix use it."""
+"""`@endpoint`: a route, declared once for the handling of requests, the OpenAPI document and the authorization matrix."""
 
 import functools
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from flask import Response
@@ -14,18 +14,18 @@ from app.core.errors import NotFound
 from app.core.limits import InputLimits
 from app.http import body as bodies
 from app.http import rate_limits
-from app.http.request_steps import RequestSteps
-from app.http.results import PageResult, ViewResult
+from app.http.request_steps import DirectCall, RequestSteps
+from app.http.results import CallResult, PageResult, ViewResult
 from app.http.validation import RequestBody, RequestQuery
 
-__all__ = ["SAFE", "Declaration", "PageResult", "ViewResult", "declaration_of", "endpoint"]
+__all__ = ["SAFE", "Endpoint", "PageResult", "ViewResult", "endpoint", "endpoint_of", "find_endpoint"]
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declaration:
-    """The declaration of a route. It decorates the view.
+class Endpoint:
+    """A route: its declaration and its view. The declaration decorates the view.
 
     The view takes the keyword-only parameters `scope` and, if declared, `body`, `query` and `prepared`.
 
@@ -51,6 +51,7 @@ class Declaration:
         rate: a row of the rate-limit table.
         is_page: the response is a page of the console, which the OpenAPI document does not contain.
         steps: the class that processes the requests.
+        view: the decorated function. None before the decoration.
     """
 
     steps: ClassVar[type[RequestSteps]] = RequestSteps
@@ -81,6 +82,7 @@ class Declaration:
     secret_fields: tuple[str, ...] = ()
     rate: str | None = None
     is_page: bool = False
+    view: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Check the declaration at import time.
@@ -98,16 +100,31 @@ class Declaration:
             TypeError: the parameters of the view differ from the declaration.
         """
         _check_parameters(view, self.arguments, self.guard)
+        declared = replace(self, view=view)
 
         @functools.wraps(view)
-        def call(**ids: str) -> Response:
+        def respond(**ids: str) -> Response:
             if any(len(value) > InputLimits.path_bytes for value in ids.values()):
                 raise NotFound
-            return self.steps(self, view, {name: _storable(value) for name, value in ids.items()}).run()
+            return self.steps(declared, {name: _storable(value) for name, value in ids.items()}).run()
 
-        call.declaration = self  # type: ignore[attr-defined]
-        call.view = view  # type: ignore[attr-defined]
-        return call
+        respond.endpoint = declared  # type: ignore[attr-defined]
+        return respond
+
+    def call(
+        self,
+        ids: Mapping[str, str],
+        *,
+        method: str = "GET",
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> CallResult:
+        """Run the route in this process with plain values, as the caller of the present request.
+
+        It has the guard, the schemas, the rates and the transaction of a request. Raises the errors of the route.
+        """
+        result: CallResult = DirectCall(self, ids, method=method, body=body or {}, query=query or {}).run()
+        return result
 
     @property
     def body_schema(self) -> type[Schema] | None:
@@ -127,12 +144,20 @@ class Declaration:
         return ("scope", *(name for name, value in optional.items() if value is not None))
 
 
-endpoint = Declaration
+endpoint = Endpoint
 
 
-def declaration_of(view: Callable[..., Any]) -> Declaration | None:
-    """Return the declaration of a view function, or None if it is not an endpoint."""
-    declared: Declaration | None = getattr(view, "declaration", None)
+def endpoint_of(view: Callable[..., Any]) -> Endpoint:
+    """Return the endpoint of a view function. Raises TypeError for another function."""
+    declared = find_endpoint(view)
+    if declared is None:
+        raise TypeError(f"{view} is not an endpoint")
+    return declared
+
+
+def find_endpoint(view: Callable[..., Any]) -> Endpoint | None:
+    """Return the endpoint of a view function, or None for another function."""
+    declared: Endpoint | None = getattr(view, "endpoint", None)
     return declared
 
 

@@ -25,7 +25,7 @@ from app.http.api_document.failures import FailureSchema
 from app.http.api_document.operations import merged_paths, operation
 from app.http.api_document.responses import add_flat_keys
 from app.http.content_policy import inline_script_sources, sources_below
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
 DOCUMENT_URL, PAGE_URL = "/api/v1/openapi.json", "/api/v1/docs"
@@ -107,7 +107,7 @@ def _serve_document() -> Response:
 
 def documented_rules(app: Flask) -> list[Rule]:
     """Return the URL rules of the document: all declared routes except pages."""
-    declarations = ((rule, declaration_of(app.view_functions[rule.endpoint])) for rule in app.url_map.iter_rules())
+    declarations = ((rule, find_endpoint(app.view_functions[rule.endpoint])) for rule in app.url_map.iter_rules())
     return [rule for rule, declared in declarations if declared is not None and not declared.is_page]
 
 

@@ -1,17 +1,19 @@
 """The steps of a request (architecture, section 5). Their order is the contract's (section 0)."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from flask import Response, current_app, request
-from marshmallow import Schema
+from marshmallow import Schema, ValidationError
 from sqlalchemy.exc import DBAPIError
+from werkzeug.datastructures import MultiDict
 
 from app.access import authentication
 from app.access.scope import Scope
-from app.core.errors import AppError, Archived, NotFound, PreconditionFailed
+from app.core.errors import AppError, Archived, InvalidRequest, NotFound, PreconditionFailed
 from app.core.outbound import OutsideResource
 from app.database import transactions
 from app.database.errors import is_deadlock
@@ -19,22 +21,29 @@ from app.drivers.errors import DriverError
 from app.extensions import current_settings
 from app.http import body as bodies
 from app.http import body_admission, caching, idempotency, rate_limits, uploads
-from app.http.loading import load, load_query
-from app.http.results import render
+from app.http.loading import field_errors, instance, load, load_query
+from app.http.results import CallResult, dump, render
 from app.http.validation import RequestBody
 
 if TYPE_CHECKING:
-    from app.http.endpoint import Declaration
+    from app.http.endpoint import Endpoint
+
+T = TypeVar("T")
 
 DEADLOCK_RETRIES = 3
 
 
 class RequestSteps:
-    """One request of a declared route."""
+    """One request of an endpoint.
 
-    def __init__(self, declared: "Declaration", view: Callable[..., Any], ids: dict[str, str]) -> None:
-        self.declared, self.view, self.ids = declared, view, ids
-        self.method = request.method
+    Subclasses replace the public steps: `read_body`, `query`, `work` and `conclude`.
+    """
+
+    def __init__(self, declared: "Endpoint", ids: Mapping[str, str], *, method: str | None = None) -> None:
+        if declared.view is None:
+            raise TypeError("the endpoint decorates no view")
+        self.declared, self.view, self.ids = declared, declared.view, dict(ids)
+        self.method = method or request.method
         self.is_read = self.method in ("GET", "HEAD", "OPTIONS")
         self.data: dict[str, Any] = {}
         self.claim: idempotency.IdempotencyClaim | None = None
@@ -53,7 +62,7 @@ class RequestSteps:
         target = declared.guard.with_session(self.ids) if joins_target else None
         caller, self._joined = authentication.caller_with(target)
         rate_limits.check_caller(declared.rate, caller)
-        self.data = {} if self.is_read else self._read_body()
+        self.data = {} if self.is_read else self.read_body()
         declared.guard.authenticate()
         if caller is not None:
             authentication.update_activity(caller)
@@ -68,15 +77,16 @@ class RequestSteps:
     def _count_and_work(self) -> Response:
         """Do the work. A request that fails does not count in the hourly and daily rates."""
         with rate_limits.cancelled_on_failure():
-            response = self._work()
+            response: Response = self.work()
         if response.status_code >= 400:
             rate_limits.cancel_recorded()
         return response
 
-    def _work(self) -> Response:
+    def work(self) -> Any:
+        """Resolve the target, run the view and return what `conclude` makes of its result."""
         if self.is_read:
             arguments = self._resolve()
-            return render(self.declared, self.view(**arguments, **self._prepare(arguments)))
+            return self.conclude(self.view(**arguments, **self._prepare(arguments)))
         if self.declared.prepare is None:
             return _transact(self._write)
         arguments = self._resolve()
@@ -93,7 +103,7 @@ class RequestSteps:
             _close_unsent(prepared, error)
             raise
 
-    def _write(self) -> Response:
+    def _write(self) -> Any:
         """Run the transaction of a route without `prepare`. The permission check is part of it."""
         transactions.begin_write()
         arguments = self._resolve()
@@ -104,7 +114,7 @@ class RequestSteps:
         rate_limits.record(self.declared.rate, authentication.caller())
         return self._commit(self.view(**arguments))
 
-    def _finish(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Response:
+    def _finish(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Any:
         """Run the transaction of a route after `prepare`.
 
         Other requests may have changed the target in the meantime.
@@ -115,14 +125,18 @@ class RequestSteps:
             self._check_precondition(arguments["scope"])
         return self._commit(self.view(**arguments, **prepared))
 
-    def _commit(self, value: Any) -> Response:
-        response = render(self.declared, value)
+    def _commit(self, value: Any) -> Any:
+        result = self.conclude(value)
         if self.claim is not None:
-            self.claim.store_response(response, hidden=self.declared.secret_fields)
+            self.claim.store_response(result, hidden=self.declared.secret_fields)
         transactions.commit()
-        return response
+        return result
 
-    def _read_body(self) -> dict[str, Any]:
+    def conclude(self, value: Any) -> Any:
+        """Return the response with the result of the view."""
+        return render(self.declared, value)
+
+    def read_body(self) -> dict[str, Any]:
         """Read the body. The caller and the rates are known, so a large body is refused before it is read."""
         declared = self.declared
         admission = body_admission.begin_admission(rate_limits.address(), declared.guard.authenticate)
@@ -147,10 +161,11 @@ class RequestSteps:
         if "body" in arguments:  # A page of the console has none. Its calls of API routes have one.
             declared.guard.check_body(arguments["scope"], arguments["body"])
         if declared.query_schema is not None:
-            arguments["query"] = self._load_query(declared.query_schema)
+            arguments["query"] = self.query(declared.query_schema)
         return arguments
 
-    def _load_query(self, schema: type[Schema]) -> Any:
+    def query(self, schema: type[Schema]) -> Any:
+        """Return the loaded query string. Raises InvalidRequest."""
         return load_query(schema, request)
 
     def _load_body(self, body: type[Schema] | type[RequestBody]) -> Any:
@@ -174,14 +189,61 @@ class RequestSteps:
         if header is None or self.declared.etag_of is None:
             return
         current: Any = current_app.view_functions[self.declared.etag_of]
-        schema = current.declaration.query_schema
+        schema = current.endpoint.query_schema
         query = {} if schema is None else {"query": load_query(schema, request)}
         try:
-            response = render(current.declaration, current.view(scope=scope, **query))
+            response = render(current.endpoint, current.endpoint.view(scope=scope, **query))
         except NotFound as error:
             raise PreconditionFailed from error
         if not caching.etag_matches(header, caching.compute_etag(response.get_data())):
             raise PreconditionFailed
+
+
+class DirectCall(RequestSteps):
+    """One call of an endpoint in this process, with plain values instead of a body and a query string."""
+
+    def __init__(
+        self,
+        declared: "Endpoint",
+        ids: Mapping[str, str],
+        *,
+        method: str,
+        body: Mapping[str, Any],
+        query: Mapping[str, object],
+    ) -> None:
+        super().__init__(declared, ids, method=method)
+        self.data, self._query_values = dict(body), query
+
+    def run(self) -> Any:
+        """Run the steps after the body was read. Return to READING, also after a failure."""
+        if not self.is_read:
+            transactions.release_connection()
+        if self.declared.rate is not None:
+            rate_limits.check_address(self.declared.rate)
+            rate_limits.check_caller(self.declared.rate, authentication.caller())
+        self.declared.guard.authenticate()
+        with ExitStack() as failure:
+            failure.callback(transactions.start_reading)
+            failure.callback(transactions.rollback)
+            with rate_limits.cancelled_on_failure():
+                result = self.work()
+            failure.pop_all()
+        transactions.start_reading()
+        return result
+
+    def conclude(self, value: Any) -> CallResult:
+        """Return the serialized result of the view."""
+        return dump(self.declared, value)
+
+    def query(self, schema: type[Schema]) -> Any:
+        """Return the loaded values of the query. Raises InvalidRequest."""
+        loader = instance(schema)
+        values = MultiDict((name, str(value)) for name, value in self._query_values.items() if value is not None)
+        listed = {name for name, field in loader.load_fields.items() if getattr(field, "is_multiple", False)}
+        try:
+            return loader.load({name: values.getlist(name) if name in listed else values[name] for name in values})
+        except ValidationError as error:
+            raise InvalidRequest(fields=field_errors(error)) from error
 
 
 def _close_unsent(prepared: dict[str, Any], error: BaseException) -> None:
@@ -193,7 +255,7 @@ def _close_unsent(prepared: dict[str, Any], error: BaseException) -> None:
         built.discard()
 
 
-def _transact(run: Callable[[], Response]) -> Response:
+def _transact(run: Callable[[], T]) -> T:
     """Run a transaction. Repeat it if PostgreSQL ended it to resolve a deadlock: it had no effect."""
     for _ in range(DEADLOCK_RETRIES):
         try:

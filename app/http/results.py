@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from flask import Response, request
 
 from app.http import envelope
 from app.http.loading import instance
 
 if TYPE_CHECKING:
-    from app.http.endpoint import Declaration
+    from app.http.endpoint import Endpoint
 
 
 @dataclass(frozen=True)
@@ -31,20 +32,36 @@ class ViewResult:
     message: str | None = None
 
 
-def render(declared: "Declaration", value: Any) -> Response:
-    """Serialize the result of a view with its declared schema, and put it in the envelope."""
+@dataclass(frozen=True)
+class CallResult:
+    """The serialized result of a call in this process, and the `meta` of a page."""
+
+    value: Any
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+def dump(declared: "Endpoint", value: Any) -> CallResult:
+    """Serialize the result of a view with its declared schema."""
     if declared.raw_response:
-        response: Response = value
-        return response
-    outcome = value if isinstance(value, ViewResult) else ViewResult(value)
-    value, meta = outcome.value, None
+        return CallResult(orjson.loads(value.get_data()))
+    value, meta = value.value if isinstance(value, ViewResult) else value, {}
     if isinstance(value, PageResult):
         value, meta = value.items, value.meta
     if declared.result is not None:
         value = instance(declared.result, many=declared.many).dump(value)
-    status = outcome.status or declared.status
+    return CallResult(value, meta)
+
+
+def render(declared: "Endpoint", value: Any) -> Response:
+    """Return the response with the serialized result of a view in the envelope."""
+    if declared.raw_response:
+        response: Response = value
+        return response
+    outcome, result = value if isinstance(value, ViewResult) else ViewResult(value), dump(declared, value)
+    status, is_page = outcome.status or declared.status, isinstance(outcome.value, PageResult)
     if declared.without_envelope:
-        return envelope.json_response(value, status)
-    response = envelope.success(request, value, outcome.message or declared.message, status=status, meta=meta)
+        return envelope.json_response(result.value, status)
+    message, meta = outcome.message or declared.message, dict(result.meta) if is_page else None
+    response = envelope.success(request, result.value, message, status=status, meta=meta)
     response.headers.update(outcome.headers)
     return response

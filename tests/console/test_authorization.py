@@ -14,7 +14,7 @@ from werkzeug.test import TestResponse
 
 from app.console.shell.pages import Page
 from app.core.api_tokens import TokenScope
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 from tests.console.conftest import ConsoleScene
 from tests.console.pages import CALLERS, LEAD, PAGES, Row
 
@@ -33,7 +33,7 @@ def _served(app: Flask) -> set[tuple[str, str]]:
 
 
 def _declared(app: Flask, endpoint: str) -> object:
-    return declaration_of(app.view_functions[endpoint])
+    return find_endpoint(app.view_functions[endpoint])
 
 
 @pytest.mark.one_database

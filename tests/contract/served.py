@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from flask import Flask
 
-from app.http.endpoint import Declaration, declaration_of
+from app.http.endpoint import Endpoint, find_endpoint
 
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 _API = "/api/v1"
@@ -16,7 +16,7 @@ class Served(NamedTuple):
 
     method: str
     path: str
-    declared: Declaration
+    declared: Endpoint
     view: Any
 
 
@@ -25,7 +25,7 @@ def served(app: Flask) -> dict[tuple[str, str], Served]:
     values = {}
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
-        declared = declaration_of(view)
+        declared = find_endpoint(view)
         if declared is None or declared.is_page:
             continue
         path = _VARIABLE.sub(r":\1", str(rule)).removeprefix(_API)

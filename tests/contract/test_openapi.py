@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 from app.http.openapi import build
 from tests.support.assertions.document_paths import document_paths
 from tests.support.world import World
@@ -23,7 +23,7 @@ def document(app: Flask) -> dict[str, Any]:
 
 def served(app: Flask) -> set[tuple[str, str]]:
     """Return (method, path) of every declared route of the API."""
-    declared = {name: declaration_of(view) for name, view in app.view_functions.items()}
+    declared = {name: find_endpoint(view) for name, view in app.view_functions.items()}
     paths = document_paths(app)
     return {
         (method.lower(), paths[str(rule)])
@@ -106,6 +106,6 @@ class TestEveryRoute:
         undeclared = {
             rule.endpoint
             for rule in app.url_map.iter_rules()
-            if declaration_of(app.view_functions[rule.endpoint]) is None
+            if find_endpoint(app.view_functions[rule.endpoint]) is None
         }
         assert undeclared <= {"openapi", "swagger_ui.show", "swagger_ui.show_trailing_slash"}, undeclared

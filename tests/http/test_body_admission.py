@@ -9,7 +9,7 @@ from flask import Flask
 from app.core.errors import NotAuthenticated, ServiceUnavailable, TooManyRequests
 from app.core.limits import MIB, InputLimits
 from app.http.body_admission import BodyAdmission, BodyBudget
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 from tests.support.world import World
 
 pytestmark = pytest.mark.one_database
@@ -119,6 +119,6 @@ class TestEndpoint:
         assert app.extensions["body_budget"].reserved_bytes == 0
 
     def test_public_route_accepts_no_body_above_the_unauthenticated_size(self, app: Flask) -> None:
-        declared = filter(None, map(declaration_of, app.view_functions.values()))
+        declared = filter(None, map(find_endpoint, app.view_functions.values()))
         large = [each.message for each in declared if each.guard.public and each.max_bytes > MIB]
         assert large == []

@@ -12,7 +12,7 @@ from flask import Flask
 
 from app.core.rates import RateLimits
 from app.extensions import db
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 from app.http.rate_limits import is_row
 from app.models.rate_event import RateEvent
 from app.models.user import User
@@ -249,7 +249,7 @@ class TestRequestRows:
 
 class TestTable:
     def test_rows_of_all_routes_exist(self, app: Flask) -> None:
-        named = {declared.rate for view in app.view_functions.values() if (declared := declaration_of(view))}
+        named = {declared.rate for view in app.view_functions.values() if (declared := find_endpoint(view))}
         assert all(is_row(name) for name in named if name)
 
     def test_misspelt_row_does_not_exist(self) -> None:

@@ -13,6 +13,7 @@ from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core import clock
 from app.extensions import current_settings
+from app.http.endpoint import endpoint_of
 from app.resources.api_token.routes import service_accounts as accounts
 from app.resources.api_token.routes import tokens as own
 from app.resources.organization import routes as organizations
@@ -25,7 +26,7 @@ INPUTS = ("name", "scopes", "reach", "projects", "expires_at")
 
 
 @blueprint.get(TOKENS)
-@Page(guard=api.guard_of(own.list_own))
+@Page(guard=endpoint_of(own.list_own).guard)
 def tokens(*, scope: Scope) -> Response:
     """List the personal API tokens of the user."""
     mine = api.read(organizations.list_own, status="active")
@@ -34,21 +35,21 @@ def tokens(*, scope: Scope) -> Response:
 
 
 @blueprint.post(TOKENS)
-@Page(guard=api.guard_of(own.create), inputs=INPUTS, shown_by="tokens")
+@Page(guard=endpoint_of(own.create).guard, inputs=INPUTS, shown_by="tokens")
 def create_token(*, scope: Scope, form: Form) -> Response:
     """Create a personal API token and show its secret."""
     return _secret(api.write(own.create, data=_new_token(form)), back=_tokens_url())
 
 
 @blueprint.post(f"{TOKENS}/rotate")
-@Page(guard=api.guard_of(own.list_own), inputs=("token_id",), shown_by="tokens")
+@Page(guard=endpoint_of(own.list_own).guard, inputs=("token_id",), shown_by="tokens")
 def rotate_token(*, scope: Scope, form: Form) -> Response:
     """Replace the secret of a personal API token and show the new one."""
     return _secret(api.write(own.rotate, {"id": form.text("token_id")}), back=_tokens_url())
 
 
 @blueprint.post(f"{TOKENS}/revoke")
-@Page(guard=api.guard_of(own.list_own), inputs=("token_id",), shown_by="tokens")
+@Page(guard=endpoint_of(own.list_own).guard, inputs=("token_id",), shown_by="tokens")
 def revoke_token(*, scope: Scope, form: Form) -> Response:
     """Delete a personal API token, which ends its validity."""
     api.write(own.delete, {"id": form.text("token_id")}, method="DELETE")
@@ -56,7 +57,7 @@ def revoke_token(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.get(ACCOUNTS)
-@Page(guard=api.guard_of(accounts.list_all))
+@Page(guard=endpoint_of(accounts.list_all).guard)
 def service_accounts(*, scope: OrganizationScope) -> Response:
     """List the service accounts of an organization."""
     members = api.read(organizations.details, scope.path)["members"]
@@ -70,21 +71,21 @@ def service_accounts(*, scope: OrganizationScope) -> Response:
 
 
 @blueprint.post(ACCOUNTS)
-@Page(guard=api.guard_of(accounts.create), inputs=INPUTS, shown_by="service_accounts")
+@Page(guard=endpoint_of(accounts.create).guard, inputs=INPUTS, shown_by="service_accounts")
 def create_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Create a service account and show its secret."""
     return _secret(api.write(accounts.create, scope.path, _new_token(form)), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/rotate")
-@Page(guard=api.guard_of(accounts.list_all), inputs=("token_id",), shown_by="service_accounts")
+@Page(guard=endpoint_of(accounts.list_all).guard, inputs=("token_id",), shown_by="service_accounts")
 def rotate_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret of a service account and show the new one."""
     return _secret(api.write(accounts.rotate, _account_ids(scope, form)), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/revoke")
-@Page(guard=api.guard_of(accounts.list_all), inputs=("token_id",), shown_by="service_accounts")
+@Page(guard=endpoint_of(accounts.list_all).guard, inputs=("token_id",), shown_by="service_accounts")
 def revoke_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete a service account, which ends its validity."""
     api.write(accounts.delete, _account_ids(scope, form), method="DELETE")

@@ -1,6 +1,5 @@
 """Saving of an edited file. If another user changed the file since, the text is stored as a draft and compared."""
 
-import base64
 from urllib.parse import quote
 
 from flask import Response
@@ -27,8 +26,7 @@ def save_edit(scope: Scope, opened: OpenFile, data: bytes, message: str, *, mode
     file = {
         "path": opened.path,
         "action": "update",
-        "content": base64.b64encode(data).decode(),
-        "encoding": "base64",
+        "content": data,
         "base_blob_sha": opened.blob_sha or None,
     }
     try:

@@ -1,5 +1,6 @@
 """Connection of a repository to an organization as a project."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -48,7 +49,7 @@ class ConnectQuery(RequestQuery):
 def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
     listed: list[dict[str, Any]] = []
-    meta: dict[str, Any] = {}
+    meta: Mapping[str, Any] = {}
     problem = None
     try:
         listed, meta = api.read_page(

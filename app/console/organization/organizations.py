@@ -9,11 +9,12 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.extensions import current_settings
+from app.http.endpoint import endpoint_of
 from app.resources.organization import routes as organizations
 from app.resources.project.routes import projects
 
 BASE = "/organizations/<org_id>"
-VIEW = api.guard_of(organizations.details)
+VIEW = endpoint_of(organizations.details).guard
 SETTINGS_SAVED = "/settings?done=saved"
 
 
@@ -40,21 +41,21 @@ def members(*, scope: OrganizationScope) -> Response:
 
 
 @blueprint.post(f"{BASE}/members/invite")
-@Page(guard=api.guard_of(organizations.invite), inputs=("email", "role"), shown_by="members")
+@Page(guard=endpoint_of(organizations.invite).guard, inputs=("email", "role"), shown_by="members")
 def invite_member(*, scope: OrganizationScope, form: Form) -> Response:
     """Invite a person by e-mail, or send the invitation again."""
     return _change(scope, organizations.invite, form.texts("email", "role"), "/members?done=invited")
 
 
 @blueprint.post(f"{BASE}/members/role")
-@Page(guard=api.guard_of(organizations.update_role), inputs=("member_id", "role"), shown_by="members")
+@Page(guard=endpoint_of(organizations.update_role).guard, inputs=("member_id", "role"), shown_by="members")
 def change_role(*, scope: OrganizationScope, form: Form) -> Response:
     """Change the role of a member."""
     return _change(scope, organizations.update_role, form.texts("member_id", "role"), "/members?done=saved")
 
 
 @blueprint.post(f"{BASE}/members/remove")
-@Page(guard=api.guard_of(organizations.remove_member), inputs=("member_id", "email"), shown_by="members")
+@Page(guard=endpoint_of(organizations.remove_member).guard, inputs=("member_id", "email"), shown_by="members")
 def remove_member(*, scope: OrganizationScope, form: Form) -> Response:
     """Remove a member, or revoke an invitation."""
     data = {name: value for name, value in form.texts("member_id", "email").items() if value}
@@ -62,7 +63,7 @@ def remove_member(*, scope: OrganizationScope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/leave")
-@Page(guard=api.guard_of(organizations.leave), inputs=(), shown_by="members")
+@Page(guard=endpoint_of(organizations.leave).guard, inputs=(), shown_by="members")
 def leave_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Leave the organization."""
     api.write(organizations.leave, scope.path, method="PATCH")
@@ -78,7 +79,7 @@ def organization_settings(*, scope: OrganizationScope) -> Response:
 
 @blueprint.post(f"{BASE}/settings")
 @Page(
-    guard=api.guard_of(organizations.update),
+    guard=endpoint_of(organizations.update).guard,
     inputs=("name",),
     shown_by="organization_settings",
     names={"org_name": "name"},
@@ -89,21 +90,21 @@ def change_organization(*, scope: OrganizationScope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/transfer")
-@Page(guard=api.guard_of(organizations.transfer), inputs=("member_id",), shown_by="organization_settings")
+@Page(guard=endpoint_of(organizations.transfer).guard, inputs=("member_id",), shown_by="organization_settings")
 def transfer_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Transfer the organization to another member."""
     return _change(scope, organizations.transfer, form.texts("member_id"), SETTINGS_SAVED, method="POST")
 
 
 @blueprint.post(f"{BASE}/status")
-@Page(guard=api.guard_of(organizations.set_status), inputs=("status",), shown_by="organization_settings")
+@Page(guard=endpoint_of(organizations.set_status).guard, inputs=("status",), shown_by="organization_settings")
 def change_organization_status(*, scope: OrganizationScope, form: Form) -> Response:
     """Archive the organization or make it active."""
     return _change(scope, organizations.set_status, form.texts("status"), SETTINGS_SAVED)
 
 
 @blueprint.post(f"{BASE}/delete")
-@Page(guard=api.guard_of(organizations.delete), inputs=(), shown_by="organization_settings")
+@Page(guard=endpoint_of(organizations.delete).guard, inputs=(), shown_by="organization_settings")
 def delete_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete the organization."""
     api.write(organizations.delete, scope.path, method="DELETE")

@@ -1,6 +1,5 @@
 """Actions on the selected files of a folder: each is one change of the branch."""
 
-import base64
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -89,7 +88,6 @@ def _with_state(opened: list[OpenFile], *, is_draft: bool) -> Iterator[dict[str,
         yield {
             "path": one.path,
             "action": "update",
-            "content": base64.b64encode(data).decode(),
-            "encoding": "base64",
+            "content": data,
             "base_blob_sha": one.blob_sha,
         }

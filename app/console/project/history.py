@@ -17,6 +17,7 @@ from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.core.refs import is_sha
+from app.http.endpoint import endpoint_of
 from app.http.validation import RequestQuery
 from app.resources.project_content import routes as content
 
@@ -56,7 +57,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
 
 
 @blueprint.post(f"{BASE}/restore/<path:file>")
-@Page(guard=api.guard_of(content.restore), inputs=("commit_sha", "base_sha"), shown_by="file_history")
+@Page(guard=endpoint_of(content.restore).guard, inputs=("commit_sha", "base_sha"), shown_by="file_history")
 def restore_version(*, scope: ProjectScope, form: Form) -> Response:
     """Restore an earlier version of a file as a new change."""
     file = scope.path["file"]

@@ -1,6 +1,5 @@
 """The images of the repository: a grid, and uploads."""
 
-import base64
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -87,8 +86,7 @@ def upload_media(*, scope: ProjectScope, form: Form) -> Response:
         raise UnsupportedMediaType(message, fields=[FieldError("file", message)])
     folder = _folder(scope, form)
     path = f"{folder}/{name}" if folder else name
-    content = base64.b64encode(file.read()).decode()
-    change = {"path": path, "action": "create", "content": content, "encoding": "base64"}
+    change = {"path": path, "action": "create", "content": file.read()}
     try:
         save(scope, _("Add %(name)s", name=path), form.text("base_sha") or present_head(scope), change)
     except Conflict as error:

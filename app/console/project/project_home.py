@@ -14,6 +14,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other, wants_json
 from app.console.shell.rendering import page
 from app.core.errors import NotFound
+from app.http.endpoint import endpoint_of
 from app.http.envelope import json_response
 from app.http.validation import Cursor, RequestQuery
 from app.models.project_content import IndexStatus
@@ -24,7 +25,7 @@ from app.resources.project_log import routes as log
 from app.resources.project_preview import routes as previews
 
 BASE = "/projects/<project_id>"
-MEMBER = api.guard_of(content.commit)
+MEMBER = endpoint_of(content.commit).guard
 RECENT, PER_PAGE, HITS = 10, 100, 50
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a project whose content is read for the first time."""
@@ -77,7 +78,7 @@ def read_preview(scope: Scope) -> dict[str, Any] | None:
 
 
 @blueprint.post(f"{BASE}/reindex")
-@Page(guard=api.guard_of(content.reindex), inputs=(), shown_by="project_home")
+@Page(guard=endpoint_of(content.reindex).guard, inputs=(), shown_by="project_home")
 def read_again(*, scope: ProjectScope, form: Form) -> Response:
     """Read the content of the branch again."""
     api.write(content.reindex, scope.path)

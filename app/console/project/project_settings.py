@@ -14,6 +14,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.permissions import Permission, Role, grants
+from app.http.endpoint import endpoint_of
 from app.models.project import Generator
 from app.resources.organization import routes as organizations
 from app.resources.project.routes import projects
@@ -28,7 +29,7 @@ def _ids(scope: Scope) -> dict[str, str]:
 
 def _guard(view: api.View) -> Guard:
     """Return the guard of a project route for the parameter `project_id` of the pages."""
-    guard = api.guard_of(view)
+    guard = endpoint_of(view).guard
     return replace(guard, find=targets.project("project_id"))
 
 

@@ -17,7 +17,7 @@ from app.core.errors import AppError, EmailNotVerified, NotAuthenticated
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
 from app.http import envelope
-from app.http.endpoint import declaration_of
+from app.http.endpoint import find_endpoint
 from app.http.error_handlers import convert
 
 
@@ -42,7 +42,7 @@ def _answer(error: AppError) -> Response:
         return _sign_in() if request.method == "GET" else _session_ended(form)
     if isinstance(error, EmailNotVerified) and form is None:
         return see_other(f"{ROOT}/verify")
-    declared = declaration_of(current_app.view_functions[request.endpoint or ""])
+    declared = find_endpoint(current_app.view_functions[request.endpoint or ""])
     if form is not None and isinstance(declared, Page) and declared.shown_by is not None:
         form.error = error
         response = page_again(declared.shown_by, dict(request.view_args or {}), form)
@@ -56,7 +56,7 @@ def _error_page(error: AppError) -> Response:
 
 
 def _is_public() -> bool:
-    declared = declaration_of(current_app.view_functions[request.endpoint or ""])
+    declared = find_endpoint(current_app.view_functions[request.endpoint or ""])
     return declared is not None and declared.guard.public
 
 

@@ -13,7 +13,7 @@ from app.core.limits import InputLimits
 from app.core.urls import origin_of
 from app.database import transactions
 from app.http import body_admission, rate_limits
-from app.http.endpoint import Declaration, declaration_of
+from app.http.endpoint import Endpoint, endpoint_of
 from app.http.headers import InvalidOrigin
 from app.http.request_steps import RequestSteps
 
@@ -45,7 +45,8 @@ class PageSteps(RequestSteps):
         if is_valid and not self.declared.guard.public:
             raise SessionRequired
 
-    def _read_body(self) -> dict[str, Any]:
+    def read_body(self) -> dict[str, Any]:
+        """Read the form within its limits."""
         declared = self.declared
         if not isinstance(declared, Page):
             raise TypeError(f"{request.endpoint} is not a page")
@@ -65,7 +66,8 @@ class PageSteps(RequestSteps):
         if not authentication.has_ended_session():
             self.declared.guard.authenticate()
 
-    def _work(self) -> Response:
+    def work(self) -> Response:
+        """Resolve the target and return the page. Its calls of API routes have their own transactions."""
         arguments = self._resolve()
         g.console_scope = arguments["scope"]
         frame.load_preferences()
@@ -77,11 +79,11 @@ class PageSteps(RequestSteps):
         g.console_form = form
         transactions.start_reading()
         self.data = {}
-        return self._work()
+        return self.work()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Page(Declaration):
+class Page(Endpoint):
     """The declaration of a page (GET) or of a form (POST).
 
     The view of a form takes the keyword-only parameter `form`. `inputs` are the names of its fields; `fm.*` stands for
@@ -125,11 +127,7 @@ def check_same_origin() -> None:
 def page_again(endpoint: str, ids: dict[str, str], form: Form) -> Response:
     """Return the GET page of an endpoint with the values of a failed form."""
     view: Any = current_app.view_functions[f"console.{endpoint}"]
-    declared = declaration_of(view)
-    if declared is None:
-        raise TypeError(f"{endpoint} is not a page")
-    steps = PageSteps(declared, view.view, ids)
-    steps.is_read = True
+    steps = PageSteps(endpoint_of(view), ids, method="GET")
     return steps.show_again(form)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.access import targets
-from app.http.endpoint import SAFE, Declaration
+from app.http.endpoint import SAFE, Endpoint
 
 TABLE = Path(__file__).with_name("error_codes.toml")
 
@@ -33,11 +33,11 @@ def error_codes() -> dict[str, ErrorCode]:
     }
 
 
-def codes_by_status(method: str, path: str, declared: Declaration) -> dict[int, list[str]]:
+def codes_by_status(method: str, path: str, declared: Endpoint) -> dict[int, list[str]]:
     """Return the codes of an operation by status.
 
     The declaration implies the codes of authentication, body, archive, precondition and idempotency.
-    `Declaration.errors` adds the codes of the service.
+    `Endpoint.errors` adds the codes of the service.
 
     Raises:
         KeyError: the table does not contain a declared code.
@@ -50,7 +50,7 @@ def codes_by_status(method: str, path: str, declared: Declaration) -> dict[int, 
     return {status: sorted(names) for status, names in sorted(codes.items())}
 
 
-def _implied(method: str, path: str, declared: Declaration) -> Iterator[str]:
+def _implied(method: str, path: str, declared: Endpoint) -> Iterator[str]:
     guard = declared.guard
     if guard.bare:
         return
@@ -73,7 +73,7 @@ def _implied(method: str, path: str, declared: Declaration) -> Iterator[str]:
         yield from _implied_by_write(declared)
 
 
-def _implied_by_write(declared: Declaration) -> Iterator[str]:
+def _implied_by_write(declared: Endpoint) -> Iterator[str]:
     yield from ("INVALID_ORIGIN", "VALIDATION_FAILED", "INVALID_BODY", "TOO_LARGE", "WRONG_MEDIA_TYPE")
     yield from ("INVALID_FORM", "TOO_MANY_PARTS") if declared.form else ("INVALID_JSON",)
     if not declared.guard.public:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from app.http.endpoint import SAFE, Declaration
+from app.http.endpoint import SAFE, Endpoint
 
 REQUEST_HEADERS: dict[str, dict[str, Any]] = {
     "Idempotency-Key": {
@@ -77,7 +77,7 @@ def request_components() -> dict[str, dict[str, Any]]:
     }
 
 
-def request_headers(method: str, declared: Declaration) -> list[str]:
+def request_headers(method: str, declared: Endpoint) -> list[str]:
     """Return the names of the headers that an operation reads."""
     if declared.guard.bare:
         return []
@@ -91,7 +91,7 @@ def request_headers(method: str, declared: Declaration) -> list[str]:
     return [*names, "X-Request-Id"]
 
 
-def success_headers(method: str, declared: Declaration, *, is_stream: bool) -> dict[str, Any]:
+def success_headers(method: str, declared: Endpoint, *, is_stream: bool) -> dict[str, Any]:
     """Return the headers of a successful response."""
     names = ["X-Request-Id"]
     if method in SAFE and not is_stream:

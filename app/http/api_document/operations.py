@@ -7,7 +7,7 @@ from typing import Any
 from app.http.api_document import headers, prose
 from app.http.api_document.components import clean
 from app.http.api_document.responses import responses
-from app.http.endpoint import SAFE, Declaration
+from app.http.endpoint import SAFE, Endpoint
 from app.http.json_schema import id_pattern
 
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
@@ -40,7 +40,7 @@ def merged_paths(rules: list[str]) -> dict[str, str]:
 
 def operation(method: str, rule: str, path: str, name: str, view: Any) -> dict[str, Any]:
     """Return the operation of a method and a URL rule. `name` is the endpoint of Flask."""
-    declared: Declaration = view.declaration
+    declared: Endpoint = view.endpoint
     summary, _, details = inspect.cleandoc(view.__doc__ or declared.message).partition("\n\n")
     content: dict[str, Any] = {
         "operationId": name.replace(".", "_"),
@@ -59,7 +59,7 @@ def operation(method: str, rule: str, path: str, name: str, view: Any) -> dict[s
     return content
 
 
-def _security(method: str, declared: Declaration) -> list[dict[str, list[str]]]:
+def _security(method: str, declared: Endpoint) -> list[dict[str, list[str]]]:
     """Return the alternatives: a session, or a token with one of the scopes."""
     if declared.guard.public:
         return []
@@ -73,13 +73,13 @@ def tag_of(endpoint: str) -> str:
     return "git_provider" if blueprint == "git_provider_provider" else blueprint
 
 
-def _description(summary: str, details: str, declared: Declaration) -> str:
+def _description(summary: str, details: str, declared: Endpoint) -> str:
     parts = [f"{summary.rstrip('.')}.", details, prose.permission_text(declared.guard.spec_name)]
     parts.append(prose.rate_text(declared))
     return " ".join(filter(None, parts))
 
 
-def _parameters(method: str, rule: str, path: str, declared: Declaration) -> list[Any]:
+def _parameters(method: str, rule: str, path: str, declared: Endpoint) -> list[Any]:
     names = zip(_VARIABLE.findall(rule), re.findall(r"\{([^}]+)\}", path), strict=True)
     parameters: list[Any] = [_path_parameter(name, shown, declared) for name, shown in names]
     if declared.query_schema is not None:
@@ -87,7 +87,7 @@ def _parameters(method: str, rule: str, path: str, declared: Declaration) -> lis
     return parameters + [headers.component_name(header) for header in headers.request_headers(method, declared)]
 
 
-def _path_parameter(name: str, shown: str, declared: Declaration) -> dict[str, Any]:
+def _path_parameter(name: str, shown: str, declared: Endpoint) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string", "minLength": 1}
     if name in prose.ID_PREFIXES:
         schema["pattern"] = id_pattern(prose.ID_PREFIXES[name][0])

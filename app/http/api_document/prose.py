@@ -2,7 +2,7 @@
 
 from app.core.clock import format_duration
 from app.core.rates import Rate, RateLimits
-from app.http.endpoint import Declaration
+from app.http.endpoint import Endpoint
 
 INTRODUCTION = """\
 Galley stores the content of websites in Git. Users belong to organizations, connect repositories as projects, and browse
@@ -139,7 +139,7 @@ def permission_text(spec_name: str) -> str:
     return f"Permission: {name}."
 
 
-def rate_text(declared: Declaration) -> str:
+def rate_text(declared: Endpoint) -> str:
     """Return the rates of a route with its own row in the rate table, as a sentence."""
     rates = RateLimits()
     parts = [

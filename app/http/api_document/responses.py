@@ -6,7 +6,7 @@ from typing import Any
 from app.http import envelope
 from app.http.api_document.error_codes import codes_by_status
 from app.http.api_document.headers import references, success_headers
-from app.http.endpoint import SAFE, Declaration
+from app.http.endpoint import SAFE, Endpoint
 
 JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
 BYTES: dict[str, Any] = {"type": "string", "format": "binary"}
@@ -20,7 +20,7 @@ META: dict[str, Any] = {
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def responses(method: str, path: str, declared: Declaration) -> dict[str, Any]:
+def responses(method: str, path: str, declared: Endpoint) -> dict[str, Any]:
     """Return all responses of an operation by status."""
     documented = {str(status): _success(method, path, declared, status) for status in _statuses(declared)}
     if method in SAFE and not declared.guard.bare and declared.redirect is None:
@@ -35,13 +35,13 @@ def responses(method: str, path: str, declared: Declaration) -> dict[str, Any]:
     return documented
 
 
-def _statuses(declared: Declaration) -> tuple[int, ...]:
+def _statuses(declared: Endpoint) -> tuple[int, ...]:
     if declared.redirect is not None:
         return (302,)
     return (declared.status, *((declared.other_status,) if declared.other_status is not None else ()))
 
 
-def _success(method: str, path: str, declared: Declaration, status: int) -> dict[str, Any]:
+def _success(method: str, path: str, declared: Endpoint, status: int) -> dict[str, Any]:
     if declared.redirect is not None:
         headers = references(["X-Request-Id", "Location"])
         return {"description": f"{declared.redirect.rstrip('.')}.", "headers": headers}
@@ -63,7 +63,7 @@ def _success(method: str, path: str, declared: Declaration, status: int) -> dict
     }
 
 
-def _events(declared: Declaration) -> dict[str, Any]:
+def _events(declared: Endpoint) -> dict[str, Any]:
     kinds = declared.events or ()
     note = "The `data` of one event."
     if declared.rate == "ai":
@@ -71,7 +71,7 @@ def _events(declared: Declaration) -> dict[str, Any]:
     return {"description": note, "oneOf": list(kinds)}
 
 
-def _json(path: str, declared: Declaration, status: int) -> Any:
+def _json(path: str, declared: Endpoint, status: int) -> Any:
     result: Any = {}
     if declared.result is not None:
         result = {"type": "array", "items": declared.result} if declared.many else declared.result
@@ -98,7 +98,7 @@ def _json(path: str, declared: Declaration, status: int) -> Any:
     return shown
 
 
-def _has_meta(declared: Declaration) -> bool:
+def _has_meta(declared: Endpoint) -> bool:
     """Return whether a page has `meta` next to its result. Some results contain it."""
     is_paged = declared.query_schema is not None and "cursor" in declared.query_schema().load_fields
     fields = {} if declared.result is None else declared.result().fields

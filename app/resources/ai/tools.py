@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 
 import orjson
 
-from app.access.scope import ProjectScope
 from app.content.text import decode
-from app.core.errors import AppError, NotFound, PermissionDenied
+from app.core.errors import AppError, PermissionDenied
 from app.core.paths import path_error
 from app.database import transactions
 from app.drivers.ai.port import Tool, ToolCall
@@ -85,12 +84,12 @@ class ToolResult:
 class ProjectTools:
     """Tools of one request.
 
-    `run` calls a function with a separate database session. `find_project` returns the project with the role of a user,
-    or raises NotFound.
+    `run` calls a function with a separate database session. `find_project` returns the project of an id with its index
+    if the user is a member, else None.
     """
 
     run: Callable[[Callable[[], Any]], Any]
-    find_project: Callable[[str, str], ProjectScope]
+    find_project: Callable[[str, str], tuple[Project, ContentIndex | None] | None]
     user_id: str
     project_id: str
     hosts: GitHosts
@@ -140,11 +139,8 @@ class ProjectTools:
         user = db.session.get(User, self.user_id)
         if user is None:
             return None
-        try:
-            scope = self.find_project(user.id, self.project_id)
-        except NotFound:
-            return None
-        return (user, scope.project, scope.index) if scope.role else None
+        project = self.find_project(user.id, self.project_id)
+        return (user, *project) if project is not None else None
 
     def _read(self, user: User, project: Project, index: ContentIndex | None, path: str, start: int) -> ToolResult:
         error = path_error(path)

@@ -14,6 +14,7 @@ from app.access.scope import ProjectScope
 from app.database import transactions
 from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
+from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentFile
 from app.resources.project_content import prepare
@@ -104,7 +105,11 @@ class TestKillDuringSave:
         with app.app_context():
             transactions.start_reading()
             project, [caller, _] = db.session.get_one(Project, site.project), caller_of(site.owner.token)
-            scope = ProjectScope(project=project, organization=project.organization, optional_caller=caller)
+            scope = ProjectScope(
+                project=project,
+                organization=db.session.get_one(Organization, project.organization_id),
+                optional_caller=caller,
+            )
             prepare.commit_to_host(scope, SaveRequest(site.repo.head(), [edit], "Save"), branch=None)
             waiting = app.extensions["jobs"].counts(db.session.connection())
             assert waiting.waiting >= 1, "nothing would reindex for it"

@@ -113,6 +113,13 @@ class FileMetadataSchema(RequestSchema):
     indexed_at = DateTimeMs(allow_none=True)
 
 
+class _ContentField(fields.String):
+    """The content of a file: a text, or bytes in a call within the process."""
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        return value if isinstance(value, bytes) else super()._deserialize(value, *args, **kwargs)
+
+
 class EditedFileSchema(RequestSchema):
     """One file of a save."""
 
@@ -128,7 +135,7 @@ class EditedFileSchema(RequestSchema):
 
     path = fields.String(required=True, validate=plain_path)
     action = fields.String(required=True, validate=validate.OneOf([str(action) for action in Action]))
-    content = fields.String(load_default=None, allow_none=True)
+    content = _ContentField(load_default=None, allow_none=True)
     encoding = fields.String(load_default="utf-8", validate=validate.OneOf(["utf-8", "base64"]))
     previous_path = fields.String(load_default=None, allow_none=True, validate=plain_path)
     base_blob_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
@@ -156,9 +163,9 @@ class EditedFileSchema(RequestSchema):
         return FileEdit(FileChange(data["path"], action, written, data["previous_path"]), data["base_blob_sha"])
 
 
-def _decoded(content: str | None, encoding: str) -> bytes | None:
-    if content is None:
-        return None
+def _decoded(content: str | bytes | None, encoding: str) -> bytes | None:
+    if content is None or isinstance(content, bytes):
+        return content
     if encoding == "utf-8":
         return content.encode()
     try:
