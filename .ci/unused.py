@@ -62,7 +62,7 @@ EXCEPTIONS = [
     ),
     (
         "app/drivers/jobs/postgresql/*.py",
-        r"finish_job|retry_job|get_retry_decision|job_manager",
+        r"get_retry_decision|get_sync_connector|execute_query(_one)?",
         "interface of Procrastinate",
     ),
     ("app/drivers/social_login/oidc.py", r"jwks_uri", "key of a TypedDict"),

@@ -15,7 +15,7 @@ from tests.serving.traffic import Traffic
 LOAD = {"APP_ENV": "test", "RATE_LIMIT_SCALE": "100000", "CLUSTER_RESTART_S": "2"}
 KILLS = 10
 PAUSE_S = 3.0
-PROMISED_S = 90
+PROMISED_S = 60
 FILES = 10_000
 
 

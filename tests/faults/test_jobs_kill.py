@@ -22,7 +22,7 @@ from tests.drivers.jobs.stores import postgres_database, sqlite_url
 JOBS, KILLS, ROLLED_BACK_EVERY = 300, 20, 10
 SECONDS = (0.1, 0.6)
 PAUSE_S = (1.0, 4.0)
-PROMISED_S = 90
+PROMISED_S = 60
 TIMEOUT_S = 240
 ROLLED_BACK = -1
 

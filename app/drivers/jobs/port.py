@@ -116,7 +116,10 @@ class JobEngine(Protocol):
         """Return the dead letters, newest first."""
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
-        """Enqueue a dead letter with all its retries. Return False if the id is unknown."""
+        """Enqueue a dead letter with all its retries. Return False if the id is unknown.
+
+        A waiting call with its key may be deleted: calls with one key do the same work.
+        """
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """Return the counts of the queue."""
@@ -135,6 +138,6 @@ class JobEngine(Protocol):
         """Run calls in threads, at most `concurrency` at once, until `stop` is set.
 
         `jobs` contains the retries and the intervals of each name. An unknown name runs with the default retries,
-        because a newer version may have enqueued it. After `stop`, runs have `JobTimings.grace_s` to end. Calls that do
-        not end return to the queue, and the process must exit, because their threads still run.
+        because a newer version may have enqueued it. After `stop`, an engine waits for the runs. It may return after
+        `JobTimings.grace_s`. The process must exit if threads still run, and their calls run again.
         """

@@ -21,13 +21,14 @@ RETRY_AFTER_CAP_S = 60.0
 class JobTimings:
     """Intervals and lifetimes of an engine, in seconds.
 
-    A dead worker is detected at most `lease_s` and `sweep_s` after its last heartbeat; the guaranteed time is 90 s.
+    The calls of a dead worker run again at most `lease_s` and two `sweep_s` after its last heartbeat. The guaranteed
+    time is 60 s. `heartbeat_s` is below `sweep_s`, so that a living worker sends a heartbeat between two sweeps.
     `poll_s` is the polling interval of the queue if no notification arrives.
     """
 
     lease_s: float = 30.0
-    heartbeat_s: float = 10.0
-    sweep_s: float = 5.0
+    heartbeat_s: float = 2.0
+    sweep_s: float = 2.5
     poll_s: float = 1.0
     progress_s: float = 1.0
     backoff_base_s: float = 8.0

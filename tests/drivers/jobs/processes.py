@@ -71,13 +71,15 @@ class RunLog:
 
 
 def recording_run(run_log: RunLog) -> Callable[[JobRun], None]:
-    """Return the job function: `sleep` lasts `seconds`, `die` kills its process."""
+    """Return the job function: `sleep` and `fail` last `seconds`, `die` kills its process."""
 
     def run(call: JobRun) -> None:
         run_log.write("start", call)
         if call.name == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(call.args["seconds"])
+        if call.name == "fail":
+            raise OSError
         run_log.write("end", call)
 
     return run
@@ -104,7 +106,7 @@ def main() -> None:
     url, path, timing = sys.argv[1:]
     stop = threading.Event()
     run = recording_run(RunLog(Path(path)))
-    declared = {name: Job(name, print) for name in ("sleep", "die")}
+    declared = {name: Job(name, print) for name in ("sleep", "fail", "die")}
     job_engine_for(open_engine(url), JobTimings(**json.loads(timing))).work(
         run, jobs=declared, stop=stop, concurrency=4
     )

@@ -19,8 +19,8 @@ class EmbeddedJobs:
 
     def __init__(self, engine: sa.Engine, timing: JobTimings | None = None) -> None:
         self._engine = engine
-        # SQLite sends no notifications, and a poll costs microseconds.
-        self._timing = timing or JobTimings(poll_s=0.1)
+        # SQLite sends no notifications, and a poll costs microseconds. A heartbeat takes the write lock.
+        self._timing = timing or JobTimings(heartbeat_s=10.0, sweep_s=5.0, poll_s=0.1)
         self._reports: dict[int, tuple[int, int | None]] = {}
 
     def install(self, connection: sa.Connection) -> None:

@@ -16,7 +16,8 @@ class ProcrastinateJobs:
 
     def __init__(self, engine: sa.Engine, timing: JobTimings | None = None) -> None:
         self._engine = engine
-        self._timing = timing or JobTimings()
+        # Procrastinate notifies of a new call, but not of the end of a lock or of a call that waits again.
+        self._timing = timing or JobTimings(poll_s=0.25)
         self._reports: dict[int, tuple[int, int | None]] = {}
 
     def install(self, connection: sa.Connection) -> None:
@@ -62,8 +63,7 @@ class ProcrastinateJobs:
 
     def work(self, run: Run, *, jobs: Mapping[str, Job], stop: threading.Event, concurrency: int) -> None:
         """Run calls until `stop` is set."""
-        # Import here: the web process enqueues with SQL and does not need the asynchronous worker.
+        # Import here: the web process does not need the asynchronous worker.
         from app.drivers.jobs.postgresql.worker import ProcrastinateWorker
 
-        url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        ProcrastinateWorker(url, self._timing, run, jobs, self._reports).work(stop, concurrency)
+        ProcrastinateWorker(self._engine, self._timing, run, jobs, self._reports).work(stop, concurrency)

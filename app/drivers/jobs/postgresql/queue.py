@@ -1,31 +1,37 @@
-"""Statements on the tables of Procrastinate for SQLAlchemy connections, and a table with additional columns.
+"""The queue of Procrastinate in the transaction of the caller, and a table with additional columns.
 
-All calls use one task name. The arguments contain the name of the job, so a worker can run names that it does not know.
+Calls are stored, retried and read with the job manager of Procrastinate. Two reports read its tables, whose columns it
+documents as models. All calls use one task name. The arguments contain the name of the job, so a worker can run names
+that it does not know.
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
-from importlib import resources
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, cast
 
 import sqlalchemy as sa
+from procrastinate.connector import BaseConnector
+from procrastinate.jobs import Job, Status
+from procrastinate.manager import JobManager
+from procrastinate.schema import SchemaManager
+from psycopg.types.json import Jsonb
 
+from app.core.jobs import Job as DeclaredJob
 from app.core.jobs import JobCall
 from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts
+from app.drivers.jobs.retry_policy import periodic_key
 
 QUEUE = "galley"
 TASK = "galley.run"
 EXTRA_TABLE = "background_job_notes"
-CHANNEL = "procrastinate_queue_v1#galley"
 UNIQUE_INDEX = "procrastinate_jobs_queueing_lock_idx_v1"
-DEFER_ATTEMPTS = 5
 
+TODO, DOING, FAILED = Status.TODO.value, Status.DOING.value, Status.FAILED.value
 STATES = {
-    "todo": JobState.WAITING,
-    "doing": JobState.RUNNING,
-    "succeeded": JobState.SUCCEEDED,
-    "aborted": JobState.FAILED,  # Procrastinate sets it only for requested abortions, which the service does not use.
+    TODO: JobState.WAITING,
+    DOING: JobState.RUNNING,
+    Status.SUCCEEDED.value: JobState.SUCCEEDED,
+    Status.ABORTED.value: JobState.FAILED,  # only periodic jobs end with this status
 }
 
 _CREATE_NOTES = """
@@ -36,8 +42,9 @@ CREATE TABLE background_job_notes (
     error text,
     done bigint,
     total bigint
-);
+)
 """
+# Procrastinate has no function that removes its schema.
 _DROP = """
 DROP TABLE IF EXISTS background_job_notes, procrastinate_events, procrastinate_periodic_defers, procrastinate_jobs,
     procrastinate_workers CASCADE;
@@ -52,72 +59,108 @@ BEGIN
     LOOP EXECUTE 'DROP TYPE ' || found.name || ' CASCADE'; END LOOP;
 END $$;
 """
-# clock_timestamp, not now: a delay starts at the call, not at the start of the transaction.
-_DEFER = sa.text("""
-SELECT unnest(procrastinate_defer_jobs_v1(ARRAY[ROW(
-    CAST(:queue AS varchar), CAST(:task AS varchar), CAST(:priority AS integer), CAST(:lock AS text),
-    CAST(:unique AS text), CAST(:args AS jsonb),
-    CASE WHEN CAST(:delay_s AS float) > 0 THEN clock_timestamp() + make_interval(secs => :delay_s) END
-)]::procrastinate_job_to_defer_v1[]))
+_NOTE = sa.text("SELECT done, total, error FROM background_job_notes WHERE job_id = :id")
+_FORGET = sa.text("DELETE FROM background_job_notes WHERE job_id = :id")
+_NOTE_FAILURE = sa.text("""
+INSERT INTO background_job_notes (job_id, failures, error) VALUES (:id, 1, :error)
+ON CONFLICT (job_id) DO UPDATE SET failures = background_job_notes.failures + 1, error = excluded.error RETURNING failures
 """)
-# The row lock makes SKIP LOCKED of the workers skip the waiting call until the caller commits.
-_HOLD_WAITING = sa.text(
-    "SELECT id FROM procrastinate_jobs WHERE queueing_lock = :unique AND status = 'todo' FOR KEY SHARE"
-)
-_STATUS = sa.text("""
-SELECT j.id, j.args ->> 'name' AS name, CAST(j.status AS text) AS status, j.attempts, n.done, n.total, n.error
-FROM procrastinate_jobs j LEFT JOIN background_job_notes n ON n.job_id = j.id WHERE j.id = :id AND j.task_name = :task
+_NOTE_KILL = sa.text("""
+INSERT INTO background_job_notes (job_id, kills) VALUES (:id, 1)
+ON CONFLICT (job_id) DO UPDATE SET kills = background_job_notes.kills + 1 RETURNING kills
 """)
+_NOTE_ERROR = sa.text("UPDATE background_job_notes SET error = :error WHERE job_id = :id")
+_NOTE_PROGRESS = sa.text("""
+INSERT INTO background_job_notes (job_id, done, total) VALUES (:id, :done, :total)
+ON CONFLICT (job_id) DO UPDATE SET done = excluded.done, total = excluded.total
+""")
+_CLOCK = sa.select(sa.func.clock_timestamp())
+_KEY = sa.func.hashtextextended(sa.bindparam("key"), 0)
+_HOLD_KEY = sa.select(sa.func.pg_advisory_xact_lock_shared(_KEY))
+_IS_KEY_FREE = sa.select(sa.func.pg_try_advisory_xact_lock(_KEY))
+_HOLD = sa.select(sa.func.pg_advisory_xact_lock(_KEY))
+REQUEUE_KEY = f"{QUEUE}:requeue"
+
+# The method of the job manager adds an argument `timestamp`, which workers of version 1.0 refuse.
+_FIRE = """
+SELECT procrastinate_defer_periodic_job_v2(
+    %(queue)s, NULL, %(key)s, %(task)s, %(priority)s, %(key)s, %(slot)s, %(args)s)
+"""
 _DEAD = sa.text("""
 SELECT j.id, j.args ->> 'name' AS name, j.args -> 'args' AS args, j.attempts, coalesce(n.error, '') AS error,
     (SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id) AS died_at
 FROM procrastinate_jobs j LEFT JOIN background_job_notes n ON n.job_id = j.id
-WHERE j.status IN ('failed', 'cancelled') AND j.task_name = :task
-ORDER BY died_at DESC, j.id DESC LIMIT :limit
+WHERE j.status = 'failed' AND j.task_name = :task ORDER BY died_at DESC, j.id DESC LIMIT :limit
 """)
-_REQUEUE_DEAD = sa.text("""
-UPDATE procrastinate_jobs j SET status = 'todo', attempts = 0, scheduled_at = NULL, worker_id = NULL,
-    queueing_lock = CASE WHEN :keyless OR EXISTS (
-        SELECT 1 FROM procrastinate_jobs o WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo'
-    ) THEN NULL ELSE queueing_lock END
-WHERE id = :id AND status IN ('failed', 'cancelled') AND task_name = :task RETURNING id
-""")
-_FORGET = sa.text("DELETE FROM background_job_notes WHERE job_id = :id")
-_WAKE = sa.text(
-    "SELECT pg_notify(:channel, json_build_object('type', 'job_inserted', 'job_id', CAST(:id AS bigint))::text)"
-)
 _COUNTS = sa.text("""
 SELECT count(*) FILTER (WHERE status = 'todo') AS waiting, count(*) FILTER (WHERE status = 'doing') AS running,
-    count(*) FILTER (WHERE status IN ('failed', 'cancelled')) AS dead,
-    count(*) FILTER (WHERE status = 'aborted') AS failed,
+    count(*) FILTER (WHERE status = 'failed') AS dead,
     coalesce(extract(epoch FROM clock_timestamp() - min(coalesce(scheduled_at,
         (SELECT min(e.at) FROM procrastinate_events e WHERE e.job_id = j.id)))
         FILTER (WHERE status = 'todo' AND coalesce(scheduled_at, now()) <= now())), 0) AS lag_s,
-    (SELECT extract(epoch FROM clock_timestamp() - max(last_heartbeat)) FROM procrastinate_workers) AS heartbeat_age_s
+    (SELECT extract(epoch FROM clock_timestamp() - max(last_heartbeat)) FROM procrastinate_workers) AS heartbeat_age_s,
+    (SELECT count(*) FROM procrastinate_periodic_defers p JOIN procrastinate_jobs f ON f.id = p.job_id
+        WHERE p.task_name = :task AND 'aborted' = CASE WHEN f.status IN ('todo', 'doing') THEN (
+            SELECT o.status FROM procrastinate_jobs o
+            WHERE o.args ->> 'name' = f.args ->> 'name' AND o.status IN ('succeeded', 'aborted') ORDER BY o.id DESC LIMIT 1
+        ) ELSE f.status END) AS failed
 FROM procrastinate_jobs j WHERE task_name = :task
 """)
-_UNFINISHED = sa.text("""
-SELECT args ->> 'name' AS name, args -> 'args' AS args, args -> 'cause' AS cause, lock, queueing_lock AS unique_key, priority,
-    greatest(0, coalesce(extract(epoch FROM scheduled_at - clock_timestamp()), 0)) AS left_s
-FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND task_name = :task ORDER BY id
-""")
+
+
+class CallerConnector(BaseConnector):
+    """A connector of Procrastinate on a connection of SQLAlchemy, in the transaction of its caller.
+
+    Errors are those of SQLAlchemy, so requests handle them as those of other statements.
+    """
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+
+    def get_sync_connector(self) -> BaseConnector:
+        """Return the connector, which is synchronous."""
+        return self
+
+    def execute_query(self, query: str, **arguments: Any) -> None:
+        """Execute statements."""
+        # Without parameters psycopg sends several statements at once.
+        self._connection.exec_driver_sql(query, {name: _parameter(value) for name, value in arguments.items()} or None)
+
+    def execute_query_one(self, query: str, **arguments: Any) -> dict[str, Any]:
+        """Return the row of a statement."""
+        return self.execute_query_all(query, **arguments)[0]
+
+    def execute_query_all(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+        """Return the rows of a statement."""
+        values = {name: _parameter(value) for name, value in arguments.items()}
+        return [dict(row) for row in self._connection.exec_driver_sql(query, values).mappings()]
+
+
+def _parameter(value: Any) -> Any:
+    """Return a parameter of psycopg. Procrastinate leaves the conversion of JSON to its connectors."""
+    if isinstance(value, dict):
+        return Jsonb(value)
+    if isinstance(value, list | tuple):
+        return (list if isinstance(value, list) else tuple)(map(_parameter, value))
+    return value
+
+
+def manager_on(connection: sa.Connection) -> JobManager:
+    """Return the job manager of Procrastinate on a connection."""
+    return JobManager(CallerConnector(connection))
 
 
 def create(connection: sa.Connection) -> None:
     """Create the schema of the installed Procrastinate and the table of notes if they do not exist."""
-    if connection.scalar(sa.text("SELECT to_regclass('procrastinate_jobs')")) is None:
-        schema = (resources.files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8")
-        _script(connection, schema + _CREATE_NOTES)
+    if not manager_on(connection).check_connection():
+        SchemaManager(CallerConnector(connection)).apply_schema()
+        connection.exec_driver_sql(_CREATE_NOTES)
 
 
 def drop(connection: sa.Connection) -> None:
     """Drop the schema."""
-    _script(connection, _DROP)
-
-
-def _script(connection: sa.Connection, statements: str) -> None:
     # Without parameters psycopg sends several statements unchanged, and % is an ordinary character.
-    connection.exec_driver_sql(statements, execution_options={"no_parameters": True})
+    connection.exec_driver_sql(_DROP, execution_options={"no_parameters": True})
 
 
 def envelope(name: str, args: Mapping[str, object], cause: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -125,55 +168,120 @@ def envelope(name: str, args: Mapping[str, object], cause: Mapping[str, str] | N
     return {"name": name, "args": dict(args)} | ({"cause": dict(cause)} if cause else {})
 
 
+def clock(connection: sa.Connection) -> datetime:
+    """Return the clock of the database."""
+    now: datetime = connection.execute(_CLOCK).scalar_one()
+    return now
+
+
+def id_of(job: Job) -> int:
+    """Return the id of a stored call."""
+    return cast(int, job.id)
+
+
 def add(connection: sa.Connection, call: JobCall) -> int | None:
-    """Insert a call. Return None if a call with its unique key waits; lock that call until the commit."""
+    """Insert a call. Return None if a call with its unique key waits; that call then starts after the commit."""
     if call.unique is None:
-        return _insert(connection, call, None)
-    for _ in range(DEFER_ATTEMPTS):
-        if connection.scalar(_HOLD_WAITING, {"unique": call.unique}) is not None:
-            return None
-        try:
-            with connection.begin_nested():
-                return _insert(connection, call, call.unique)
-        except sa.exc.IntegrityError as error:
-            if UNIQUE_INDEX not in str(error.orig):
-                raise
-    # Other transactions enqueue and start this key concurrently. An additional run is better than none.
-    return _insert(connection, call, None)
+        return _insert(connection, call)
+    connection.execute(_HOLD_KEY, {"key": call.unique})
+    if manager_on(connection).list_jobs(queueing_lock=call.unique, status=TODO):
+        return None
+    try:
+        with connection.begin_nested():
+            return _insert(connection, call)
+    except sa.exc.IntegrityError as error:
+        if UNIQUE_INDEX not in str(error.orig):
+            raise
+        return None
 
 
-def _insert(connection: sa.Connection, call: JobCall, unique: str | None) -> int:
-    values = {
-        "queue": QUEUE,
-        "task": TASK,
-        "priority": call.priority,
-        "lock": call.lock,
-        "unique": unique,
-        "args": json.dumps(envelope(call.name, call.args, call.context)),
-        "delay_s": call.delay.total_seconds(),
-    }
-    return int(connection.execute(_DEFER, values).scalar_one())
+def _insert(connection: sa.Connection, call: JobCall) -> int:
+    job = Job(
+        queue=QUEUE,
+        task_name=TASK,
+        task_kwargs=envelope(call.name, call.args, call.context),
+        priority=call.priority,
+        lock=call.lock,
+        queueing_lock=call.unique,
+        scheduled_at=clock(connection) + call.delay if call.delay else None,
+    )
+    return id_of(manager_on(connection).defer_job(job))
+
+
+def fire(connection: sa.Connection, job: DeclaredJob, slot: int) -> None:
+    """Enqueue a periodic job once per period on all nodes. Raise `IntegrityError` while its previous call waits."""
+    values = {"queue": QUEUE, "task": TASK, "key": periodic_key(job.name), "priority": job.priority}
+    CallerConnector(connection).execute_query(_FIRE, **values, slot=slot, args=envelope(job.name, {}))
+
+
+def is_key_free(connection: sa.Connection, key: str) -> bool:
+    """Return whether all transactions have ended that enqueued a call with this key, or dropped it."""
+    return bool(connection.execute(_IS_KEY_FREE, {"key": key}).scalar_one())
+
+
+def free_key(connection: sa.Connection, key: str | None) -> None:
+    """Delete the waiting call with the key of a call that waits again. Both do the same work."""
+    manager = manager_on(connection)
+    for waiting in manager.list_jobs(queueing_lock=key, status=TODO) if key is not None else ():
+        manager.cancel_job_by_id(id_of(waiting), delete_job=True)
+
+
+def _retry(connection: sa.Connection, job: Job) -> None:
+    free_key(connection, job.queueing_lock)
+    manager_on(connection).retry_job_by_id(id_of(job), clock(connection))
 
 
 def requeue_dead(connection: sa.Connection, job_id: int) -> bool:
-    """Enqueue a dead call as if it had never run, without its unique key if that is taken."""
-    try:
-        with connection.begin_nested():
-            requeued_id = connection.scalar(_REQUEUE_DEAD, {"id": job_id, "task": TASK, "keyless": False})
-    except sa.exc.IntegrityError:
-        requeued_id = connection.scalar(_REQUEUE_DEAD, {"id": job_id, "task": TASK, "keyless": True})
-    if requeued_id is not None:
+    """Enqueue a dead call with all its retries."""
+    for job in manager_on(connection).list_jobs(id=job_id, task=TASK, status=FAILED):
         connection.execute(_FORGET, {"id": job_id})
-        connection.execute(_WAKE, {"channel": CHANNEL, "id": job_id})
-    return requeued_id is not None
+        _retry(connection, job)
+        return True
+    return False
+
+
+def requeue_stalled(connection: sa.Connection, job: Job, limit: int, error: str) -> bool:
+    """Enqueue a call whose run ended without an outcome. Return False if this happened `limit` times: it is dead.
+
+    The caller then ends the call. One worker does this at a time, and only if the call has not changed.
+    """
+    connection.execute(_HOLD, {"key": REQUEUE_KEY})
+    if not is_running(connection, job):
+        return True
+    is_dead: bool = connection.execute(_NOTE_KILL, {"id": job.id}).scalar_one() >= limit
+    if is_dead:
+        connection.execute(_NOTE_ERROR, {"id": job.id, "error": error})
+    else:
+        _retry(connection, job)
+    return not is_dead
+
+
+def is_running(connection: sa.Connection, job: Job) -> bool:
+    """Return whether a stored call is still in the run that `job` describes."""
+    expected = (DOING, job.attempts, job.worker_id)
+    return all(
+        (now.status, now.attempts, now.worker_id) == expected for now in manager_on(connection).list_jobs(job.id)
+    )
+
+
+def note_failure(connection: sa.Connection, job_id: int, error: str) -> int:
+    """Count a failed run and return the number of failures."""
+    failures: int = connection.execute(_NOTE_FAILURE, {"id": job_id, "error": error}).scalar_one()
+    return failures
+
+
+def note_progress(connection: sa.Connection, job_id: int, done: int, total: int | None) -> None:
+    """Store the progress of a call."""
+    connection.execute(_NOTE_PROGRESS, {"id": job_id, "done": done, "total": total})
 
 
 def read_status(connection: sa.Connection, job_id: int) -> JobStatus | None:
     """Return the status of a call."""
-    row = connection.execute(_STATUS, {"id": job_id, "task": TASK}).first()
-    if row is None:
-        return None
-    return JobStatus(str(row.id), row.name, STATES.get(row.status, JobState.DEAD), *row[3:])
+    for job in manager_on(connection).list_jobs(id=job_id, task=TASK):
+        note = connection.execute(_NOTE, {"id": job_id}).first() or (None, None, None)
+        state = STATES.get(str(job.status), JobState.DEAD)
+        return JobStatus(str(job.id), str(job.task_kwargs["name"]), state, job.attempts, *note)
+    return None
 
 
 def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:
@@ -191,6 +299,10 @@ def read_counts(connection: sa.Connection) -> QueueCounts:
 
 def read_unfinished(connection: sa.Connection) -> Iterator[JobCall]:
     """Yield the waiting and running calls with their remaining delays."""
-    for row in connection.execute(_UNFINISHED, {"task": TASK}):
-        delay = timedelta(seconds=float(row.left_s))
-        yield JobCall(row.name, row.args, delay, row.unique_key, row.lock, row.priority, row.cause or {})
+    manager, now = manager_on(connection), clock(connection)
+    unfinished = [*manager.list_jobs(task=TASK, status=TODO), *manager.list_jobs(task=TASK, status=DOING)]
+    for job in sorted(unfinished, key=id_of):
+        stored: dict[str, Any] = job.task_kwargs
+        delay = max(timedelta(0), job.scheduled_at - now) if job.scheduled_at else timedelta(0)
+        cause = stored.get("cause", {})
+        yield JobCall(stored["name"], stored["args"], delay, job.queueing_lock, job.lock, job.priority, cause)

