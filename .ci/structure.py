@@ -13,8 +13,10 @@ from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parents[1]
 TRANSACTIONS = re.compile(
-    r"\btransactions\.(?:start_reading|begin_write|release_connection|write_transaction|commit|rollback)\("
+    r"\btransactions\.(?:start_reading|begin_write|release_connection|commit|rollback)\("
+    r"|\bdb\.session\.(?:commit|rollback)\("
 )
+BLOCKS = re.compile(r"\b(?:write_transaction|locked_row|outside_transaction|reading_context)\(")
 LONG_LINE = 120
 
 
@@ -42,6 +44,7 @@ def main() -> None:
         ("functions that are one return, %", 100 * sum(map(is_one_return, functions)) / len(functions)),
         ("modules that one module of their folder imports, and no other", len(list(folded(trees)))),
         ("transaction calls outside of app/database", sum(len(TRANSACTIONS.findall(text)) for text in outside)),
+        ("transaction blocks outside of app/database", sum(len(BLOCKS.findall(text)) for text in outside)),
         ("annotations with Any", sum(len(re.findall(r"\bAny\b", text)) for text in texts.values())),
         (
             f"lines above {LONG_LINE} characters",

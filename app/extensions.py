@@ -14,7 +14,7 @@ from werkzeug.local import LocalProxy
 from app.core.jobs import JobCall, registry
 from app.core.rates import Rate
 from app.database.side_connections import SideConnections
-from app.database.transactions import db
+from app.database.transactions import db, reading_context
 from app.observability import correlation
 from app.rate_limiting.counter import RateCounter
 from app.security.secrets import Keyring
@@ -52,14 +52,14 @@ T = TypeVar("T")
 
 
 def start_background(name: str, function: Callable[[], None]) -> None:
-    """Run a function in a daemon thread with an application context.
+    """Run a function in a daemon thread with an application context, in READING.
 
     The thread is a greenlet if the library is patched.
     """
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
 
     def run() -> None:
-        with app.app_context():
+        with reading_context(app):
             function()
 
     threading.Thread(target=run, name=name, daemon=True).start()
@@ -114,16 +114,15 @@ drivers = cast("Drivers", LocalProxy(current_drivers))
 """The drivers of the running application."""
 
 
-def context_runner(start: Callable[[], None]) -> Callable[[Callable[[], T]], T]:
-    """Return a function that runs another one in a new application context, after `start`.
+def context_runner() -> Callable[[Callable[[], T]], T]:
+    """Return a function that runs another one in a new application context, in READING.
 
     It can be called in any thread and after the end of the request.
     """
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
 
     def run(function: Callable[[], T]) -> T:
-        with app.app_context():
-            start()
+        with reading_context(app):
             return function()
 
     return run

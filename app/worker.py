@@ -8,6 +8,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from types import FrameType
 from typing import Any
@@ -16,10 +17,11 @@ import structlog
 from flask import Flask
 
 from app.core.jobs import Job, registry
+from app.database import transactions
 from app.database.errors import is_vanished_row
 from app.drivers.jobs.port import JobEngine, JobRun
 from app.drivers.jobs.retry_policy import CONCURRENCY, describe
-from app.extensions import db, drivers
+from app.extensions import drivers
 from app.observability import correlation
 
 SIGNAL_POLL_S = 0.2
@@ -40,7 +42,7 @@ class UnknownJobError(Exception):
 
 
 class JobRunner:
-    """A runner of job calls: function, drivers and one commit. It never logs the arguments of a call."""
+    """A runner of job calls: context, function and drivers. It never logs the arguments of a call."""
 
     def __init__(self, app: Flask, jobs: Mapping[str, Job], report: Callable[[str, int, int | None], None]) -> None:
         self._app, self._jobs, self._report = app, jobs, report
@@ -79,7 +81,7 @@ class JobRunner:
         """
         for remaining in reversed(range(MAX_RUNS)):
             try:
-                with self._app.app_context():
+                with transactions.reading_context(self._app):
                     return self._run_function(call)
             except Exception as error:
                 if not remaining or not is_vanished_row(error):
@@ -92,12 +94,8 @@ class JobRunner:
         if declared is None:
             raise UnknownJobError(call.name)
         dependencies = {dependency: self._resolve_dependency(dependency, call.id) for dependency in declared.uses}
-        try:
+        with transactions.write_transaction() if declared.transaction else nullcontext():
             declared.run(**call.args, **dependencies)
-            db.session.commit()
-        except BaseException:
-            db.session.rollback()
-            raise
 
     def _resolve_dependency(self, dependency: str, job_id: str) -> object:
         return partial(self._report, job_id) if dependency == PROGRESS else getattr(drivers, dependency)

@@ -76,16 +76,31 @@ def every_level() -> Iterator[None]:
 
 
 class TestRunner:
-    def call(self, app: Flask, run: Callable[..., object], *, uses: tuple[str, ...] = (), **args: object) -> list:
+    def call(
+        self,
+        app: Flask,
+        run: Callable[..., object],
+        *,
+        uses: tuple[str, ...] = (),
+        transaction: bool = False,
+        **args: object,
+    ) -> list:
         reported: list[tuple[str, int, int | None]] = []
-        runner = JobRunner(app, {"a": Job("a", run, uses=uses)}, lambda *told: reported.append(told))
+        declared = Job("a", run, uses=uses, transaction=transaction)
+        runner = JobRunner(app, {"a": declared}, lambda *told: reported.append(told))
         runner(JobRun("7", "a", args, 1))
         return reported
 
-    def test_writes_of_a_job_are_committed(self, app, written_rows):
-        self.call(app, write, word="kept")
+    def test_writes_of_a_job_with_transaction_are_committed(self, app, written_rows):
+        self.call(app, write, transaction=True, word="kept")
 
         assert written_rows() == ["kept"]
+
+    def test_job_without_transaction_starts_in_reading_and_cannot_write(self, app, written_rows):
+        with pytest.raises(RuntimeError, match="state READING"):
+            self.call(app, write, word="refused")
+
+        assert written_rows() == []
 
     def test_writes_of_a_failing_job_are_rolled_back_and_its_error_is_raised(self, app, written_rows):
         def fail(word: str) -> None:
@@ -93,7 +108,7 @@ class TestRunner:
             raise PermanentFailure("no")
 
         with pytest.raises(PermanentFailure):
-            self.call(app, fail, word="dropped")
+            self.call(app, fail, transaction=True, word="dropped")
 
         assert written_rows() == []
 
@@ -124,7 +139,7 @@ class TestRunner:
 
     def test_log_of_a_job_contains_name_id_attempt_and_duration_and_no_arguments(self, app, every_level):
         with capture_logs() as lines:
-            self.call(app, write, word="unmistakable")
+            self.call(app, write, transaction=True, word="unmistakable")
 
         assert [line["event"] for line in lines] == ["job.started", "job.finished"]
         assert {(line["job"], line["job_id"], line["attempt"]) for line in lines} == {("a", "7", 1)}
@@ -163,7 +178,7 @@ class TestRunWorker:
         before = signal.getsignal(number)
         job_id = self.defer(app, "slow", word="ended")
 
-        run_worker(app, jobs={"slow": Job("slow", slow)}, concurrency=1)
+        run_worker(app, jobs={"slow": Job("slow", slow, transaction=True)}, concurrency=1)
 
         assert written_rows() == ["ended"]
         assert self.state(app, job_id) == JobState.SUCCEEDED

@@ -4,10 +4,10 @@ from flask import Flask
 
 from app.cli.backup import backup, restore
 from app.cli.billing import billing
+from app.cli.commands import wrap_command
 from app.cli.config import config
 from app.cli.database import database
 from app.cli.doctor import doctor
-from app.cli.error_output import report_errors
 from app.cli.git import git
 from app.cli.index import index
 from app.cli.jobs import jobs
@@ -21,7 +21,7 @@ from app.cli.worker import worker
 
 COMMANDS = tuple(
     map(
-        report_errors,
+        wrap_command,
         (
             backup,
             billing,

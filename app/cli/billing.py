@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 import click
 from flask.cli import AppGroup
 
-from app.database import transactions
 from app.extensions import drivers
 from app.resources.order.reconciliation import RECONCILED_PERIOD
 from app.resources.order.reconciliation import reconcile as compare
@@ -24,7 +23,6 @@ def show_summary(since: datetime | None, until: datetime | None, currency: str |
     """Print revenue and subscriptions. Amounts are in minor units of the currency."""
     if since and until and since > until:
         raise click.ClickException("The first day must not be after the last day.")
-    transactions.start_reading()
     result = summary(since.date() if since else None, until.date() if until else None, currency)
     for line in _lines(result):
         click.echo(line)

@@ -46,13 +46,11 @@ git = AppGroup("git", help="Local repositories.")
 )
 def create(name: str, org_id: str | None, source: str | None) -> None:
     """Create the bare repository OWNER/NAME."""
-    transactions.start_reading()
     if org_id is not None:
         organization_of(org_id)
     if db.session.get(LocalRepository, name) is not None:
         raise click.ClickException(f"The repository {name} already belongs to an organization. Use `flask git assign`.")
-    transactions.release_connection()
-    with source_folder(source) as folder:
+    with transactions.outside_transaction(), source_folder(source) as folder:
         repository = host().create(name, source=folder)
     if org_id is not None:
         with transactions.write_transaction():
@@ -69,10 +67,9 @@ def create(name: str, org_id: str | None, source: str | None) -> None:
 @click.option("--org", "org_id", required=True, metavar="ORG_ID", help="New organization of the repository.")
 def assign(name: str, org_id: str) -> None:
     """Assign the repository OWNER/NAME to an organization."""
-    transactions.start_reading()
     organization_of(org_id)
-    transactions.release_connection()
-    host().repository(RepoRef(name))
+    with transactions.outside_transaction():
+        host().repository(RepoRef(name))
     with transactions.write_transaction():
         hand_over_repository(name, org_id)
     click.echo(f"{name} belongs to {org_id}.")

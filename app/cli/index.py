@@ -4,7 +4,6 @@ import click
 from flask.cli import AppGroup
 
 from app.core.ids import is_id
-from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content.index import indexes
@@ -19,7 +18,6 @@ index = AppGroup("index", help="Content indexes of projects.")
 @click.option("--branch", default=None, help="Branch. Default: the working branch.")
 def verify(project_id: str, branch: str | None) -> None:
     """Compare the index of PROJECT_ID with its repository. Exits with 1 and lists the files if they differ."""
-    transactions.start_reading()
     project = db.session.get(Project, project_id) if is_id(project_id, "prj") else None
     if project is None:
         raise click.ClickException(f"There is no project {project_id}.")
@@ -27,7 +25,6 @@ def verify(project_id: str, branch: str | None) -> None:
     if row is None or row.commit_sha is None:
         raise click.ClickException("This branch has no index.")
     source = source_of(project, drivers.git, branch=branch)
-    transactions.release_connection()
     lines = list(differences(row, source))
     for line in lines:
         click.echo(line)

@@ -5,7 +5,6 @@ from flask import current_app
 from flask.cli import AppGroup
 
 from app.core.errors import NotFound
-from app.database import transactions
 from app.drivers.jobs.port import JobEngine
 from app.resources.system import job_queue
 
@@ -16,7 +15,6 @@ jobs = AppGroup("jobs", help="Background jobs that failed permanently.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Largest number of jobs.")
 def dead(limit: int) -> None:
     """List the dead letters, newest first: id, time, runs, name and type of the last error."""
-    transactions.start_reading()
     letters = job_queue.dead_letters(engine(), limit=limit)
     for one in letters:
         click.echo(f"{one.id:>8}  {one.died_at:%Y-%m-%d %H:%M:%S}  {one.attempts:>3}  {one.name}  {one.error}")

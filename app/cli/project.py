@@ -37,7 +37,6 @@ project = AppGroup("project", help="Projects.")
 )
 def create(repository: str, org_id: str, branch: str, name: str | None, provider: str) -> None:
     """Connect the repository OWNER/NAME as a project of an organization."""
-    transactions.start_reading()
     organization = organization_of(org_id)
     owner = db.session.get_one(User, organization.owner_id)
     reference = BranchRef(Provider(provider), repository, None, branch)

@@ -17,7 +17,8 @@ class Job:
     """A declared job.
 
     `retries` is the number of retries after a failed run (exponential back-off with jitter) before the call becomes a
-    dead letter. `every` makes the job periodic. `uses` names the driver kinds that the function receives as
+    dead letter. `every` makes the job periodic. `transaction` runs the function in one transaction; without it, the
+    function starts in READING and opens short transactions. `uses` names the driver kinds that the function receives as
     keyword-only arguments. `priority` is higher for jobs that a user waits for.
     """
 
@@ -25,6 +26,7 @@ class Job:
     run: Callable[..., object]
     retries: int = 8
     every: timedelta | None = None
+    transaction: bool = False
     uses: tuple[str, ...] = ()
     priority: int = 0
 
@@ -58,7 +60,13 @@ class PermanentFailure(Exception):
 
 
 def job(
-    name: str, *, retries: int = 8, every: timedelta | None = None, uses: tuple[str, ...] = (), priority: int = 0
+    name: str,
+    *,
+    retries: int = 8,
+    every: timedelta | None = None,
+    transaction: bool = False,
+    uses: tuple[str, ...] = (),
+    priority: int = 0,
 ) -> Callable[[F], F]:
     """Declare a function as the job `name` (dotted: `content.index`)."""
 
@@ -66,7 +74,7 @@ def job(
         registered = registry.get(name)
         if registered is not None and registered.run.__qualname__ != run.__qualname__:
             raise ValueError(f"two jobs are named {name}")
-        registry[name] = Job(name, run, retries, every, uses, priority)
+        registry[name] = Job(name, run, retries, every, transaction, uses, priority)
         return run
 
     return declare

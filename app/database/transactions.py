@@ -1,31 +1,37 @@
-"""Transactions of a request, job or command: the three states of its database session (architecture, section 6).
+"""Transactions of a request, job or command, in one of three states (architecture, section 6).
 
-A caller of services begins and commits. Services do neither, so no outbound call runs inside a transaction.
+A caller of services begins and commits. Services do neither, so no outbound call runs inside a transaction. Requests,
+jobs and commands start in READING, and return to it after a transaction. `write_transaction`, `locked_row` and
+`outside_transaction` are the way to the other states. The other functions are for the machinery of requests.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from flask import current_app, g
+from flask import Flask, current_app, g
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
 from sqlalchemy import event
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 
 from app.database.errors import is_unique_violation
 
 READING = "galley_reading"
-"""Key of `Session.info`, and of `g` while the session does not exist: statements use the reading engine."""
+"""Key of `RoutingSession.info`, and of `g` while it does not exist: statements use the reading engine."""
 
 EXPLICIT = "galley_explicit"
-"""Key of `Session.info`: `begin_write` opened the present transaction."""
+"""Key of `RoutingSession.info`: `begin_write` opened the present transaction."""
+
+CANNOT_WRITE = "the state READING has no transaction, so rows cannot be changed"
+
+M = TypeVar("M", bound=DeclarativeBase)
 
 
-class SessionState(StrEnum):
-    """The state of the database session."""
+class TransactionState(StrEnum):
+    """The state of `db.session`."""
 
     IDLE = "idle"
     """No connection. Outbound calls are allowed."""
@@ -43,60 +49,68 @@ class RoutingSession(Session):
         self.info[READING] = g.pop(READING, False)
 
     def get_bind(self, mapper: Any = None, clause: Any = None, bind: Any = None, **kwargs: Any) -> Any:
-        """Return the engine of the next statement."""
+        """Return the engine of the next statement.
+
+        Raises:
+            RuntimeError: a change of rows in the state READING, in which no transaction exists.
+        """
         if bind is None and self.info.get(READING):
+            if isinstance(clause, sa.UpdateBase):
+                raise RuntimeError(CANNOT_WRITE)
             return current_app.extensions["reading_engine"]
         return super().get_bind(mapper, clause, bind, **kwargs)
 
     def commit(self) -> None:
-        """Commit and return the connection to its pool."""
+        """Commit and return the connection to its pool. After `begin_write`, return to READING."""
         super().commit()
-        self.info[EXPLICIT] = False
+        self._end_transaction()
 
     def rollback(self) -> None:
-        """Roll back and return the connection to its pool."""
+        """Roll back and return the connection to its pool. After `begin_write`, return to READING."""
         super().rollback()
-        self.info[EXPLICIT] = False
+        self._end_transaction()
+
+    def _end_transaction(self) -> None:
+        if self.info.pop(EXPLICIT, False):
+            self.info[READING] = True
 
 
 @event.listens_for(RoutingSession, "before_flush")
-def _refuse_flush(reading: Session, *_details: object) -> None:
-    """Raise RuntimeError for a flush in the state READING, in which no transaction exists."""
-    is_changed = reading.new or reading.deleted or any(map(reading.is_modified, reading.dirty))
-    if reading.info[READING] and is_changed:
-        raise RuntimeError("the session is in the state READING and cannot write")
+def _refuse_flush(session: RoutingSession, *_: object) -> None:
+    """Refuse a flush in the state READING, in which no transaction exists."""
+    if session.info.get(READING) and (session.new or session.deleted or any(map(session.is_modified, session.dirty))):
+        raise RuntimeError(CANNOT_WRITE)
 
 
 db = SQLAlchemy(disable_autonaming=True, session_options={"class_": RoutingSession, "expire_on_commit": False})
 
 
-def session_state() -> SessionState:
-    """Return the state of the session of this application context."""
+def transaction_state() -> TransactionState:
+    """Return the state of `db.session` in this application context."""
     if not db.session.registry.has() or not db.session().in_transaction():
-        return SessionState.IDLE
-    return SessionState.READING if db.session.info[READING] else SessionState.WRITING
+        return TransactionState.IDLE
+    return TransactionState.READING if db.session.info[READING] else TransactionState.WRITING
 
 
-def require_state(*allowed: SessionState) -> None:
-    """Check the state of the session.
-
-    Raises:
-        RuntimeError: the session is in another state.
-    """
-    state = session_state()
-    if state not in allowed:
-        raise RuntimeError(f"the database session is {state}, but must be {' or '.join(allowed)}")
+@contextmanager
+def reading_context(app: Flask) -> Iterator[None]:
+    """Run the block in a new application context that starts in READING."""
+    with app.app_context():
+        start_reading()
+        yield
 
 
 def start_reading() -> None:
-    """Run the following statements without a transaction. A flush is refused until `begin_write`."""
-    if not db.session.registry.has():
-        # Do not create a session here: most requests never use one.
+    """Run the following statements without a transaction. A flush is refused until `begin_write`.
+
+    Raises:
+        RuntimeError: a write transaction is open.
+    """
+    release_connection()
+    if db.session.registry.has():
+        db.session.info[READING] = True
+    else:  # Do not create a session: most requests never use one.
         setattr(g, READING, True)
-        return
-    if db.session().in_transaction():
-        db.session.commit()
-    db.session.info[READING] = True
 
 
 def is_reading() -> bool:
@@ -112,8 +126,10 @@ def in_write_transaction() -> bool:
 def begin_write(*, refresh: bool = False) -> None:
     """Enter WRITING from IDLE or READING. `refresh` expires all loaded objects, which may have changed since.
 
+    Stay in READING if the transaction cannot begin.
+
     Raises:
-        RuntimeError: a transaction is open.
+        RuntimeError: a write transaction is open.
     """
     if in_write_transaction():
         raise RuntimeError("a write transaction is open; transactions cannot be nested")
@@ -121,31 +137,74 @@ def begin_write(*, refresh: bool = False) -> None:
     db.session.info[READING] = False
     if refresh:
         db.session.expire_all()
-    db.session.connection()
     db.session.info[EXPLICIT] = True
+    try:
+        db.session.connection()
+    except BaseException:
+        db.session.rollback()
+        raise
 
 
 def release_connection() -> None:
-    """Return the connection of the session to its pool. Call this before an outbound request.
+    """Enter IDLE from READING: return the connection to its pool.
 
     Raises:
-        RuntimeError: a transaction is open.
+        RuntimeError: a write transaction is open.
     """
-    if not db.session.registry.has():
-        return
-    if db.session.info.get(EXPLICIT):
-        raise RuntimeError("a write transaction is open; commit it first")
-    db.session.commit()
+    if in_write_transaction():
+        raise RuntimeError("a write transaction is open; an outbound call cannot wait inside of it")
+    if db.session.registry.has():
+        db.session.commit()
 
 
 def commit() -> None:
-    """Commit the transaction: WRITING to IDLE. Rows and enqueued jobs become visible together."""
+    """Commit the transaction and return to READING. Rows and enqueued jobs become visible together."""
     db.session.commit()
 
 
 def rollback() -> None:
-    """Undo the transaction: WRITING to IDLE. Rows and enqueued jobs disappear together."""
+    """Undo the transaction and return to READING. Rows and enqueued jobs disappear together."""
     db.session.rollback()
+
+
+@contextmanager
+def write_transaction() -> Iterator[None]:
+    """Run the block in one short transaction. Commit it, or roll it back if the block raises. Return to READING.
+
+    Raises:
+        RuntimeError: a write transaction is open.
+    """
+    begin_write(refresh=True)
+    try:
+        yield
+        db.session.commit()
+    except BaseException:
+        db.session.rollback()
+        raise
+
+
+@contextmanager
+def locked_row(model: type[M], row_id: str) -> Iterator[M | None]:
+    """Run the block in a write transaction with the present row of a table, which is locked. None: it does not exist."""
+    with write_transaction():
+        yield db.session.get(model, row_id, with_for_update=True, populate_existing=True)
+
+
+@contextmanager
+def outside_transaction() -> Iterator[None]:
+    """Run the block without a connection: outbound calls, hashing, work on files. Return to READING, also on failure.
+
+    The block can contain reads after its last call, write transactions and further blocks of this kind.
+
+    Raises:
+        RuntimeError: a write transaction is open.
+    """
+    release_connection()
+    try:
+        yield
+    finally:
+        if not is_reading():
+            start_reading()
 
 
 @contextmanager
@@ -173,20 +232,3 @@ def flushed(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[A
         if is_unique_violation(error, *columns):
             raise conflict() from error
         raise
-
-
-@contextmanager
-def write_transaction() -> Iterator[None]:
-    """Run the block in one short transaction, and return to IDLE. The following statements only read.
-
-    Raises:
-        RuntimeError: a transaction is open.
-    """
-    begin_write(refresh=True)
-    try:
-        yield
-        db.session.commit()
-    except BaseException:
-        db.session.rollback()
-        raise
-    start_reading()

@@ -7,11 +7,11 @@ from werkzeug.exceptions import HTTPException
 
 from app.access import authentication
 from app.core import errors
+from app.database import transactions
 from app.database.errors import is_transient, is_unique_violation, is_vanished_row
 from app.drivers import errors as driver_errors
 from app.drivers.git import errors as git
 from app.drivers.git import pull_requests
-from app.extensions import db
 from app.http import envelope
 
 log = structlog.get_logger(__name__)
@@ -52,7 +52,7 @@ def to_app_error(error: Exception) -> errors.AppError:
 
 def convert(error: Exception) -> errors.AppError:
     """Roll back, log a defect or a failure of the database, and return the error that the caller receives."""
-    db.session.rollback()
+    transactions.rollback()
     if isinstance(error, errors.AppError):
         app_error = error
     elif isinstance(error, HTTPException):

@@ -18,6 +18,7 @@ from app.access.caller import Caller
 from app.concurrency.timer import PeriodicTimer
 from app.core.errors import AppError, Conflict, InvalidRequest
 from app.core.limits import InputLimits
+from app.database import transactions
 from app.database.side_connections import SideConnections
 from app.database.upserts import insert_or_ignore
 from app.extensions import current_side, db
@@ -184,7 +185,7 @@ def run(claim: IdempotencyClaim | None, work: Callable[[], Response]) -> Respons
     try:
         return work()
     except BaseException as error:
-        db.session.rollback()
+        transactions.rollback()
         claim.release() if _has_no_effect(error) else claim.abandon()
         raise
     finally:

@@ -19,7 +19,7 @@ from app.core.errors import AppError, TooManyRequests
 from app.core.rates import Rate, RateLimits
 from app.database import transactions
 from app.database.errors import DatabaseError
-from app.extensions import current_settings, db, limiter
+from app.extensions import current_settings, limiter
 from app.http import rate_events
 
 log = structlog.get_logger(__name__)
@@ -128,7 +128,7 @@ def cancel_recorded() -> None:
     event_ids: list[str] = g.pop("rate_events", [])
     if not event_ids:
         return
-    db.session.rollback()
+    transactions.rollback()
     try:
         with transactions.write_transaction():
             rate_events.delete(event_ids)

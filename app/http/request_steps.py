@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -175,9 +174,8 @@ class RequestSteps:
     def _prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
         if self.declared.prepare is None:
             return {}
-        transactions.release_connection()
-        transactions.require_state(transactions.SessionState.IDLE)
-        return {"prepared": self.declared.prepare(**arguments)}
+        with transactions.outside_transaction():
+            return {"prepared": self.declared.prepare(**arguments)}
 
     def _check_archived(self, scope: Scope) -> None:
         if not self.declared.allow_archived and self.declared.guard.is_archived(scope):
@@ -215,21 +213,17 @@ class DirectCall(RequestSteps):
         self.data, self._query_values = dict(body), query
 
     def run(self) -> Any:
-        """Run the steps after the body was read. Return to READING, also after a failure."""
-        if not self.is_read:
-            transactions.release_connection()
+        """Run the steps after the body was read."""
         if self.declared.rate is not None:
             rate_limits.check_address(self.declared.rate)
             rate_limits.check_caller(self.declared.rate, authentication.caller())
         self.declared.guard.authenticate()
-        with ExitStack() as failure:
-            failure.callback(transactions.start_reading)
-            failure.callback(transactions.rollback)
+        try:
             with rate_limits.cancelled_on_failure():
-                result = self.work()
-            failure.pop_all()
-        transactions.start_reading()
-        return result
+                return self.work()
+        except BaseException:
+            transactions.rollback()
+            raise
 
     def conclude(self, value: Any) -> CallResult:
         """Return the serialized result of the view."""

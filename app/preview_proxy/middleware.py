@@ -155,8 +155,7 @@ class PreviewProxy:
         """Return the state of the sandbox, or None if the user is not a member or the preview does not exist."""
         if user_id is None:
             return None
-        with self._app.app_context():
-            transactions.start_reading()
+        with transactions.reading_context(self._app):
             row = queries.find_of_member(label, user_id)
             if row is None:
                 return None

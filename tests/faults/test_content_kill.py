@@ -21,6 +21,7 @@ import requests
 import sqlalchemy as sa
 
 from app.database import transactions
+from app.database.transactions import reading_context
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
@@ -162,7 +163,7 @@ class TestWorkerKilledWhileIndexing:
             assert {file["path"] for file in site.tree()["files"]} == set(_generation(number))
         # The worker is killed repeatedly while texts are read. A job that started three times is a dead letter and is
         # enqueued again within one hour.
-        with service.app.app_context():
+        with reading_context(service.app):
             jobs.complete()
             db.session.commit()
         with running_worker(service):

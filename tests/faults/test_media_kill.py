@@ -13,6 +13,7 @@ from pathlib import Path
 import requests
 import sqlalchemy as sa
 
+from app.database.transactions import reading_context
 from app.drivers.storage.port import ObjectStore
 from app.extensions import db
 from app.models.media import MediaAsset
@@ -93,7 +94,7 @@ def _check_answers(service: Service, person: Person, observed: ObservedUploads) 
 def _check_store(service: Service) -> None:
     """Check that rows and objects are equal after the jobs and a cleanup without a minimum age."""
     store: ObjectStore = service.app.extensions["drivers"].storage
-    with service.app.app_context():
+    with reading_context(service.app):
         jobs.delete_unfinished_rows(timedelta(0))
     service.world.work_off()
     with service.app.app_context():

@@ -97,9 +97,9 @@ def _open(scope: ProjectScope) -> Opened:
 
 def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> Versions:
     base = _base(scope, draft)
-    transactions.release_connection()
     theirs = present.data.decode("utf-8", "replace")
-    return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
+    with transactions.outside_transaction():
+        return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
 
 
 def _base(scope: ProjectScope, draft: dict[str, Any]) -> str:

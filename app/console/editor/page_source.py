@@ -16,7 +16,6 @@ from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
 from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.refs import is_sha
-from app.database import transactions
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType
@@ -59,10 +58,8 @@ class OpenFile:
 
 
 def branch_source(scope: ProjectScope) -> Source:
-    """Return the working branch of the project. Releases the connection: the host is called next."""
-    source = source_of(scope.project, drivers.git, user=scope.caller)
-    transactions.release_connection()
-    return source
+    """Return the working branch of the project."""
+    return source_of(scope.project, drivers.git, user=scope.caller)
 
 
 def present_head(scope: ProjectScope) -> str:

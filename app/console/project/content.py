@@ -20,7 +20,6 @@ from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import collections_for, folder_for, is_single, new_entry
 from app.core import clock
 from app.core.errors import InvalidRequest
-from app.database import transactions
 from app.extensions import drivers
 from app.http.validation import RequestQuery
 from app.resources.project_content import routes as content
@@ -54,7 +53,6 @@ Listing = tuple[str, FolderPage, ContentSchema]
 def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     """Return the present head, a page of folders and files of the index, and the schema."""
     source = source_of(scope.project, drivers.git, user=scope.caller)
-    transactions.release_connection()
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
     view = FolderView(

@@ -15,7 +15,6 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.errors import InvalidRequest
-from app.database import transactions
 from app.http.envelope import json_response
 from app.http.loading import field_errors, instance
 from app.resources.sandbox import prepare, service
@@ -40,9 +39,7 @@ def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) 
     result = prepare.create(scope, body)
     if result.handle is None:
         return None
-    transactions.release_connection()
     address: str | None = prepare.wait(result).get("previewUrl")
-    transactions.start_reading()
     return address
 
 
@@ -51,7 +48,6 @@ def preview_state(scope: ProjectScope) -> tuple[dict[str, Any] | None, str | Non
     record = read_preview(scope)
     if record is None or record["state"] != "running":
         return record, None
-    transactions.release_connection()
     return record, running_address(scope)
 
 
@@ -69,9 +65,7 @@ def preview(*, scope: ProjectScope) -> Response:
 @Page(guard=MEMBER, inputs=("file",), shown_by="preview")
 def start_preview(*, scope: ProjectScope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one."""
-    transactions.release_connection()
     result = prepare.create(scope, _body(scope, forceSync=True))
-    transactions.release_connection()
     prepare.wait(result)
     file = form.text("file")
     return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))

@@ -11,7 +11,6 @@ from app.console.shell import forms, frame
 from app.console.shell.forms import Form
 from app.core.limits import InputLimits
 from app.core.urls import origin_of
-from app.database import transactions
 from app.http import body_admission, rate_limits
 from app.http.endpoint import Endpoint, endpoint_of
 from app.http.headers import InvalidOrigin
@@ -77,7 +76,6 @@ class PageSteps(RequestSteps):
     def show_again(self, form: Form) -> Response:
         """Return the page with the values and the error of a form that failed."""
         g.console_form = form
-        transactions.start_reading()
         self.data = {}
         return self.work()
 

@@ -120,8 +120,7 @@ def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float 
 
 def _tools(scope: ProjectScope) -> ProjectTools:
     """Return the tools for the project that the request names."""
-    run = context_runner(transactions.start_reading)
-    return ProjectTools(run, targets.project_of_member, scope.user.id, scope.project.id, drivers.git)
+    return ProjectTools(context_runner(), targets.project_of_member, scope.user.id, scope.project.id, drivers.git)
 
 
 def _optional_tools(scope: ProjectScope) -> ProjectTools | None:

@@ -12,7 +12,6 @@ import orjson
 from app.content.text import decode
 from app.core.errors import AppError, PermissionDenied
 from app.core.paths import path_error
-from app.database import transactions
 from app.drivers.ai.port import Tool, ToolCall
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import GitHosts
@@ -147,7 +146,6 @@ class ProjectTools:
         if error is not None:
             return ToolResult(None, error)
         file = raw_file.find(index, path, source_of(project, self.hosts, user=user))
-        transactions.release_connection()
         data = _limited(file.read())
         text = decode(data)[0] if data is not None else None
         if text is None:

@@ -73,8 +73,7 @@ def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:
 
 def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = False) -> User | None:
     """Store a new hash with all its attempts. Return the recipient of the code, or None."""
-    with transactions.write_transaction():
-        row = db.session.get(OneTimeCode, code_id, with_for_update=True)
+    with transactions.locked_row(OneTimeCode, code_id) as row:
         if row is None:
             return None
         user = db.session.scalar(sa.select(User).where(User.email_key == row.email_key))

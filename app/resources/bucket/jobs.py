@@ -16,6 +16,7 @@ from app.extensions import db
 from app.models.media import MediaAsset, MediaUpload
 from app.resources.bucket.storage_keys import VARIANTS, Folder, asset_key, variants_of
 from app.resources.media_asset.service import DELETE_OBJECTS, delete_assets
+from app.resources.system.retention import purge
 
 BATCH_SIZE = 500
 MASS_LOSS_THRESHOLD = 20
@@ -31,12 +32,6 @@ def delete_object(key: str, store: ObjectStore) -> None:
     for variant in list(store.list(variants_of(key))):
         store.delete(variant.key)
     store.delete(key)
-
-
-def delete_old_uploads(after: timedelta) -> None:
-    """Delete the counted uploads that are older than `after`."""
-    with transactions.write_transaction():
-        db.session.execute(sa.delete(MediaUpload).where(MediaUpload.created_at < clock.now() - after))
 
 
 def delete_unfinished_rows(after: timedelta) -> None:
@@ -77,7 +72,6 @@ def delete_rows_without_object(store: ObjectStore, after: timedelta, batch_size:
 def _without_row(objects: Sequence[StoredObject], before: datetime) -> list[StoredObject]:
     old = [stored for stored in objects if stored.stored_at < before]
     keys = {asset_key(stored.key) for stored in old}
-    transactions.start_reading()
     known_keys = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys))))
     transactions.release_connection()
     return [stored for stored in old if asset_key(stored.key) not in known_keys]
@@ -86,7 +80,6 @@ def _without_row(objects: Sequence[StoredObject], before: datetime) -> list[Stor
 def _stored_keys(before: datetime, batch_size: int) -> Iterator[Sequence[str]]:
     last = ""
     while True:
-        transactions.start_reading()
         keys = db.session.scalars(
             sa.select(MediaAsset.key)
             .where(MediaAsset.key > last, MediaAsset.stored_at < before)
@@ -114,7 +107,7 @@ def delete_objects(*, keys: Sequence[str], storage: ObjectStore) -> None:
 def repair_differences(*, storage: ObjectStore) -> None:
     """Repair the differences between rows and objects that a crash has left, after a day."""
     after = timedelta(seconds=UploadLimits().orphan_ttl_s)
-    delete_old_uploads(after)
+    purge(MediaUpload, MediaUpload.created_at < clock.now() - after)
     delete_unfinished_rows(after)
     delete_objects_without_row(storage, after)
     delete_rows_without_object(storage, after)

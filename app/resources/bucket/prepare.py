@@ -29,12 +29,10 @@ def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
     where = service.filing(body.folder, scope.destination, scope.project)
     limits, scale = settings.limits, settings.server.rate_limit_scale
     service.check_quota(user_id, upload.size, 0, limits, scale=scale)
-    transactions.release_connection()
-    with tempfile.TemporaryFile() as output:
+    with transactions.outside_transaction(), tempfile.TemporaryFile() as output:
         picture = remake(upload.file, cast("BinaryIO", output), limits.upload)
         with transactions.write_transaction():
             reserved = service.reserve(user_id, where, upload.size, picture, limits, scale=scale)
-        transactions.release_connection()
         _put(reserved, cast("BinaryIO", output), picture, drivers.storage)
     return reserved
 

@@ -60,9 +60,9 @@ def resized(
     piece, key = whole(asset), variant_key(asset.key, width)
     if width >= asset.width:
         return piece
-    transactions.release_connection()
-    stored = store.head(key)
-    size = stored.size if stored is not None else _create(piece, key, width, limits, store)
+    with transactions.outside_transaction():
+        stored = store.head(key)
+        size = stored.size if stored is not None else _create(piece, key, width, limits, store)
     return StoredPiece(key, f"{piece.tag}-{width}", size, piece.mimetype)
 
 

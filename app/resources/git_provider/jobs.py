@@ -25,7 +25,6 @@ CLEANUP_INTERVAL = timedelta(hours=1)
 @job("git_provider.revoke", uses=("git",))
 def revoke(*, revocation_id: str, git: GitHosts) -> None:
     """Revoke a token at its host and delete its row. A token that is already revoked is ignored."""
-    transactions.start_reading()
     row = db.session.get(GitRevocation, revocation_id)
     if row is None:
         return
@@ -34,8 +33,8 @@ def revoke(*, revocation_id: str, git: GitHosts) -> None:
             row.token_secret, aad=token_encryption.associated_data(token_encryption.REVOCATIONS, row.id, "token")
         )
         provider, kind = row.provider, row.kind
-        transactions.release_connection()
-        _end(provider, kind, token, git)
+        with transactions.outside_transaction():
+            _end(provider, kind, token, git)
     except (TamperedSecret, ReconnectRequired, UpstreamRejected) as fault:
         log.info("git_credential.not_revoked", revocation_id=revocation_id, error=type(fault).__name__)
     with transactions.write_transaction():
@@ -51,19 +50,17 @@ def remove_unclaimed(*, git: GitHosts) -> None:
 
 
 def _is_owned(name: str) -> bool:
-    transactions.start_reading()
     is_owned = db.session.get(LocalRepository, name) is not None
     transactions.release_connection()
     return is_owned
 
 
-@job("git_provider.forget", every=CLEANUP_INTERVAL, retries=0)
+@job("git_provider.forget", every=CLEANUP_INTERVAL, retries=0, transaction=True)
 def delete_old_rows() -> None:
     """Delete deliveries and unrevoked tokens after a week."""
     before = utcnow_ms() - RETENTION
-    with transactions.write_transaction():
-        db.session.execute(sa.delete(GitRevocation).where(GitRevocation.created_at < before))
-        db.session.execute(sa.delete(GitDelivery).where(GitDelivery.received_at < before))
+    db.session.execute(sa.delete(GitRevocation).where(GitRevocation.created_at < before))
+    db.session.execute(sa.delete(GitDelivery).where(GitDelivery.received_at < before))
 
 
 def _end(provider: Provider, kind: str, token: str, hosts: GitHosts) -> None:

@@ -52,18 +52,18 @@ def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path
     full = f"{organization.id}/{name}"
     if db.session.get(LocalRepository, full) is not None:
         raise name_taken()
-    transactions.release_connection()
     host = local_host(hosts)
-    try:
-        if source is not None:
-            return host.create(full, source=source, is_claimed=False)
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "README.md").write_text(f"# {name}\n")
-            return host.create(full, source=Path(folder), is_claimed=False)
-    except RepositoryExists as error:
-        if source is not None:
-            raise name_taken() from error
-        return host.renew(full)
+    with transactions.outside_transaction():
+        try:
+            if source is not None:
+                return host.create(full, source=source, is_claimed=False)
+            with tempfile.TemporaryDirectory() as folder:
+                Path(folder, "README.md").write_text(f"# {name}\n")
+                return host.create(full, source=Path(folder), is_claimed=False)
+        except RepositoryExists as error:
+            if source is not None:
+                raise name_taken() from error
+            return host.renew(full)
 
 
 def record_owner(organization: Organization, repository: Repository) -> Repository:
@@ -92,10 +92,10 @@ def _remote(
     )
     if credential is None:
         raise RepositoryUnavailable("Connect an account of this provider first")
-    transactions.release_connection()
     tokens, at = OwnTokens(token_refresher(hosts), credential.id), hosts.accounts(provider)
     after = decode_cursor(cursor, f"{CURSOR}.{provider}") if cursor else None
-    page = at.repositories(tokens, credential.installation_id, search=search, cursor=after)
+    with transactions.outside_transaction():
+        page = at.repositories(tokens, credential.installation_id, search=search, cursor=after)
     following = encode_cursor(f"{CURSOR}.{provider}", page.cursor) if page.cursor else None
     return page.repositories, {"total": None, "next_cursor": following}
 
@@ -115,8 +115,8 @@ def _local(
         statement = statement.where(LocalRepository.name > decode_cursor(cursor, CURSOR))
     names = db.session.scalars(statement.order_by(LocalRepository.name).limit(limit + 1)).all()
     following = encode_cursor(CURSOR, names[limit - 1]) if len(names) > limit else None
-    transactions.release_connection()
-    repositories = (_facts(host, name) for name in names[:limit])
+    with transactions.outside_transaction():
+        repositories = [_facts(host, name) for name in names[:limit]]
     return [one for one in repositories if one is not None], {"total": total, "next_cursor": following}
 
 

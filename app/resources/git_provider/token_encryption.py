@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
+from app.database import transactions
 from app.drivers.errors import ReconnectRequired
 from app.extensions import db
 from app.models.git_credential import GitCredential, GitRevocation
@@ -35,10 +36,9 @@ def rekey(ring: Keyring) -> RotationResult:
     for table, fields in ((GitCredential, FIELDS), (GitRevocation, ("token",))):
         for row_id in _ids(table):
             try:
-                result.rows += _rekey_row(table, row_id, fields, ring)
-                db.session.commit()
+                with transactions.write_transaction():
+                    result.rows += _rekey_row(table, row_id, fields, ring)
             except TamperedSecret:
-                db.session.rollback()
                 result.unreadable.append(row_id)
     return result
 
@@ -51,9 +51,7 @@ def _ids(table: Table) -> Iterator[str]:
 
 
 def _some(table: Table, after: str) -> list[str]:
-    batch = list(db.session.scalars(sa.select(table.id).where(table.id > after).order_by(table.id).limit(BATCH_SIZE)))
-    db.session.commit()
-    return batch
+    return list(db.session.scalars(sa.select(table.id).where(table.id > after).order_by(table.id).limit(BATCH_SIZE)))
 
 
 def _rekey_row(table: Table, row_id: str, fields: tuple[str, ...], ring: Keyring) -> bool:

@@ -43,7 +43,6 @@ def cancel(scope: SubscriptionScope, body: CancelSubscriptionBody) -> ProviderEv
     for attempt in range(round(WAIT_S / POLL_INTERVAL_S)):
         with transactions.write_transaction():
             outcome, claimed = claim(subscription_id, immediately=immediately, waited=attempt > 0)
-        transactions.release_connection()
         if outcome is not ClaimOutcome.ANOTHERS or time.monotonic() - start > WAIT_S:
             break
         time.sleep(POLL_INTERVAL_S)
@@ -75,9 +74,9 @@ def payment_update(scope: SubscriptionScope) -> PaymentUpdate:
     """
     subscription: Subscription = scope.subscription
     billing: BillingProvider = drivers.billing
-    transactions.release_connection()
     try:
-        return billing.payment_update(subscription.provider_id)
+        with transactions.outside_transaction():
+            return billing.payment_update(subscription.provider_id)
     except UnknownSubscription as error:
         raise NotFound("Subscription not found") from error
 

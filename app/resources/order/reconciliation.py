@@ -39,7 +39,6 @@ def reconcile(billing: BillingProvider, *, looks_back: timedelta = RECONCILED_PE
     Raises:
         DriverError: the provider cannot be reached. Events that were already stored remain.
     """
-    transactions.start_reading()
     since = utcnow_ms() - looks_back
     examined = stored = 0
     for events in (billing.list_events(since), _changed(billing.current_state(since))):

@@ -57,10 +57,10 @@ def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> str:
     git, repo = _reach(project, hosts, user)
     if is_working_branch(project, name):
         raise Conflict("A project uses this branch as its working branch", code="WORKING_BRANCH")
-    transactions.release_connection()
-    if git.repository(repo).default_branch == name:
-        raise Conflict("The default branch of the repository cannot be deleted", code="DEFAULT_BRANCH")
-    git.delete_branch(repo, name)
+    with transactions.outside_transaction():
+        if git.repository(repo).default_branch == name:
+            raise Conflict("The default branch of the repository cannot be deleted", code="DEFAULT_BRANCH")
+        git.delete_branch(repo, name)
     return name
 
 

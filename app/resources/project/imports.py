@@ -110,7 +110,6 @@ def run(row: RepositoryImport, *, hosts: GitHosts) -> None:
         repository = _clone(host, name, url, _reporter(import_id))
         _connect(import_id, repository, hosts)
     except (AppError, DriverError) as error:
-        db.session.rollback()
         if _is_temporary(error) and utcnow_ms() - created_at < RETRIED_FOR:
             _set(import_id, status=ImportStatus.WAITING, problem=getattr(error, "code", None), problem_text=str(error))
             raise
@@ -131,7 +130,6 @@ def _clone(host: LocalHost, name: str, url: str, watch: Callable[[int], None]) -
 
 
 def _connect(import_id: str, repository: Repository, hosts: GitHosts) -> None:
-    transactions.start_reading()
     row = db.session.get_one(RepositoryImport, import_id)
     user = db.session.get_one(User, row.user_id)
     target = BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
@@ -177,7 +175,6 @@ def _reporter(import_id: str) -> Callable[[int], None]:
 
 def _set(import_id: str, **values: object) -> bool:
     """Change an import in its own transaction. Return False if it was deleted."""
-    transactions.release_connection()
     with transactions.write_transaction():
         row = db.session.get(RepositoryImport, import_id)
         if row is not None:
@@ -191,13 +188,12 @@ def fail(import_id: str, name: str, error: AppError | DriverError | None, hosts:
 
     The repository stays if a project uses it.
     """
-    transactions.start_reading()
     row = db.session.get(RepositoryImport, import_id, populate_existing=True)
     users = sa.select(Project.id).where(Project.provider == Provider.LOCAL, Project.repository == name)
     is_removed = db.session.scalar(users.limit(1)) is None and (row is None or row.status in OPEN)
-    transactions.release_connection()
     if is_removed:
-        local_host(hosts).remove(name)
+        with transactions.outside_transaction():
+            local_host(hosts).remove(name)
         with transactions.write_transaction():
             db.session.execute(sa.delete(LocalRepository).where(LocalRepository.name == name))
     problem = "INTERNAL" if error is None else getattr(error, "code", None)

@@ -5,12 +5,12 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from app.core.jobs import job
-from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.repository_import import RepositoryImport
 from app.resources.project import imports
+from app.resources.system.retention import purge
 
 RETENTION, CLEANUP_INTERVAL = timedelta(days=7), timedelta(hours=1)
 ABANDONED_AFTER = timedelta(hours=6)
@@ -20,7 +20,6 @@ ABANDONED_AFTER = timedelta(hours=6)
 @job("project.import", retries=20, uses=("git",), priority=3)
 def import_repository(*, import_id: str, git: GitHosts) -> None:
     """Clone a repository and connect it as a project."""
-    transactions.start_reading()
     row = db.session.get(RepositoryImport, import_id)
     if row is not None and row.status in imports.OPEN:
         imports.run(row, hosts=git)
@@ -30,9 +29,7 @@ def import_repository(*, import_id: str, git: GitHosts) -> None:
 def clean_imports(*, git: GitHosts) -> None:
     """Delete imports after a week, and mark those without a running job as failed."""
     now = utcnow_ms()
-    with transactions.write_transaction():
-        db.session.execute(sa.delete(RepositoryImport).where(RepositoryImport.created_at < now - RETENTION))
-    transactions.start_reading()
+    purge(RepositoryImport, RepositoryImport.created_at < now - RETENTION)
     is_abandoned = (RepositoryImport.status.in_(imports.OPEN), RepositoryImport.updated_at < now - ABANDONED_AFTER)
     rows = db.session.execute(sa.select(RepositoryImport.id, RepositoryImport.repository).where(*is_abandoned)).all()
     for import_id, repository in rows:

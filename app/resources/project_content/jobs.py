@@ -38,7 +38,6 @@ MAX_BLOBS, PAUSE = 1_500, timedelta(minutes=20)
 @job("content.index", uses=("git", "progress"), priority=5)
 def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
     """Index the head of a branch. If the repository is unavailable, the index is `failed` with the reason."""
-    transactions.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
@@ -55,7 +54,6 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
 
 def _fail(index_id: str, problem: str) -> bool:
     """Mark the index as failed. A complete index stays readable and is stale. Return False if it was deleted."""
-    db.session.rollback()
     with transactions.write_transaction():
         index = db.session.get(ContentIndex, index_id)
         if index is not None:
@@ -67,14 +65,12 @@ def _fail(index_id: str, problem: str) -> bool:
 @job("content.snapshot", uses=("trees",), priority=5)
 def store_snapshot(*, index_id: str, trees: CachedObjectStore) -> None:
     """Store the tree of a branch in the object store."""
-    transactions.start_reading()
     tree_snapshot.refresh(index_id, trees)
 
 
 @job("content.describe", uses=("git", "progress"))
 def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress, max_blobs: int = MAX_BLOBS) -> None:
     """Index the new texts of a branch for search."""
-    transactions.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
@@ -88,8 +84,6 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
         log.info("content.texts_unreadable", index_id=index_id, error=str(error))
         return
     except DriverError:
-        db.session.rollback()
-        transactions.start_reading()
         if db.session.get(ContentIndex, index_id, populate_existing=True) is not None:
             raise
         return
@@ -143,7 +137,6 @@ def pack_repository(*, repository: str, git: GitHosts) -> None:
     """Pack a local repository. If it fails, the next periodic job enqueues it again."""
     if git.local is None:
         return
-    transactions.release_connection()
     try:
         git.local.repack(RepoRef(repository))
     except DriverError as error:
@@ -155,7 +148,6 @@ def follow_local(*, git: GitHosts) -> None:
     """Detect pushes to local repositories: compare the heads of active projects and enqueue updates of their indexes."""
     if git.local is None:
         return
-    transactions.start_reading()
     rows = db.session.execute(
         sa.select(ContentIndex, Project)
         .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))

@@ -98,10 +98,8 @@ def compare(scope: ProjectScope, query: CompareQuery) -> comparison.CommitCompar
 
 
 def _source(scope: ProjectScope) -> Source:
-    """Return the working branch of the project. Release the connection: the host is called next."""
-    source = source_of(scope.project, drivers.git, user=scope.user)
-    transactions.release_connection()
-    return source
+    """Return the working branch of the project."""
+    return source_of(scope.project, drivers.git, user=scope.user)
 
 
 def commit(scope: ProjectScope, body: CommitFilesBody) -> Saved:
@@ -128,7 +126,6 @@ def restore_version(scope: ProjectScope, body: RestoreVersionBody) -> Saved | fr
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
     path = body.file or body.folder or ""
     source = source_of(scope.project, drivers.git, branch=body.branch, user=scope.user)
-    transactions.release_connection()
     request = restore.RestoreRequest(path, body.file is None, body.commit_sha, body.base_sha)
     edits = restore.plan_restore(source, request)
     if isinstance(edits, front_matter.NoChange):
@@ -168,7 +165,6 @@ def commit_to_host(scope: ProjectScope, save: SaveRequest, branch: str | None) -
             priority=LOWEST_PRIORITY,
             index_id=index.id,
         )
-    transactions.release_connection()
     earlier = find_earlier_commit(source, save) if scope.is_retry else None
     return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
 

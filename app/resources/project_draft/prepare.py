@@ -2,7 +2,6 @@
 
 from app.access.scope import ProjectScope
 from app.core.errors import InvalidRequest
-from app.database import transactions
 from app.extensions import drivers
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.source import source_of
@@ -25,6 +24,5 @@ def check_base(scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> No
     ):
         return
     source = source_of(scope.project, drivers.git, branch=query.ref, user=scope.user)
-    transactions.release_connection()
     if not is_version(source, query.file, blob, base_sha=body.base_sha):
         raise InvalidRequest.field("base_blob_sha", NOT_A_VERSION)

@@ -9,7 +9,6 @@ from app.access.scope import ProjectScope
 from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.content.schema.model import ContentSchema, SourceKind
 from app.core.errors import Conflict, UnprocessableEntity
-from app.database import transactions
 from app.drivers.git.port import Action, EntryType, FileChange
 from app.extensions import drivers
 from app.resources.project_content.prepare import branch_index, commit_to_host
@@ -35,7 +34,6 @@ def adopt_schema(scope: ProjectScope, body: AdoptSchemaBody) -> Saved | NoChange
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
     schema = branch_schema(scope, body.branch)
     source = source_of(scope.project, drivers.git, branch=body.branch, user=scope.user)
-    transactions.release_connection()
     save = adoption(schema, source, base_sha=body.base_sha, message=body.message)
     if isinstance(save, NoChange):
         return save

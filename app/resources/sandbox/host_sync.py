@@ -42,12 +42,11 @@ def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[st
     """
     last = -1
     while True:
-        transactions.start_reading()
         sandbox = db.session.get(Sandbox, sandbox_id, populate_existing=True)
         if sandbox is None:
             raise SandboxStopped
-        phase = sync_with_host(sandbox, host)
-        transactions.release_connection()
+        with transactions.outside_transaction():
+            phase = sync_with_host(sandbox, host)
         _check(sandbox, log_url)
         running = sandbox.state is PreviewState.RUNNING
         reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(STEPS.get(phase, CLONING) if phase else CLONING)
@@ -61,7 +60,7 @@ def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[st
 def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
     """Update an active row to the state of its host. Return the phase, or None before the host has the sandbox.
 
-    Requires the session state READING. Writes in a separate transaction.
+    Writes in a separate transaction.
     """
     if sandbox.state not in ACTIVE_STATES:
         return None
@@ -69,11 +68,11 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
     if host_id is None:
         start_heartbeat.recover_start(sandbox, host)
         return None
-    transactions.release_connection()
-    status = host.status(host_id)
-    if _agrees(sandbox, status):
-        return status.phase
-    failure = _failure(status, host.read_log(host_id)) if status.phase is Phase.FAILED else None
+    with transactions.outside_transaction():
+        status = host.status(host_id)
+        if _agrees(sandbox, status):
+            return status.phase
+        failure = _failure(status, host.read_log(host_id)) if status.phase is Phase.FAILED else None
     with transactions.write_transaction():
         if status.phase is Phase.READY:
             service.mark_running(sandbox)
@@ -82,7 +81,6 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
         else:
             service.end_start(sandbox, start_id=start_id)
     if status.phase in (Phase.FAILED, Phase.ENDED):
-        transactions.release_connection()
         host.stop(host_id)
     return status.phase
 

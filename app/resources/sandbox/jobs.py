@@ -16,6 +16,7 @@ from app.drivers.sandbox.port import SandboxHost
 from app.extensions import current_settings, db
 from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.resources.sandbox import host_sync, lease, service
+from app.resources.system.retention import purge
 
 log = structlog.get_logger(__name__)
 
@@ -34,20 +35,14 @@ def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
 
     The first run after a start also removes sandboxes that an earlier process left.
     """
-    transactions.start_reading()
     for row in db.session.scalars(sa.select(Sandbox).where(Sandbox.state.in_(ACTIVE_STATES))).all():
         with _isolated(row.id):
             _reconcile_row(row, sandbox)
     _stop_unreferenced(sandbox)
-    with transactions.write_transaction():
-        db.session.execute(
-            sa.delete(Sandbox).where(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < lease.now() - MAX_ROW_AGE),
-            execution_options={"synchronize_session": False},
-        )
+    purge(Sandbox, sa.and_(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < lease.now() - MAX_ROW_AGE))
 
 
 def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
-    transactions.start_reading()
     now, limits = lease.now(), current_settings().limits.sandbox
     if lease.is_overlong(row.expires_at, now, limits):
         with transactions.write_transaction():
@@ -56,23 +51,22 @@ def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
         with transactions.write_transaction():
             service.end(row)
         if row.host_id is not None and row.node == host.node:
-            transactions.release_connection()
-            host.stop(row.host_id)
+            with transactions.outside_transaction():
+                host.stop(row.host_id)
     elif row.host_id is None or row.node == host.node:
         host_sync.sync_with_host(row, host)
 
 
 def _stop_unreferenced(host: SandboxHost) -> None:
     """Stop sandboxes of this node that no active row names: the row has ended or was deleted with its project."""
-    sandboxes = host.list_sandboxes()
-    transactions.start_reading()
+    with transactions.outside_transaction():
+        sandboxes = host.list_sandboxes()
     live = sa.select(Sandbox.host_id, Sandbox.label, Sandbox.start_id).where(Sandbox.state.in_(ACTIVE_STATES))
     active_names = {name for row in db.session.execute(live) for name in row}
-    transactions.release_connection()
     for reference, name in sandboxes.items():
         if not active_names & {reference, name}:
             log.info("sandbox.unreferenced_stopped", reference=reference)
-            with _isolated(reference):
+            with _isolated(reference), transactions.outside_transaction():
                 host.stop(reference)
 
 
@@ -82,13 +76,13 @@ def _isolated(name: str) -> Iterator[None]:
     try:
         yield
     except DriverError as error:
-        db.session.rollback()
+        transactions.rollback()
         log.warning("sandbox.cleanup_failed", sandbox=name, error=str(error))
     except VANISHED_ROW_ERRORS:
-        db.session.rollback()  # The project was deleted. `_stop_unreferenced` stops the sandbox.
+        transactions.rollback()  # The project was deleted. `_stop_unreferenced` stops the sandbox.
     except Exception:
         # The site controls the files of its sandbox, so a defect in their removal can raise any type (RecursionError
         # for deep folders). The log contains the traceback. One such site must not let all others run and fill the
         # disk.
-        db.session.rollback()
+        transactions.rollback()
         log.exception("sandbox.cleanup_failed", sandbox=name)

@@ -44,8 +44,8 @@ def create(
 ) -> SandboxHandle | None:
     """Connect to the active sandbox of the project or start one. Return None if `onlyIfActive` and none is running.
 
-    `count_start` is called before a start and may raise. Requires the session state READING. Writes in separate
-    transactions and calls the host between them.
+    `count_start` is called before a start and may raise. Writes in separate transactions and calls the host between
+    them.
 
     Raises:
         SandboxUnavailable: the host cannot run sandboxes.
@@ -57,7 +57,8 @@ def create(
     if body.only_if_active:
         is_running = active is not None and active.state is PreviewState.RUNNING
         return SandboxHandle(active.id, is_new=False, pending=file) if active is not None and is_running else None
-    host.check()
+    with transactions.outside_transaction():
+        host.check()
     sandbox = _restart(active, host, limits, count_start) if active is not None and body.force_sync else None
     if sandbox is None:
         sandbox, is_new = _claim(project, user, host, urls, limits, count_start)
@@ -92,15 +93,13 @@ def _claim(
 
 
 def _count(sandbox: Sandbox, count_start: Callable[[], None]) -> None:
-    """Count a start. A refusal ends the claim again. The count is a call, so it runs outside of the transaction."""
-    transactions.release_connection()
+    """Count a start. A refusal ends the claim again. The count is a call, so it follows the transaction."""
     try:
         count_start()
     except TooManyRequests:
         with transactions.write_transaction():
             service.end(sandbox)
         raise
-    transactions.start_reading()
 
 
 def _restart(
@@ -113,10 +112,8 @@ def _restart(
         is_active = service.restart(sandbox, node=host.node, limits=limits)
     if not is_active:
         return None
-    transactions.release_connection()
     if host_id is not None:
         host.stop(host_id)
-    transactions.start_reading()
     return sandbox
 
 
@@ -127,15 +124,13 @@ def steps(handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: Previ
     """
     yield from host_sync.wait_until_running(handle.sandbox_id, host, lambda label: urls.link(label, user_id))
     if handle.pending is not None:
-        transactions.start_reading()
         host_id = db.session.get_one(Sandbox, handle.sandbox_id).host_id or ""
-        transactions.release_connection()
-        host.write(host_id, handle.pending.path, handle.pending.content.encode())
+        with transactions.outside_transaction():
+            host.write(host_id, handle.pending.path, handle.pending.content.encode())
 
 
 def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote: bool) -> dict[str, Any]:
     """Return the running sandbox as a response dictionary. The URL admits this user."""
-    transactions.start_reading()
     sandbox = db.session.get_one(Sandbox, handle.sandbox_id, populate_existing=True)
     result: dict[str, Any] = {
         "done": True,
@@ -153,25 +148,22 @@ def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote
 def renew(sandbox: Sandbox, host: SandboxHost) -> None:
     """Send the remaining lifetime to the host. A sandbox that the host does not have yet receives it at its start."""
     remaining_s = (sandbox.expires_at - lease.now()).total_seconds()
-    host_id = sandbox.host_id
-    transactions.release_connection()
-    if host_id is not None:
-        try:
-            host.extend(host_id, remaining_s)
-        except SandboxEnded:
-            transactions.start_reading()
-            host_sync.sync_with_host(sandbox, host)
+    if sandbox.host_id is None:
+        return
+    try:
+        with transactions.outside_transaction():
+            host.extend(sandbox.host_id, remaining_s)
+    except SandboxEnded:
+        host_sync.sync_with_host(sandbox, host)
 
 
 def stop(sandbox: Sandbox, host: SandboxHost) -> None:
     """Stop a sandbox. The row ends first, so that a start that is under way stops its own sandbox."""
     with transactions.write_transaction():
         service.end(sandbox)
-    host_id = sandbox.host_id
-    transactions.release_connection()
-    if host_id is not None:
-        host.stop(host_id)
-    transactions.start_reading()
+    if sandbox.host_id is not None:
+        with transactions.outside_transaction():
+            host.stop(sandbox.host_id)
 
 
 def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:
@@ -179,5 +171,4 @@ def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:
     if sandbox is None:
         return None
     host_sync.sync_with_host(sandbox, host)
-    transactions.start_reading()
     return sandbox if sandbox.state in ACTIVE_STATES and sandbox.expires_at > lease.now() else None

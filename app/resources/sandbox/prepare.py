@@ -51,7 +51,6 @@ def create(scope: ProjectScope, body: CreateSandboxBody) -> CreateResult:
     )
     if handle is not None and handle.is_new:
         rate_limits.confirm_recorded()  # A start that runs counts, also if the site fails.
-    transactions.start_reading()
     return CreateResult(handle, user_id, organization_id, urls, host, body.uncommitted_file is not None)
 
 
@@ -76,7 +75,6 @@ def heartbeat(scope: SandboxScope, body: SandboxNameBody) -> dict[str, object]:
     if remaining_s is None:
         return ended
     lifecycle.renew(sandbox, sandbox_host())
-    transactions.start_reading()
     is_active = sandbox.state in ACTIVE_STATES
     return {"ok": True, "status": sandbox.state.value, "expiresAt": sandbox.expires_at} if is_active else ended
 

@@ -1,8 +1,6 @@
 """Responses of the create route: JSON when the sandbox runs, or a stream of events."""
 
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 from flask import Flask, Response, current_app, request
@@ -50,7 +48,7 @@ def stream(result: CreateResult) -> Response:
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     disconnected = threading.Event()
     allowed = membership_check(app.extensions["reading_engine"], result.organization_id, result.user_id)
-    blocks = prefetch(_blocks(app.app_context, result, disconnected))
+    blocks = prefetch(_blocks(app, result, disconnected))
     events = EventStream(blocks, cancel=disconnected.set, failed=failure_event, allowed=allowed)
     return sse_response(events, timing=StreamSettings(total_s=STREAM_S))
 
@@ -63,19 +61,16 @@ def failure_event(error: Exception) -> bytes:
     return sse_event({"error": error.message, "code": error.code, **details})
 
 
-def _blocks(
-    context: Callable[[], AbstractContextManager[object]], result: CreateResult, disconnected: threading.Event
-) -> Blocks:
+def _blocks(app: Flask, result: CreateResult, disconnected: threading.Event) -> Blocks:
     """Yield the events. Runs in the background and therefore needs an application context."""
     handle = result.handle
     if handle is None:
         yield sse_event({"done": True, "active": False})
         return
-    with context():
+    with transactions.reading_context(app):
         for step in lifecycle.steps(handle, result.host, result.user_id, urls=result.urls):
             yield sse_event({"step": step})
             if disconnected.is_set():
                 return
         response = lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
-        transactions.release_connection()
     yield sse_event(response)

@@ -45,7 +45,7 @@ def start_heartbeat(sandbox_id: str, start_id: str, interval_s: float = HEARTBEA
 def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
     """Check a row without a host id: take over a sandbox of the host by its name, or mark the row as failed.
 
-    Does nothing while the heartbeat is recent. Requires the session state READING. Writes in a separate transaction.
+    Does nothing while the heartbeat is recent. Writes in a separate transaction.
     """
     now, started_at = lease.now(), sandbox.created_at if sandbox.start_id == sandbox.label else None
     heartbeat_at = sandbox.start_heartbeat_at or sandbox.created_at
@@ -53,10 +53,10 @@ def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
     if now - heartbeat_at < HEARTBEAT_TIMEOUT and is_recent:
         return
     start_id, name = sandbox.start_id, sandbox.start_id or sandbox.label
-    transactions.release_connection()
-    matches = (reference for reference, sandbox_name in host.list_sandboxes().items() if sandbox_name == name)
-    reference = next(matches, None) if sandbox.node == host.node else None
-    runs = reference is not None and host.status(reference).phase is not Phase.ENDED
+    with transactions.outside_transaction():
+        matches = (reference for reference, sandbox_name in host.list_sandboxes().items() if sandbox_name == name)
+        reference = next(matches, None) if sandbox.node == host.node else None
+        runs = reference is not None and host.status(reference).phase is not Phase.ENDED
     log.info("sandbox.start_recovered", sandbox_id=sandbox.id, runs=runs)
     with transactions.write_transaction():
         if runs:

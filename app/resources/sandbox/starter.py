@@ -79,31 +79,27 @@ class SandboxStarter:
     def _start(
         self, sandbox_id: str, start_id: str, request: StartRequest, address: PreviewAddress, lifetime_s: float
     ) -> None:
-        transactions.start_reading()
         sandbox = db.session.get_one(Sandbox, sandbox_id)
         project = db.session.get_one(Project, sandbox.project_id)
         owner, network = project.organization_id, project.preview_network
         hints = DetectionHints(project.paths.get("content") or "", self.module_proxy)
         user = db.session.get(User, sandbox.user_id) if sandbox.user_id else None
         source = source_of(project, self.git, branch=request.branch, user=user)
-        transactions.release_connection()
         commit = find_commit(source, request.commit_sha)
         site = Site(source, commit, request.extra or {})
         spec = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
         with transactions.write_transaction():
             if not service.set_commit(sandbox, commit, start_id=start_id):
                 return
-        transactions.release_connection()
         reference = self.host.start(spec, site.files())
         with transactions.write_transaction():
             is_current = service.set_host_id(sandbox, reference, start_id=start_id)
-        transactions.release_connection()
         if not is_current:
             self.host.stop(reference)
 
 
 def _fail(sandbox_id: str, start_id: str, problem: str, code: str, *, hint: str | None = None) -> None:
-    db.session.rollback()
+    transactions.rollback()
     with transactions.write_transaction():
         sandbox = db.session.get(Sandbox, sandbox_id)
         if sandbox is not None:

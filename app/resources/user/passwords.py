@@ -17,8 +17,8 @@ def hashed(password: str) -> str:
     Raises:
         ServiceUnavailable: too many passwords are being hashed.
     """
-    transactions.release_connection()
-    return hash_password(password, limits=current_settings().limits.password)
+    with transactions.outside_transaction():
+        return hash_password(password, limits=current_settings().limits.password)
 
 
 def matches(stored: str | None, password: str) -> bool:
@@ -27,8 +27,8 @@ def matches(stored: str | None, password: str) -> bool:
     Raises:
         ServiceUnavailable: too many passwords are being hashed.
     """
-    transactions.release_connection()
-    return verify_password(stored, password, limits=current_settings().limits.password)
+    with transactions.outside_transaction():
+        return verify_password(stored, password, limits=current_settings().limits.password)
 
 
 class InvalidPassword(InvalidRequest):

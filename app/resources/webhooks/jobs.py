@@ -27,7 +27,6 @@ MAX_BRANCHES = 50
 @job("webhooks.follow_remote", every=INTERVAL, retries=0, uses=("git",))
 def follow_remote(*, git: GitHosts, max_branches: int = MAX_BRANCHES) -> None:
     """Check the heads of the working branches whose last check is oldest. Enqueue an index run for each that moved."""
-    transactions.start_reading()
     due = _due(max_branches)
     with transactions.write_transaction():
         db.session.execute(
@@ -70,7 +69,6 @@ def _is_behind(index_id: str, git: GitHosts) -> bool:
         return False
     try:
         source = source_of(row.Project, git)
-        transactions.release_connection()
         return indexes.is_behind(row.status, row.commit_sha, lambda: source.git.head(source.repo, source.branch))
     except (DriverError, AppError) as error:
         log.info("content.head_unreadable", index_id=index_id, error=type(error).__name__)

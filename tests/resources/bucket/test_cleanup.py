@@ -9,7 +9,7 @@ from flask import Flask
 
 from app.core import clock
 from app.core.jobs import registry
-from app.database import transactions
+from app.database.transactions import reading_context, write_transaction
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset, MediaUpload
@@ -23,7 +23,7 @@ ORPHAN = "users/" + "a" * 32 + "-" + "b" * 16 + ".png"
 
 
 def sweep(app: Flask, objects: LocalStore, world: World) -> None:
-    with app.app_context():
+    with reading_context(app):
         jobs.repair_differences(storage=objects)
         db.session.commit()
     world.work_off()
@@ -119,12 +119,11 @@ class TestSweep:
         me = world.person()
         keys = [f"users/{number:032x}-{'d' * 16}.png" for number in range(40)]
         insert_rows(me, keys)
-        with app.app_context():
+        with reading_context(app):
             assert jobs.delete_rows_without_object(objects, DAY) == 0
-            transactions.release_connection()
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.key.in_(keys))) == 40
-            db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(keys)))
-            db.session.commit()
+            with write_transaction():
+                db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(keys)))
 
     def test_upload_records_are_deleted_after_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
         me = world.person()
@@ -149,12 +148,12 @@ class TestSweep:
         for key in complete + without_row:
             put(objects, key, old=True)
         asset = MediaAsset
-        with app.app_context():
+        with reading_context(app):
             assert jobs.delete_objects_without_row(objects, DAY, batch_size=3) >= len(without_row)
             assert jobs.delete_rows_without_object(objects, DAY, batch_size=3) >= len(without_object)
             stored = db.session.scalars(sa.select(asset.key).where(asset.key.in_(complete + without_object))).all()
-            db.session.execute(sa.delete(asset).where(asset.key.in_(complete)))
-            db.session.commit()
+            with write_transaction():
+                db.session.execute(sa.delete(asset).where(asset.key.in_(complete)))
         assert set(stored) == set(complete)
         assert all(objects.head(key) for key in complete)
         assert not any(objects.head(key) for key in without_row)

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.database.transactions import reading_context
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset
@@ -59,7 +60,7 @@ class TestKilledUpload:
         assert (objects.head(left.key) is not None) == (moment == "after")
         Browser(app).get(f"/media/{left.key}").fails(404)
 
-        with app.app_context():
+        with reading_context(app):
             jobs.delete_unfinished_rows(timedelta(0))
         world.work_off()
         assert objects.head(left.key) is None

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
+from app.database.transactions import write_transaction
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential, GitRevocation
@@ -199,7 +200,8 @@ class TestDisconnect:
             db.session.add_all([young, old])
             db.session.commit()
             ids = young.id, old.id
-            jobs.delete_old_rows()
+            with write_transaction():
+                jobs.delete_old_rows()
         assert revocations(world) & set(ids) == {ids[0]}
         with world.app.app_context():
             db.session.execute(sa.delete(GitRevocation).where(GitRevocation.id == ids[0]))

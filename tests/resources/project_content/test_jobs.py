@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.database.transactions import reading_context
 from app.drivers.git.local.new_commit import write_objects
 from app.drivers.git.object_ids import new_object
 from app.extensions import db, drivers
@@ -34,9 +35,8 @@ def shas(site: Site, table: Any) -> set[str]:
 
 
 def run(app: Flask, job: Any, **given: Any) -> None:
-    with app.app_context():
+    with reading_context(app):
         job(**given)
-        db.session.commit()
 
 
 class TestIndexAfterSave:

@@ -13,6 +13,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import event
 
+from app.database.transactions import reading_context
 from app.drivers.errors import DriverError
 from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.file_cache import FileCache
@@ -156,11 +157,11 @@ class TestUnavailableStore:
     def test_commit_is_served_and_stored_after_the_recovery(self, site: Site, stores: TreeStores, app: Flask) -> None:
         stores.break_store()
         site.commit({"path": "new.md", "action": "create", "content": "new\n"}).ok(201)
-        with app.app_context(), pytest.raises(DriverError):
+        with reading_context(app), pytest.raises(DriverError):
             jobs.store_snapshot(index_id=index_of(app, site).id, trees=stores.trees)
         assert site.blobs() == site.oracle()
         stores.store.unlink()
-        with app.app_context():
+        with reading_context(app):
             jobs.store_snapshot(index_id=index_of(app, site).id, trees=stores.trees)
             db.session.commit()
         assert tree_snapshot.is_fresh(index_of(app, site))
@@ -188,7 +189,7 @@ class TestSweep:
         for old in (named, orphans[0]):
             past = old.stat().st_mtime - jobs.TREE_RETENTION / timedelta(seconds=1) - 60
             os.utime(old, (past, past))
-        with app.app_context():
+        with reading_context(app):
             jobs.delete_unreferenced_trees(trees=stores.trees)
             db.session.commit()
         assert stores.objects() == sorted([named, orphans[1]])

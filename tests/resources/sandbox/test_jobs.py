@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
+from app.database.transactions import reading_context
 from app.drivers.sandbox.none import NoSandboxes
 from app.drivers.sandbox.port import SandboxSpec, SandboxUnavailable
 from app.extensions import db, drivers
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def reap(site: PreviewSite) -> None:
-    with site.world.app.app_context():
+    with reading_context(site.world.app):
         jobs.reconcile_sandboxes(sandbox=drivers.sandbox)
 
 
@@ -210,7 +211,7 @@ class TestReconcileSandboxes:
         with site.world.app.app_context():
             label = db.session.get_one(Sandbox, row).label
         host = LabeledHost({"vm-1": label, "vm-2": "nobody's"})
-        with site.world.app.app_context():
+        with reading_context(site.world.app):
             jobs.reconcile_sandboxes(sandbox=host)
         assert host.stopped == ["vm-2"]
 
@@ -274,6 +275,6 @@ class BrokenHost(NoSandboxes):
 )
 def test_reconcile_sandboxes_with_a_failing_sandbox_stops_the_others(app: Flask, error: Exception) -> None:
     host = BrokenHost(error)
-    with app.app_context():
+    with reading_context(app):
         jobs.reconcile_sandboxes(sandbox=host)
     assert host.stopped == ["second"]

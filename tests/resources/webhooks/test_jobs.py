@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.database.transactions import reading_context
 from app.extensions import db, drivers
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentIndex
@@ -23,7 +24,7 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 
 def follow(world: World, max_branches: int = jobs.MAX_BRANCHES) -> None:
-    with world.app.app_context():
+    with reading_context(world.app):
         jobs.follow_remote(git=drivers.git, max_branches=max_branches)
         db.session.remove()
     world.work_off()

@@ -60,13 +60,14 @@ def exchange_a(scope: Scope, body: ExchangeInstallationBody, query: ExchangeInst
     installation_id = _sent("installation_id", body.installation_id or query.installation_id)
     app, accounts = _hosts().github
     _state(scope, A, body.state or query.state)
-    tokens = app.exchange(code)
-    token = FixedToken(tokens.access_token, clock.now())
-    if not accounts.can_access_installation(token, installation_id):
-        _revoke(app, tokens.access_token)
-        raise PermissionDenied("This installation is not visible to your account", code="INSTALLATION_NOT_VISIBLE")
-    account = accounts.whoami(token)
-    return VerifiedTokens(tokens, account, installation_id, app.installation_token(installation_id, fresh=True))
+    with transactions.outside_transaction():
+        tokens = app.exchange(code)
+        token = FixedToken(tokens.access_token, clock.now())
+        if not accounts.can_access_installation(token, installation_id):
+            _revoke(app, tokens.access_token)
+            raise PermissionDenied("This installation is not visible to your account", code="INSTALLATION_NOT_VISIBLE")
+        account = accounts.whoami(token)
+        return VerifiedTokens(tokens, account, installation_id, app.installation_token(installation_id, fresh=True))
 
 
 def exchange_b(scope: Scope, body: ExchangeCodeBody) -> VerifiedTokens:
@@ -81,8 +82,9 @@ def exchange_b(scope: Scope, body: ExchangeCodeBody) -> VerifiedTokens:
     redirect_uri, verifier = body.redirect_uri or _redirect_uri(), body.code_verifier
     if attempt is not None:
         redirect_uri, verifier = attempt.redirect_uri, attempt.verifier
-    tokens = app.exchange(body.code, redirect_uri=redirect_uri, code_verifier=verifier)
-    return VerifiedTokens(tokens, accounts.whoami(FixedToken(tokens.access_token, clock.now())))
+    with transactions.outside_transaction():
+        tokens = app.exchange(body.code, redirect_uri=redirect_uri, code_verifier=verifier)
+        return VerifiedTokens(tokens, accounts.whoami(FixedToken(tokens.access_token, clock.now())))
 
 
 def refresh(scope: Scope, provider: Provider) -> str:
@@ -97,9 +99,9 @@ def refresh(scope: Scope, provider: Provider) -> str:
     is_recovering = row.status != CredentialStatus.ACTIVE
     if is_recovering and not attempts.begin(row.id):
         raise ReconnectRequired(REJECTED)
-    transactions.release_connection()
     try:
-        renewed = refresher.renew(row, installation=True, recovering=is_recovering)
+        with transactions.outside_transaction():
+            renewed = refresher.renew(row, installation=True, recovering=is_recovering)
     except ReconnectRequired:
         attempts.rejected(row.id)
         raise
@@ -111,9 +113,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
 
 def _state(scope: Scope, provider: str, state: str | None) -> OAuthState | None:
     required = current_settings().is_production
-    redeemed = oauth_state.redeem(state, provider, scope.user, scope.session, required=required)
-    transactions.release_connection()
-    return redeemed
+    return oauth_state.redeem(state, provider, scope.user, scope.session, required=required)
 
 
 def _sent(name: str, value: str | None) -> str:

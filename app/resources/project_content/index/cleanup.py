@@ -30,7 +30,6 @@ def enqueue(project_id: str, index_ids: Sequence[str]) -> None:
 
 def delete_indexes(project_id: str, index_ids: Sequence[str]) -> None:
     """Delete the files of deleted indexes, and what only they referenced, in short transactions."""
-    transactions.start_reading()
     for index_id in index_ids:
         delete_files(index_id)
     _delete_unreferenced_of_project(project_id)
@@ -38,7 +37,6 @@ def delete_indexes(project_id: str, index_ids: Sequence[str]) -> None:
 
 def delete_unreferenced() -> None:
     """Delete unreferenced content in short transactions. The selection holds no lock."""
-    transactions.start_reading()
     orphaned = ~sa.exists().where(ContentIndex.id == ContentFile.index_id)
     for index_id in db.session.scalars(sa.select(ContentFile.index_id).where(orphaned).distinct()).all():
         delete_files(index_id)
@@ -49,7 +47,6 @@ def delete_unreferenced() -> None:
 def enqueue_missing() -> None:
     """Enqueue the storage of missing trees and texts. A job that failed permanently is not repeated otherwise."""
     index = ContentIndex
-    transactions.start_reading()
     for done, enqueue in (
         (index.snapshot_sha, lambda row: tree_snapshot.enqueue(row.id)),
         (index.described_sha, search_indexing.enqueue),
@@ -72,15 +69,14 @@ def delete_unreferenced_trees(trees: CachedObjectStore, after: timedelta) -> Non
     """
     before = clock.now() - after
     old = sorted(stored.key for stored in trees.list(tree_snapshot.PREFIX) if stored.stored_at < before)
-    transactions.start_reading()
     for project_id, keys in groupby(old, key=_project_of):
         present = sa.select(ContentIndex.snapshot_key).where(ContentIndex.project_id == project_id)
         named = {key for key in db.session.scalars(present) if key is not None}
-        transactions.release_connection()
-        used = set().union(*(tree_snapshot.stored_objects(key, trees) for key in named))
-        for key in keys:
-            if key not in used:
-                trees.delete(key)
+        with transactions.outside_transaction():
+            used = set().union(*(tree_snapshot.stored_objects(key, trees) for key in named))
+            for key in keys:
+                if key not in used:
+                    trees.delete(key)
 
 
 def _project_of(key: str) -> str:
@@ -91,7 +87,6 @@ def delete_files(index_id: str, *, except_generation: int | None = None) -> None
     """Delete the file rows of an index, or those of its other generations, in transactions of `ROW_BATCH_SIZE` rows."""
     generation = ContentFile.generation
     stored = sa.select(generation).where(ContentFile.index_id == index_id).distinct()
-    transactions.start_reading()
     for number in db.session.scalars(stored).all():
         while number != except_generation and _delete_batch(index_id, number):
             pass

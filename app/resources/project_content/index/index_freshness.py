@@ -7,7 +7,6 @@ from app.drivers.errors import DriverError
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
-from app.extensions import db
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content.index import indexes, indexing
@@ -59,8 +58,7 @@ def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
 
 def _mark_stale(index_id: str, head: str) -> ContentIndex | None:
     """Mark the index as stale, unless a job updated it or the project was deleted."""
-    with transactions.write_transaction():
-        index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+    with transactions.locked_row(ContentIndex, index_id) as index:
         if index is not None:
             _set_stale(index, head)
     return index

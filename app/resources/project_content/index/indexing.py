@@ -74,11 +74,10 @@ def update_index(
 
 def _read_again(index: ContentIndex) -> None:
     """Forget what could not be read. An operator may have repaired the repository."""
-    unreadable.forget(index.project_id)
-    with transactions.write_transaction():
-        current = _lock(index.id)
+    with transactions.locked_row(ContentIndex, index.id) as current:
         if current is not None:
             current.described_sha = None
+            unreadable.forget(current.project_id)
 
 
 def _enqueue_followers(index_id: str) -> None:
@@ -93,8 +92,7 @@ def _enqueue_followers(index_id: str) -> None:
 
 def _confirm(index: ContentIndex) -> None:
     if index.status != IndexStatus.READY:
-        with transactions.write_transaction():
-            current = _lock(index.id)
+        with transactions.locked_row(ContentIndex, index.id) as current:
             if current is not None:
                 current.status, current.problem, current.progress = IndexStatus.READY, None, None
 
@@ -104,19 +102,18 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
     old = index.commit_sha
     if old is None or index.generation == 0:
         return False
-    transactions.release_connection()
     try:
-        changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
-        if len(changes) > MAX_INCREMENTAL_CHANGES:
-            return False
-        is_fast_forward = source.git.is_ancestor(source.repo, old, head)
-        history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
-        last = last_commits(history)
+        with transactions.outside_transaction():
+            changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
+            if len(changes) > MAX_INCREMENTAL_CHANGES:
+                return False
+            is_fast_forward = source.git.is_ancestor(source.repo, old, head)
+            history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
+            last = last_commits(history)
     except GitObjectMissing:
         return False
     is_damaged = is_local and _mark_unreadable(index, [entry for _, entry in changes if entry is not None])
-    with transactions.write_transaction():
-        current = _lock(index.id)
+    with transactions.locked_row(ContentIndex, index.id) as current:
         if current is None or current.commit_sha != old:
             return True  # Another job moved the index. It, or the next run, continues from there.
         if not is_fast_forward:
@@ -146,8 +143,7 @@ def _index_from_scratch(
         is_damaged |= any(entry.type == unreadable.FOLDER for entry in batch)
         is_damaged |= is_local and _mark_unreadable(index, batch)
         progress(files, None)
-    with transactions.write_transaction():
-        current = _lock(index_id)
+    with transactions.locked_row(ContentIndex, index_id) as current:
         if current is None:
             return
         current.generation, current.commit_sha, current.files = generation, head, files
@@ -174,23 +170,13 @@ def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: 
 
 
 def _start_generation(index: ContentIndex) -> int:
-    with transactions.write_transaction():
-        current = _lock(index.id)
+    with transactions.locked_row(ContentIndex, index.id) as current:
         if current is not None and current.commit_sha is None:
             current.status = IndexStatus.INDEXING
         newest = db.session.scalar(
             sa.select(sa.func.max(ContentFile.generation)).where(ContentFile.index_id == index.id)
         )
         return max(newest or 0, index.generation) + 1
-
-
-def _lock(index_id: str) -> ContentIndex | None:
-    return db.session.scalar(
-        sa.select(ContentIndex)
-        .where(ContentIndex.id == index_id)
-        .with_for_update()
-        .execution_options(populate_existing=True)
-    )
 
 
 def apply(index: ContentIndex, commit_sha: str, changes: Sequence[PathChange], last: LastCommits) -> dict[str, str]:

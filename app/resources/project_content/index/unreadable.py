@@ -30,9 +30,8 @@ def mark(project_id: str, shas: Iterable[str]) -> None:
 
 
 def forget(project_id: str) -> None:
-    """Delete the marks of a project, because its repository may have been repaired."""
-    with transactions.write_transaction():
-        db.session.execute(sa.delete(ContentBlob).where(ContentBlob.project_id == project_id, ContentBlob.kind == KIND))
+    """Delete the marks of a project in the running transaction, because its repository may have been repaired."""
+    db.session.execute(sa.delete(ContentBlob).where(ContentBlob.project_id == project_id, ContentBlob.kind == KIND))
 
 
 def paths(index: ContentIndex | None) -> list[str]:
@@ -42,12 +41,10 @@ def paths(index: ContentIndex | None) -> list[str]:
 
 def update_problem(index_id: str) -> None:
     """Store in a complete index whether some of its files cannot be read."""
-    transactions.start_reading()
     index = db.session.get(ContentIndex, index_id, populate_existing=True)
     if index is None or (index.problem is None and not _has_marks(index.project_id)):
         return
-    with transactions.write_transaction():
-        index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+    with transactions.locked_row(ContentIndex, index_id) as index:
         if index is not None and index.status == IndexStatus.READY:
             index.problem = PROBLEM if _paths(index) else None
 

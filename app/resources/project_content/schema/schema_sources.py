@@ -213,7 +213,6 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
 
     def read(row: Any) -> bytes:
         source = source_of(project, hosts, branch=index.branch, user=by)
-        transactions.release_connection()
         return source.git.blob(source.repo, row.sha)
 
     for kind, paths in (
@@ -285,8 +284,7 @@ def _read_bounded(row: Any, read: Read) -> bytes | str:
 def _inferred(project_id: str, index: ContentIndex, files: Sequence[Any], read: Read) -> ContentSchema:
     key = (index.id, str(index.generation), str(index.commit_sha), str(index.described_sha))
     if key not in _cache:
-        transactions.release_connection()
-        with _locks[index.id]:
+        with transactions.outside_transaction(), _locks[index.id]:
             if key not in _cache:
                 _cached(key, infer(project_id, index))
         _locks.pop(index.id, None)

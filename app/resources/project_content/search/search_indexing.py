@@ -181,9 +181,10 @@ def _read_blobs(
         if at_most is not None and done >= at_most:
             return False
         stored: set[str] = set()
-        for held in _held(_texts(source, part)):
-            _store(project_id, held)
-            stored |= {read.sha for read in held}
+        with transactions.outside_transaction():
+            for held in _held(_texts(source, part)):
+                _store(project_id, held)
+                stored |= {read.sha for read in held}
         unreadable.mark(project_id, [blob.sha for blob in part if blob.sha not in stored])
         done += len(part)
         statistics.add(len(part))
@@ -215,10 +216,10 @@ def _changed(index: ContentIndex, source: Source, since: str | None) -> list[Tre
     if since is None or index.commit_sha is None:
         return None
     commit_sha = index.commit_sha
-    transactions.release_connection()
     try:
-        changes = source.git.changes(source.repo, since, commit_sha)
-        return [change.entry for change in changes if change.entry is not None]
+        with transactions.outside_transaction():
+            changes = source.git.changes(source.repo, since, commit_sha)
+            return [change.entry for change in changes if change.entry is not None]
     except GitObjectMissing:
         return None
 
@@ -254,7 +255,6 @@ def _known(project_id: str, shas: Iterable[str]) -> set[str]:
 
 def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:
     paths = {blob.sha: blob.path for blob in blobs}
-    transactions.release_connection()
     for sha, data in source.git.blobs(source.repo, paths):
         try:
             text = read_text(paths[sha], data) if data is not None and len(data) <= MAX_BLOB_BYTES else None

@@ -51,7 +51,6 @@ def rows(index: ContentIndex) -> Iterator[dict[str, Any]]:
         IndexMoved: the index has another commit.
     """
     is_empty, here = True, {"index": index.id, "generation": index.generation}
-    transactions.release_connection()
     with _streaming() as connection, connection.execute(_ALL, here) as result:
         for *file, present_sha in result:
             if present_sha != index.commit_sha:
@@ -69,7 +68,6 @@ def ranges(index: ContentIndex, selected: Iterable[Range]) -> Iterator[list[dict
         IndexMoved: the index has another commit.
     """
     here = {"index": index.id, "generation": index.generation}
-    transactions.release_connection()
     with _streaming() as connection:
         for first, following in selected:
             where = here | {"first": first} | ({} if following is None else {"following": following})
@@ -82,7 +80,11 @@ def ranges(index: ContentIndex, selected: Iterable[Range]) -> Iterator[list[dict
 
 
 def _streaming() -> AbstractContextManager[sa.Connection]:
-    """Return a connection that is independent of the session and streams rows."""
+    """Return a connection that is independent of `db.session` and streams rows.
+
+    `db.session` returns its connection first: a thread that waits for a second one of its pool can wait forever.
+    """
+    transactions.release_connection()
     if db.engine.dialect.name == "postgresql":
         return db.engine.connect().execution_options(stream_results=True, max_row_buffer=PAGE)
     reading: sa.Engine = current_app.extensions["reading_engine"]

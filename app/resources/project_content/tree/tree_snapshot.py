@@ -103,8 +103,7 @@ def refresh(index_id: str, trees: CachedObjectStore, max_objects: int = tree_par
         return  # The job that moved the index enqueued this again.
     key, data = tree_parts.encode(parts, prefix)
     trees.put(key, data, mimetype=MIMETYPE)
-    with transactions.write_transaction():
-        current = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+    with transactions.locked_row(ContentIndex, index_id) as current:
         if current is not None and current.commit_sha == commit_sha:
             current.snapshot_sha, current.snapshot_key = commit_sha, key
             current.snapshot_changes = tree_parts.no_changes(commit_sha)
@@ -133,16 +132,16 @@ def _table(key: str, trees: CachedObjectStore) -> list[TreePart]:
 
 def _parts(index: ContentIndex, trees: CachedObjectStore) -> list[TreePart]:
     """Return the parts of the index's commit: changed ones from the rows, or all if the stored tree cannot be read."""
-    transactions.release_connection()
-    if tree_parts.can_update(index):
-        try:
-            parts = tree_parts.update(index, _table(str(index.snapshot_key), trees))
-        except DriverError as error:
-            log.warning("trees.store_unavailable", index_id=index.id, error=str(error))
-        else:
-            if parts is not None:
-                return parts
-    return tree_parts.pack_all(tree_rows.rows(index))
+    with transactions.outside_transaction():
+        if tree_parts.can_update(index):
+            try:
+                parts = tree_parts.update(index, _table(str(index.snapshot_key), trees))
+            except DriverError as error:
+                log.warning("trees.store_unavailable", index_id=index.id, error=str(error))
+            else:
+                if parts is not None:
+                    return parts
+        return tree_parts.pack_all(tree_rows.rows(index))
 
 
 def _merged(parts: list[TreePart], trees: CachedObjectStore) -> list[TreePart] | None:
@@ -161,9 +160,9 @@ def _joined(index: ContentIndex, parts: list[TreePart], trees: CachedObjectStore
 
 
 def _stored(index: ContentIndex, trees: CachedObjectStore) -> bytes | None:
-    transactions.release_connection()
     try:
-        return _joined(index, _table(str(index.snapshot_key), trees), trees)
+        with transactions.outside_transaction():
+            return _joined(index, _table(str(index.snapshot_key), trees), trees)
     except ObjectMissing:
         _enqueue_missing(index.id, str(index.snapshot_key))
     except DriverError as error:
@@ -191,8 +190,7 @@ def _cache_key(index: ContentIndex) -> str:
 
 def _enqueue_missing(index_id: str, key: str) -> None:
     """Enqueue the storage of a tree that is missing in the object store."""
-    with transactions.write_transaction():
-        index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+    with transactions.locked_row(ContentIndex, index_id) as index:
         if index is None:
             raise NotFound("The branch no longer exists")
         if index.snapshot_key == key:

@@ -167,9 +167,9 @@ def _find_last_commit(index: ContentIndex | None, file: Any, source: Source) -> 
     if index is None or index.commit_sha is None:
         return None
     here = (file.index_id, file.generation, file.path)
-    transactions.release_connection()
     try:
-        last = commit_to_dict(source.git.last_commit(source.repo, index.commit_sha, file.path))
+        with transactions.outside_transaction():
+            last = commit_to_dict(source.git.last_commit(source.repo, index.commit_sha, file.path))
     except GitObjectMissing:
         return None
     with transactions.write_transaction():

@@ -28,8 +28,9 @@ class RawFile:
 
     def read(self) -> Iterator[bytes]:
         """Return the bytes in pieces. The first one is read at once, so that an error precedes the response."""
-        pieces = self.source.git.open_blob(self.source.repo, self.sha)
-        return chain([next(pieces, b"")], pieces)
+        with transactions.outside_transaction():
+            pieces = self.source.git.open_blob(self.source.repo, self.sha)
+            return chain([next(pieces, b"")], pieces)
 
 
 def raw_url(project_id: str, path: str, ref: str) -> str:
@@ -52,5 +53,4 @@ def find(index: ContentIndex | None, path: str, source: Source) -> RawFile:
     file = queries.file(index, path)
     if file.type != EntryType.BLOB:
         raise NotFound(SUBMODULE)
-    transactions.release_connection()
     return RawFile(file.sha, file.size, file_type(path).mime or BINARY, source)

@@ -1,4 +1,4 @@
-"""Tests of the error output of commands: one sentence and no traceback."""
+"""Tests of the frame of commands: their state at the start, and one sentence without a traceback for an error."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 from flask import Flask
 
-from app.cli.error_output import report_errors
+from app.cli.commands import wrap_command
 from app.core.errors import ServiceUnavailable
 from app.drivers.errors import DriverError
 from tests.cli.services import command, unmigrated_at
@@ -70,7 +70,7 @@ def run(failure: Exception) -> Result:
     def one() -> None:
         raise failure
 
-    return CliRunner().invoke(report_errors(group), ["one"])
+    return CliRunner().invoke(wrap_command(group), ["one"])
 
 
 class TestFailures:

@@ -1,4 +1,7 @@
-"""Errors of commands: one sentence and exit code 1. Only a defect shows a traceback."""
+"""The frame of all commands: they start in READING, and an expected error is one sentence and exit code 1.
+
+Only a defect shows a traceback.
+"""
 
 import functools
 from collections.abc import Callable
@@ -6,22 +9,34 @@ from typing import Any
 
 import click
 import sqlalchemy as sa
+from flask.cli import with_appcontext
 
 from app.backup.manifest import BackupError
 from app.core.errors import AppError
+from app.database import transactions
 from app.database.errors import error_message, is_missing_schema
 from app.drivers.errors import DriverError
 from app.observability.masking import mask_credentials
 
 
-def report_errors(command: click.Command) -> click.Command:
-    """Wrap a command, or each command of a group, so that expected failures end with one sentence."""
+def wrap_command(command: click.Command) -> click.Command:
+    """Wrap a command, or each command of a group: it starts in READING, and expected errors end with one sentence."""
     if isinstance(command, click.Group):
         for each in command.commands.values():
-            report_errors(each)
+            wrap_command(each)
     elif command.callback is not None:
-        command.callback = _with_error_output(command.callback)
+        command.callback = _with_error_output(_start_reading(command.callback))
     return command
+
+
+def _start_reading(callback: Callable[..., Any]) -> Callable[..., Any]:
+    @with_appcontext
+    @functools.wraps(callback)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        transactions.start_reading()
+        return callback(*args, **kwargs)
+
+    return run
 
 
 def _with_error_output(callback: Callable[..., Any]) -> Callable[..., Any]:
