@@ -155,10 +155,7 @@ def follow_local(*, git: GitHosts) -> None:
     ).all()
     moved = [index.id for index, project in rows if _is_behind(index, project, git)]
     for index_id in moved:
-        with transactions.write_transaction():
-            index = db.session.get(ContentIndex, index_id)
-            if index is not None:
-                indexing.enqueue(index)
+        indexing.enqueue_existing(index_id)
 
 
 def _is_behind(index: ContentIndex, project: Project, git: GitHosts) -> bool:

@@ -75,14 +75,12 @@ def _isolated(name: str) -> Iterator[None]:
     """Log the failure of one sandbox, so that the others are still processed. The next run tries again."""
     try:
         yield
-    except DriverError as error:
-        transactions.rollback()
-        log.warning("sandbox.cleanup_failed", sandbox=name, error=str(error))
-    except VANISHED_ROW_ERRORS:
-        transactions.rollback()  # The project was deleted. `_stop_unreferenced` stops the sandbox.
-    except Exception:
+    except Exception as error:
         # The site controls the files of its sandbox, so a defect in their removal can raise any type (RecursionError
-        # for deep folders). The log contains the traceback. One such site must not let all others run and fill the
-        # disk.
+        # for deep folders). One such site must not let all others run and fill the disk.
         transactions.rollback()
-        log.exception("sandbox.cleanup_failed", sandbox=name)
+        if isinstance(error, DriverError):
+            log.warning("sandbox.cleanup_failed", sandbox=name, error=str(error))
+        elif not isinstance(error, VANISHED_ROW_ERRORS):
+            log.exception("sandbox.cleanup_failed", sandbox=name)
+        # Else the project was deleted. `_stop_unreferenced` stops the sandbox.

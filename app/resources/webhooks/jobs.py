@@ -35,10 +35,7 @@ def follow_remote(*, git: GitHosts, max_branches: int = MAX_BRANCHES) -> None:
         )
     for index_id in due:
         if _is_behind(index_id, git):
-            with transactions.write_transaction():
-                index = db.session.get(ContentIndex, index_id)
-                if index is not None:
-                    indexing.enqueue(index)
+            indexing.enqueue_existing(index_id)
 
 
 def _due(max_branches: int) -> list[str]:

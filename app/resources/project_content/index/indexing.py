@@ -242,3 +242,11 @@ def enqueue(index: ContentIndex, *, priority: int = 0) -> str | None:
         priority=priority,
         index_id=index.id,
     )
+
+
+def enqueue_existing(index_id: str) -> None:
+    """Enqueue an update of an index in a short transaction, unless it was deleted."""
+    with transactions.write_transaction():
+        index = db.session.get(ContentIndex, index_id)
+        if index is not None:
+            enqueue(index)
