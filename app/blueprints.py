@@ -1,10 +1,14 @@
-"""The blueprints of both surfaces in the order of the specification: REST under /api/v1, handlers under /api."""
+"""The blueprints of both surfaces in the order of the specification, and the declarations that concern all of them.
+
+The REST routes are under /api/v1, the handlers under /api.
+"""
 
 from flask import Blueprint, Flask
 
 from app.console.routes import ROOT as CONSOLE
 from app.console.routes import blueprint as console
 from app.console.shell.mail_links import blueprint as console_links
+from app.http.blueprint import EXTENSION, ApiOverview
 from app.http.endpoint import find_endpoint
 from app.resources.ai.routes import blueprint as ai
 from app.resources.ai.routes import usage_blueprint as ai_usage
@@ -19,14 +23,18 @@ from app.resources.git_provider.routes.credentials import blueprint as git_provi
 from app.resources.git_provider.routes.exchange import blueprint as git_exchange
 from app.resources.order.routes import blueprint as order
 from app.resources.organization.routes import blueprint as organization
+from app.resources.organization.schemas import OwnedOrganizationsSchema
 from app.resources.project.routes.projects import blueprint as project
 from app.resources.project.routes.pull_requests import blueprint as pull_requests
+from app.resources.project.schemas import UnknownBranchSchema
 from app.resources.project_content.routes import blueprint as project_content
+from app.resources.project_content.schemas.results import InvalidFrontMatterSchema, SaveConflictSchema
 from app.resources.project_draft.routes import blueprint as project_draft
 from app.resources.project_log.routes import blueprint as project_log
 from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.project_schema.routes import blueprint as project_schema
 from app.resources.sandbox.routes import blueprint as sandbox
+from app.resources.sandbox.schemas import FailedStartSchema
 from app.resources.system.routes import blueprint as system
 from app.resources.user.routes import blueprint as user
 from app.resources.user_preference.routes import blueprint as user_preference
@@ -66,6 +74,48 @@ HANDLERS: tuple[tuple[str, Blueprint], ...] = (
     ("/webhooks", git_webhooks),
 )
 
+INTRODUCTION = """\
+Galley stores the content of websites in Git. Users belong to organizations, connect repositories as projects, and browse
+and edit the files. Every save is one commit. A save is refused with the paths if another user changed the files.
+
+**Sign in.** `POST /api/v1/auth/sign-in/email` sets a session cookie. Send the cookie with every other request. A browser
+page of another origin needs an origin in `ALLOWED_ORIGINS`. A program sends `Authorization: Bearer` with an API token
+instead; the operation names the scopes of which the token needs one.
+
+**Envelope.** A success is `{statusCode, success: true, message, result}`. A failure is `{statusCode, success: false,
+message, errorMessage, code}`. Programs compare `code`. `errorMessage` lists the invalid fields with dotted paths. Below
+`/api/v1/auth` and below `/api` without a version, the keys of `result` are repeated at the top level.
+
+**Lists.** Paginated lists accept `limit` and `cursor`. `meta.next_cursor` is the cursor of the next page or null.
+
+**Repetition.** A signed-in write with an `Idempotency-Key` has its effect once.
+
+**Versions.** Reads return an `ETag`. `If-None-Match` avoids a second transfer. `If-Match` refuses a change of a newer object.
+
+**Rates.** A signed-in user may send 600 requests and 120 writes per minute. Operations with other rates name them.
+A refused request is 429 with `Retry-After` in seconds.
+"""
+
+
+class FailureDataSchema(
+    FailedStartSchema, OwnedOrganizationsSchema, InvalidFrontMatterSchema, UnknownBranchSchema, SaveConflictSchema
+):
+    """The data that the caller needs to continue.
+
+    A refused save has `head_sha` and `paths`, or `invalid`. An unknown branch has `branches`. A refused deletion
+    of an account has `organizations`. A failed start of a preview has the other fields.
+    """
+
+    COMPONENT = "http_FailureData"
+
+
+OVERVIEW = ApiOverview(
+    introduction=INTRODUCTION,
+    first_tags=(system, media, auth, auth_social, auth_account, api_token, service_account),
+    failure_data=FailureDataSchema,
+    flat_prefixes=("/api/v1/auth/",),
+)
+
 
 def register(app: Flask) -> None:
     """Register every blueprint and check that each route has a declaration.
@@ -73,6 +123,7 @@ def register(app: Flask) -> None:
     Raises:
         RuntimeError: a route has no `@endpoint`.
     """
+    app.extensions[EXTENSION] = OVERVIEW
     for base, table in (("", UNVERSIONED), ("/api/v1", VERSIONED), ("/api", HANDLERS)):
         for prefix, blueprint in table:
             mounted = blueprint.name in app.blueprints

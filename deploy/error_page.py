@@ -1,4 +1,4 @@
-"""Write `docs/errors.md` from the table of the error codes."""
+"""Write `docs/errors.md` from the tables of the error codes."""
 
 import sys
 from pathlib import Path

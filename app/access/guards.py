@@ -56,7 +56,8 @@ _USER = sa.select(User.id).where(User.id == sa.bindparam("user_id"))
 class Guard:
     """A rule that decides whether a caller may use a route.
 
-    `spec_name` is the text of the guard column in the specification.
+    `spec_name` is the text of the guard column in the specification. `description` says in the OpenAPI document who may
+    call the route, if the guard belongs to one resource.
 
     With `target_in_body` the body names the target, so its fields are checked first. With `bare` the route loads no
     session and responds without the database. `token` contains the scopes that an API token needs; the owner of the
@@ -73,6 +74,7 @@ class Guard:
     target_in_body: bool = False
     token: TokenRule = SESSION_ONLY
     written_branch: Callable[[Any], str | None] | None = None
+    description: str = ""
 
     def authenticate(self) -> None:
         """Require a session or an API token unless the route is public. Raises NotAuthenticated."""
@@ -162,9 +164,9 @@ def session(spec_name: str = "session") -> Guard:
     return Guard(spec_name, lambda s: s.is_signed_in, allow_unverified=True)
 
 
-def verified(spec_name: str = "verifyAuth", *, token: TokenRule = SESSION_ONLY) -> Guard:
+def verified(spec_name: str = "verifyAuth", *, token: TokenRule = SESSION_ONLY, description: str = "") -> Guard:
     """Return a guard for signed-in users with a verified e-mail address."""
-    return Guard(spec_name, lambda s: s.is_verified, token=token)
+    return Guard(spec_name, lambda s: s.is_verified, token=token, description=description)
 
 
 def platform_admin() -> Guard:

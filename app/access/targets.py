@@ -4,7 +4,7 @@ The response to a malformed id equals the response to an unknown one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -26,12 +26,29 @@ S = TypeVar("S", bound=Scope)
 
 
 @dataclass(frozen=True)
+class IdKind:
+    """The kind of an id: its prefix and the noun of its object."""
+
+    prefix: str
+    noun: str
+
+
+_USER_ID, _ORGANIZATION_ID, _PROJECT_ID = (
+    IdKind("usr", "a user"),
+    IdKind("org", "an organization"),
+    IdKind("prj", "a project"),
+)
+
+
+@dataclass(frozen=True)
 class Resolver(Generic[S]):
     """A function from the caller and the ids of a request to a scope, and the type of this scope."""
 
     scope: type[S]
     find: Callable[[Caller | None, Ids], S]
     """Raises NotFound."""
+    ids: Mapping[str, IdKind] = field(default_factory=dict, kw_only=True)
+    """The kinds of the ids that the function resolves, for the OpenAPI document."""
 
 
 class MemberTable:
@@ -41,8 +58,10 @@ class MemberTable:
     a statement costs more than its execution.
     """
 
-    def __init__(self, prefix: str, entities: Mapping[str, type[Base]], *conditions: sa.ColumnElement[bool]) -> None:
-        (first, *others), self.prefix, self._names = entities.values(), prefix, tuple(entities)
+    def __init__(
+        self, id_kind: IdKind, entities: Mapping[str, type[Base]], *conditions: sa.ColumnElement[bool]
+    ) -> None:
+        (first, *others), self.id_kind, self._names = entities.values(), id_kind, tuple(entities)
         self.kind, self._rows = first.__name__, [(entity, row_type(entity)) for entity in entities.values()]
         is_target = first.__table__.c.id == sa.bindparam("target_id")
         columns = [column for entity in entities.values() for column in entity.__table__.columns]
@@ -57,7 +76,7 @@ class MemberTable:
     def read(self, target_id: object, user_id: str | None) -> dict[str, Any]:
         """Return the fields of a scope. Raises NotFound."""
         row = None
-        if is_id(target_id, self.prefix):
+        if is_id(target_id, self.id_kind.prefix):
             row = db.session.execute(self._alone, {"target_id": target_id, "user_id": user_id}).first()
         return self._fields(row)
 
@@ -89,7 +108,11 @@ class MemberResolver(Resolver[S]):
     def with_session(self, ids: Ids) -> JoinedTarget | None:
         """Return the statement that loads a session and the object, with the id. None if the id is malformed."""
         target_id = ids.get(self.param)
-        return JoinedTarget(self.table.with_session, str(target_id)) if is_id(target_id, self.table.prefix) else None
+        return (
+            JoinedTarget(self.table.with_session, str(target_id))
+            if is_id(target_id, self.table.id_kind.prefix)
+            else None
+        )
 
     def of_joined(self, caller: Caller | None, ids: Ids, values: Sequence[Any]) -> S:
         """Return the scope from the values that were read with the session. Raises NotFound."""
@@ -100,9 +123,9 @@ def _is_member(user_id: Any) -> sa.ColumnElement[bool]:
     return sa.and_(Membership.organization_id == Organization.id, Membership.user_id == user_id)
 
 
-_ORGANIZATION = MemberTable("org", {"organization": Organization})
+_ORGANIZATION = MemberTable(_ORGANIZATION_ID, {"organization": Organization})
 _PROJECT = MemberTable(
-    "prj",
+    _PROJECT_ID,
     {"project": Project, "organization": Organization, "index": ContentIndex},
     Organization.id == Project.organization_id,
     OF_WORKING_BRANCH,
@@ -145,7 +168,7 @@ def user(param: str) -> Resolver[UserScope]:
 
     def find(caller: Caller | None, ids: Ids) -> UserScope:
         user_id = ids.get(param)
-        if not is_id(user_id, "usr"):
+        if not is_id(user_id, _USER_ID.prefix):
             raise NotFound("User not found")
         is_self = caller is not None and caller.id == user_id
         target = caller.user if caller is not None and is_self else db.session.get(User, user_id)
@@ -153,7 +176,7 @@ def user(param: str) -> Resolver[UserScope]:
             raise NotFound("User not found")
         return UserScope(target=target, is_self=is_self, optional_caller=caller, path=ids)
 
-    return Resolver(UserScope, find)
+    return Resolver(UserScope, find, ids={param: _USER_ID})
 
 
 def organization(param: str) -> MemberResolver[OrganizationScope]:
@@ -171,7 +194,7 @@ def _of_member(scope: type[S], param: str, table: MemberTable) -> MemberResolver
         fields = table.read(ids.get(param), caller.id if caller is not None else None)
         return scope(optional_caller=caller, path=ids, **fields)
 
-    return MemberResolver(scope, find, param, table)
+    return MemberResolver(scope, find, param, table, ids={param: table.id_kind})
 
 
 def project_of_member(user_id: str, project_id: str) -> tuple[Project, ContentIndex | None] | None:
@@ -200,10 +223,10 @@ def project_if_named(param: str) -> Resolver[Scope]:
 
 def project_and_destination(project_param: str, organization_param: str) -> Resolver[MoveScope]:
     """Return a resolver of a project and of the organization it moves to, with both roles of the caller."""
-    find_project, find_organization = project(project_param).find, organization(organization_param).find
+    source_project, other_organization = project(project_param), organization(organization_param)
 
     def find(caller: Caller | None, ids: Ids) -> MoveScope:
-        source, other = find_project(caller, ids), find_organization(caller, ids)
+        source, other = source_project.find(caller, ids), other_organization.find(caller, ids)
         return MoveScope(**vars(source) | {"destination": other.organization, "second_role": other.role})
 
-    return Resolver(MoveScope, find)
+    return Resolver(MoveScope, find, ids={**source_project.ids, **other_organization.ids})

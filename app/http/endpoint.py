@@ -14,6 +14,7 @@ from app.core.errors import NotFound
 from app.core.limits import InputLimits
 from app.http import body as bodies
 from app.http import rate_limits
+from app.http.blueprint import Header
 from app.http.request_steps import DirectCall, RequestSteps
 from app.http.results import CallResult, PageResult, ViewResult
 from app.http.validation import RequestBody, RequestQuery
@@ -41,10 +42,10 @@ class Endpoint:
         allow_archived: the route also changes archived targets.
         etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
         raw_response: the view returns a complete response. `result`, `events` and `media_type` document it.
-        events: schemas of the events of a stream.
+        events: schemas of the events of a stream. `events_note` is a sentence about them.
         media_type: media type of a response that is not JSON.
         redirect: description of the page to which the route redirects.
-        response_headers: headers of a success in addition to those of every response.
+        request_headers, response_headers: headers of requests and successes in addition to those of every route.
         errors: codes of the service (`error_codes.toml`). Write `403 CODE` if the code has several statuses.
         without_envelope: send the result alone, as the clients of better-auth read it (contract, section 0).
         secret_fields: fields of the result that are sent once and never stored for a replay.
@@ -74,9 +75,11 @@ class Endpoint:
     etag_of: str | None = None
     raw_response: bool = False
     events: tuple[type[Schema], ...] | None = None
+    events_note: str = ""
     media_type: str | None = None
     redirect: str | None = None
-    response_headers: tuple[str, ...] = ()
+    request_headers: tuple[Header, ...] = ()
+    response_headers: tuple[Header, ...] = ()
     errors: tuple[str, ...] = ()
     without_envelope: bool = False
     secret_fields: tuple[str, ...] = ()

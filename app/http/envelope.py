@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from flask import Request, Response
+from flask import Flask, Request, Response, current_app
 
 from app.core.errors import AppError, FieldError
+from app.http.blueprint import overview
 
 API, HANDLERS = "/api/v1/", "/api/"
 
 
-def is_flat(path: str) -> bool:
-    """Return True if the keys of `result` are repeated at the top level: `/api/v1/auth/*` and the handlers under `/api/`."""
-    return path.startswith("/api/v1/auth/") or (path.startswith(HANDLERS) and not path.startswith(API))
+def is_flat(app: Flask, path: str) -> bool:
+    """Return True if the keys of `result` are repeated at the top level: below some prefixes and for the handlers."""
+    return path.startswith(overview(app).flat_prefixes) or (path.startswith(HANDLERS) and not path.startswith(API))
 
 
 def success(
@@ -23,7 +24,7 @@ def success(
     content: dict[str, Any] = {"statusCode": status, "success": True, "message": message, "result": result}
     if meta is not None:
         content["meta"] = meta
-    if is_flat(request.path) and isinstance(result, dict):
+    if is_flat(current_app, request.path) and isinstance(result, dict):
         content = result | content
     return json_response(content, status)
 
@@ -39,7 +40,7 @@ def failure(request: Request, error: AppError) -> Response:
     }
     if error.result is not None:
         content["result"] = dict(error.result)
-    if is_flat(request.path):
+    if is_flat(current_app, request.path):
         content["error"] = error.message
     response = json_response(content, error.status)
     response.headers.extend(error.headers)

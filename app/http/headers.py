@@ -118,7 +118,7 @@ def _describe_methods(response: Response) -> Response:
 def methods_of_path(adapter: MapAdapter | None) -> list[str]:
     """Return the methods of the requested path.
 
-    A fixed path such as `/project/create` also matches `/project/<id>`, whose methods do not belong to it.
+    A fixed path such as `/create` also matches `/<id>`, whose methods do not belong to it.
     """
     if adapter is None:
         return []

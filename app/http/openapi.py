@@ -12,8 +12,8 @@ from flask import Blueprint, Flask, Response, current_app, request
 from flask_swagger_ui.flask_swagger_ui import get_swaggerui_blueprint
 from werkzeug.routing import Rule
 
-from app.http import caching, rate_limits
-from app.http.api_document import error_codes, examples, headers, prose
+from app.http import caching, envelope, rate_limits
+from app.http.api_document import error_codes, examples, headers
 from app.http.api_document.components import (
     Components,
     describe,
@@ -21,11 +21,12 @@ from app.http.api_document.components import (
     describe_parameters,
     new_document,
 )
-from app.http.api_document.failures import FailureSchema
+from app.http.api_document.failures import failure_schema
 from app.http.api_document.operations import merged_paths, operation
 from app.http.api_document.responses import add_flat_keys
+from app.http.blueprint import ApiBlueprint, overview, tags
 from app.http.content_policy import inline_script_sources, sources_below
-from app.http.endpoint import find_endpoint
+from app.http.endpoint import endpoint_of, find_endpoint
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
 DOCUMENT_URL, PAGE_URL = "/api/v1/openapi.json", "/api/v1/docs"
@@ -115,47 +116,49 @@ def build(app: Flask, *, with_examples: bool = True) -> dict[str, Any]:
     """Return the document of all declared routes."""
     base_url = app.config["SETTINGS"].server.base_url
     components = Components()
-    info = {"description": prose.INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}}
+    info = {"description": overview(app).introduction, "license": {"name": "MIT", "identifier": "MIT"}}
     spec = new_document("Galley", "1", components, info=info, servers=[{"url": base_url}])
     cookie = "__Host-session_token" if base_url.startswith("https:") else "session_token"
     spec.components.security_scheme("session", {"type": "apiKey", "in": "cookie", "name": cookie})
     spec.components.security_scheme(
         "token", {"type": "http", "scheme": "bearer", "bearerFormat": "glly_…", "description": BEARER_DESCRIPTION}
     )
-    spec.components.schema("Failure", schema=FailureSchema)
+    spec.components.schema("Failure", schema=failure_schema(overview(app).failure_data))
     rules = documented_rules(app)
     paths = merged_paths([str(rule) for rule in rules])
     for rule in rules:
         _add(spec, rule, paths[str(rule)], app)
     document: dict[str, Any] = spec.to_dict()
-    _complete(document, components, with_examples=with_examples)
+    _complete(document, components, app, with_examples=with_examples)
     return document
 
 
 def _add(spec: APISpec, rule: Rule, path: str, app: Flask) -> None:
-    view = app.view_functions[rule.endpoint]
+    declared, tag = endpoint_of(app.view_functions[rule.endpoint]), app.blueprints[rule.endpoint.rpartition(".")[0]]
+    if not isinstance(tag, ApiBlueprint):
+        raise TypeError(f"{rule.endpoint} does not belong to an ApiBlueprint")
+    is_flat = envelope.is_flat(app, path)
     methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
-    spec.path(
-        path=path,
-        operations={method.lower(): operation(method, str(rule), path, rule.endpoint, view) for method in methods},
-    )
+    operations = {each.lower(): operation(each, rule, path, declared, tag, is_flat=is_flat) for each in methods}
+    spec.path(path=path, operations=operations)
 
 
-def _complete(document: dict[str, Any], components: Components, *, with_examples: bool) -> None:
+def _complete(document: dict[str, Any], components: Components, app: Flask, *, with_examples: bool) -> None:
     """Add what refers to the whole document: shared headers, tags, descriptions and examples."""
     parts = document["components"]
-    parts["headers"] = headers.response_components()
-    parts["parameters"] = headers.request_components()
+    endpoints = [endpoint_of(app.view_functions[rule.endpoint]) for rule in documented_rules(app)]
+    parts["headers"] = headers.response_components(endpoints)
+    parts["parameters"] = headers.request_components(endpoints)
     parts["examples"] = error_codes.examples(document)
     describe(document, components.classes)
     describe_forms(document)
-    describe_parameters(document)
+    describe_parameters(document, {tag.name: tag.parameters for tag in tags(app)})
     add_flat_keys(document)
     if with_examples:
         examples.add_examples(document)
     used = {tag for path in document["paths"].values() for each in path.values() for tag in each["tags"]}
     document["tags"] = [
-        {"name": name, "x-displayName": title, "description": text}
-        for name, (title, text) in prose.TAGS.items()
-        if name in used
+        {"name": tag.name, "x-displayName": tag.title, "description": tag.description}
+        for tag in tags(app)
+        if tag.name in used
     ]

@@ -16,7 +16,7 @@ from app.access import authentication
 from app.access.caller import Caller
 from app.access.client_address import client_address, network_of
 from app.core.errors import AppError, TooManyRequests
-from app.core.rates import Rate, RateLimits
+from app.core.rates import EXPLICIT_ROWS, Rate, RateLimits
 from app.database import transactions
 from app.database.errors import DatabaseError
 from app.extensions import current_settings, limiter
@@ -25,8 +25,6 @@ from app.http import rate_events
 log = structlog.get_logger(__name__)
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-EXPLICIT_ROWS = frozenset({"forget_password", "sandbox_create"})
-"""Rows that a route counts itself, because the body decides which account is counted or whether a sandbox starts."""
 
 
 def check_address(name: str | None) -> None:

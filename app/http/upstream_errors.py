@@ -21,13 +21,3 @@ GIT_WRITE = (*GIT_READ, "BRANCH_PROTECTED", "INVALID_BRANCH", "REFUSED", "CONFLI
 
 SAVE = (*GIT_WRITE, "BRANCH_BUSY", "INVALID_MESSAGE", "INVALID_PATH", "INVALID_CHANGE")
 """Failures of a commit."""
-
-MODEL = (
-    *UPSTREAM,
-    *("AI_KEY_REQUIRED", "AI_KEY_REJECTED", "AI_REFUSED", "AI_OUT_OF_CREDIT", "AI_RATE_LIMITED", "AI_UNAVAILABLE"),
-    *("AI_BUDGET_USED", "AI_TOO_MANY_STREAMS", "AI_INVALID_ANSWER", "AI_ANSWER_TOO_LONG"),
-)
-"""Failures of a call to a language model."""
-
-SIGN_UP_REFUSED = ("SIGN_UP_CLOSED",)
-"""A sign-up that the operator does not accept."""

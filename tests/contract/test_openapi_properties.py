@@ -1,16 +1,18 @@
 """Tests of the properties of every operation of the OpenAPI document. A message names the operation and the remedy."""
 
 import re
+import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from app.http.api_document import prose
 from app.http.api_document.components import reachable
-from app.http.api_document.error_codes import error_codes, markdown
+from app.http.api_document.error_codes import TABLES, error_codes, markdown
 from app.http.api_document.operations import shape_of
+from app.http.blueprint import tags
 from app.http.openapi import build
 from tests.contract.test_openapi_examples import operations
 
@@ -59,19 +61,17 @@ class TestOperations:
         faults = []
         for method, path, operation in operations(document):
             if not set(operation["tags"]) <= described:
-                faults.append(f"{path}: add the tag {operation['tags']} to TAGS in app/http/api_document/prose.py")
+                faults.append(f"{path}: describe the ApiBlueprint {operation['tags']}")
             if not operation["summary"] or not operation["description"]:
                 faults.append(f"{method.upper()} {path}: the view has no docstring")
             if f"Permission: {operation['x-guard']}" in operation["description"]:
-                faults.append(
-                    f"{path}: add the guard {operation['x-guard']!r} to _PERMISSIONS in api_document/prose.py"
-                )
+                faults.append(f"{path}: give the guard {operation['x-guard']!r} a description")
         fail(faults)
 
     def test_parameter_has_a_type_and_a_description(self, document: dict[str, Any]) -> None:
         fail(
             [
-                f"{method.upper()} {path}: describe the parameter {parameter['name']} in PARAMETERS of api_document/prose.py"
+                f"{method.upper()} {path}: describe the parameter {parameter['name']} in its ApiBlueprint"
                 for method, path, operation in operations(document)
                 for parameter in operation["parameters"]
                 if "$ref" not in parameter
@@ -145,9 +145,18 @@ class TestDocument:
     def test_texts_do_not_refer_to_a_specification(self, document: dict[str, Any]) -> None:
         fail([f"{where}: {text[:120]}" for where, text in texts(document) if INTERNAL_NOTE.search(text)])
 
-    def test_every_tag_is_used(self, document: dict[str, Any]) -> None:
+    def test_every_tag_is_used(self, app: Flask, document: dict[str, Any]) -> None:
         used = {tag for _, _, operation in operations(document) for tag in operation["tags"]}
-        fail([f"TAGS of api_document/prose.py: no route has the tag {tag}" for tag in prose.TAGS if tag not in used])
+        fail([f"no route has the tag {tag.name}" for tag in tags(app) if tag.name not in used])
+
+    def test_every_described_parameter_is_used(self, app: Flask, document: dict[str, Any]) -> None:
+        used = {
+            (operation["tags"][0], parameter.get("name"))
+            for _, _, operation in operations(document)
+            for parameter in operation["parameters"]
+        }
+        described = {(tag.name, name) for tag in tags(app) for name in tag.parameters}
+        assert sorted(described - used) == []
 
     def test_server_is_the_base_url(self, app: Flask, document: dict[str, Any]) -> None:
         assert document["servers"] == [{"url": app.config["SETTINGS"].server.base_url}]
@@ -170,7 +179,11 @@ class TestErrorCodes:
         codes |= set(QUOTED_CODE.findall((APP / "http" / "server_errors.py").read_text(encoding="utf-8")))
         codes |= set(PROXY_CODE.findall(PROXY.read_text(encoding="utf-8")))
         missing = sorted(codes - set(error_codes()))
-        assert not missing, f"add to app/http/api_document/error_codes.toml: {', '.join(missing)}"
+        assert not missing, f"add to the error_codes.toml of the package: {', '.join(missing)}"
+
+    def test_code_is_in_one_table(self) -> None:
+        codes = [code for table in TABLES for code in tomllib.loads(table.read_text(encoding="utf-8"))]
+        assert sorted(code for code, times in Counter(codes).items() if times > 1) == []
 
     def test_page_of_the_errors_is_generated_from_the_table(self) -> None:
         page = (APP.parent / "docs" / "errors.md").read_text(encoding="utf-8")

@@ -9,8 +9,7 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema, fields, validate
 
-from app.http.api_document.failures import FailureSchema
-from app.http.api_document.prose import parameter_text
+from app.http.api_document.prose import PARAMETERS
 from app.http.json_schema import id_pattern, keywords_of
 from app.http.validation import DateTimeMs, IdField, StrictBoolean
 
@@ -36,7 +35,7 @@ class Components:
         kind: type[Schema] = schema if isinstance(schema, type) else type(schema)
         parts = kind.__module__.split(".")
         owner = parts[2] if parts[1] == "resources" else parts[1]
-        name = "Failure" if kind is FailureSchema else f"{owner}_{kind.__name__.removesuffix('Schema')}"
+        name: str = getattr(kind, "COMPONENT", f"{owner}_{kind.__name__.removesuffix('Schema')}")
         self.classes[name] = kind
         return name
 
@@ -105,8 +104,11 @@ def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]]) -> N
             schemas[name] = alternatives(schema, one_of)
 
 
-def describe_parameters(document: dict[str, Any]) -> None:
-    """Add descriptions to query parameters, and remove defaults that mean that the parameter is absent."""
+def describe_parameters(document: dict[str, Any], texts: Mapping[str, Mapping[str, str]]) -> None:
+    """Add descriptions to query parameters, and remove defaults that mean that the parameter is absent.
+
+    `texts` contains the descriptions of the parameters of each tag.
+    """
     for path in document["paths"].values():
         for operation in path.values():
             for parameter in operation["parameters"]:
@@ -116,7 +118,9 @@ def describe_parameters(document: dict[str, Any]) -> None:
                 if "enum" in schema:
                     schema["enum"] = [value for value in schema["enum"] if value is not None]
                 schema.update(_not_null(schema))
-                description = schema.pop("description", None) or parameter_text(parameter.get("name", ""))
+                name = parameter.get("name", "")
+                known = {**PARAMETERS, **texts[operation["tags"][0]]}
+                description = schema.pop("description", None) or known.get(name)
                 if "$ref" not in parameter and description:
                     parameter.setdefault("description", description)
 

@@ -1,4 +1,4 @@
-"""Table of the error codes, and the codes that an operation may return."""
+"""Tables of the error codes, and the codes that an operation may return."""
 
 import functools
 import tomllib
@@ -11,7 +11,8 @@ from typing import Any
 from app.access import targets
 from app.http.endpoint import SAFE, Endpoint
 
-TABLE = Path(__file__).with_name("error_codes.toml")
+TABLES = sorted(Path(__file__).parents[2].glob("*/*/error_codes.toml"))
+"""The tables of the packages whose code raises the errors."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,8 @@ class ErrorCode:
 
 @functools.cache
 def error_codes() -> dict[str, ErrorCode]:
-    """Return the table by code, in alphabetical order."""
-    rows = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    """Return the rows of all tables by code, in alphabetical order."""
+    rows = {code: row for table in TABLES for code, row in tomllib.loads(table.read_text(encoding="utf-8")).items()}
     return {
         code: ErrorCode(code, tuple(row["status"]), row["cause"], row["remedy"]) for code, row in sorted(rows.items())
     }
@@ -40,7 +41,7 @@ def codes_by_status(method: str, path: str, declared: Endpoint) -> dict[int, lis
     `Endpoint.errors` adds the codes of the service.
 
     Raises:
-        KeyError: the table does not contain a declared code.
+        KeyError: no table contains a declared code.
     """
     codes: defaultdict[int, set[str]] = defaultdict(set)
     for code in (*_implied(method, path, declared), *declared.errors):

@@ -1,106 +1,92 @@
 """Headers of requests and responses in the document."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from app.http.blueprint import Header
 from app.http.endpoint import SAFE, Endpoint
 
-REQUEST_HEADERS: dict[str, dict[str, Any]] = {
-    "Idempotency-Key": {
-        "description": "A key of your choice. A repetition with the same key and body within 24 hours has no second "
-        "effect and returns the first response.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
-    },
-    "If-Match": {
-        "description": "The `ETag` of the object that you read. The change fails with 412 if the object is newer.",
-        "schema": {"type": "string"},
-    },
-    "If-None-Match": {
-        "description": "The `ETag` of your copy. The response is 304 without a body if it is still current.",
-        "schema": {"type": "string"},
-    },
-    "X-AI-Key": {
-        "description": "Your key of the AI provider. It is used for this request only. Without it the key of the "
-        "operator is used, within your daily budget.",
-        "schema": {"type": "string", "pattern": "^[!-~]{1,512}$", "maxLength": 512},
-    },
-    "X-AI-Provider": {
-        "description": "The AI provider of the key. The default is the provider of the operator.",
-        "schema": {"type": "string", "enum": ["openai", "anthropic", "gemini", "xai"]},
-    },
-    "X-AI-Model": {
-        "description": "The model of the provider.",
-        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._:/-]{1,80}$", "maxLength": 80},
-    },
-    "X-Request-Id": {
-        "description": "An id for the logs: 8 to 64 letters, digits, `.`, `_` and `-`. The response repeats it.",
-        "schema": {"type": "string"},
-    },
-}
-
-RESPONSE_HEADERS: dict[str, dict[str, Any]] = {
-    "X-Request-Id": {"description": "The id of the request in the logs.", "schema": {"type": "string"}},
-    "ETag": {
-        "description": "The version of the response, for `If-None-Match` and `If-Match`.",
-        "schema": {"type": "string"},
-    },
-    "Retry-After": {
-        "description": "Seconds until a repetition can succeed.",
-        "schema": {"type": "integer", "minimum": 1},
-    },
-    "Idempotency-Replayed": {
-        "description": "`true` if this is the stored response to an earlier request with the same `Idempotency-Key`.",
-        "schema": {"type": "string", "const": "true"},
-    },
-    "Link": {
-        "description": 'URLs of the image at smaller widths, with `rel="alternate"`.',
-        "schema": {"type": "string"},
-    },
-    "Location": {"description": "The page that follows.", "schema": {"type": "string"}},
-}
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key",
+    "A key of your choice. A repetition with the same key and body within 24 hours has no second effect and returns the "
+    "first response.",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+)
+IF_MATCH = Header(
+    "If-Match",
+    "The `ETag` of the object that you read. The change fails with 412 if the object is newer.",
+    {"type": "string"},
+)
+IF_NONE_MATCH = Header(
+    "If-None-Match",
+    "The `ETag` of your copy. The response is 304 without a body if it is still current.",
+    {"type": "string"},
+)
+SENT_REQUEST_ID = Header(
+    "X-Request-Id",
+    "An id for the logs: 8 to 64 letters, digits, `.`, `_` and `-`. The response repeats it.",
+    {"type": "string"},
+)
+REQUEST_ID = Header("X-Request-Id", "The id of the request in the logs.", {"type": "string"})
+ETAG = Header("ETag", "The version of the response, for `If-None-Match` and `If-Match`.", {"type": "string"})
+RETRY_AFTER = Header("Retry-After", "Seconds until a repetition can succeed.", {"type": "integer", "minimum": 1})
+REPLAYED = Header(
+    "Idempotency-Replayed",
+    "`true` if this is the stored response to an earlier request with the same `Idempotency-Key`.",
+    {"type": "string", "const": "true"},
+)
+LOCATION = Header("Location", "The page that follows.", {"type": "string"})
 
 
-def component_name(header: str) -> str:
+def component_name(header: Header) -> str:
     """Return the component name of a header."""
-    return header.replace("-", "")
+    return header.name.replace("-", "")
 
 
-def response_components() -> dict[str, dict[str, Any]]:
+def response_components(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, Any]]:
     """Return the response headers by component name."""
-    return {component_name(name): header for name, header in RESPONSE_HEADERS.items()}
+    declared = (header for endpoint in endpoints for header in endpoint.response_headers)
+    listed = (REQUEST_ID, ETAG, RETRY_AFTER, REPLAYED, *declared, LOCATION)
+    return {component_name(header): {"description": header.description, "schema": header.schema} for header in listed}
 
 
-def request_components() -> dict[str, dict[str, Any]]:
+def request_components(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, Any]]:
     """Return the request headers by component name."""
+    declared = (header for endpoint in endpoints for header in endpoint.request_headers)
     return {
-        component_name(name): {"in": "header", "name": name, "required": False, **header}
-        for name, header in REQUEST_HEADERS.items()
+        component_name(header): {
+            "in": "header",
+            "name": header.name,
+            "required": False,
+            "description": header.description,
+            "schema": header.schema,
+        }
+        for header in (IDEMPOTENCY_KEY, IF_MATCH, IF_NONE_MATCH, *declared, SENT_REQUEST_ID)
     }
 
 
-def request_headers(method: str, declared: Endpoint) -> list[str]:
-    """Return the names of the headers that an operation reads."""
+def request_headers(method: str, declared: Endpoint) -> list[Header]:
+    """Return the headers that an operation reads."""
     if declared.guard.bare:
         return []
-    names = ["If-None-Match"] if method in SAFE and declared.redirect is None else []
+    headers = [IF_NONE_MATCH] if method in SAFE and declared.redirect is None else []
     if method not in SAFE and not declared.guard.public:
-        names.append("Idempotency-Key")
+        headers.append(IDEMPOTENCY_KEY)
     if declared.etag_of is not None:
-        names.append("If-Match")
-    if declared.rate in ("ai", "ai_copilot"):
-        names += ["X-AI-Key", "X-AI-Provider", "X-AI-Model"]
-    return [*names, "X-Request-Id"]
+        headers.append(IF_MATCH)
+    return [*headers, *declared.request_headers, SENT_REQUEST_ID]
 
 
 def success_headers(method: str, declared: Endpoint, *, is_stream: bool) -> dict[str, Any]:
     """Return the headers of a successful response."""
-    names = ["X-Request-Id"]
+    headers = [REQUEST_ID]
     if method in SAFE and not is_stream:
-        names.append("ETag")
+        headers.append(ETAG)
     if method not in SAFE and not declared.guard.public and not is_stream:
-        names.append("Idempotency-Replayed")
-    return references([*names, *declared.response_headers])
+        headers.append(REPLAYED)
+    return references(*headers, *declared.response_headers)
 
 
-def references(names: list[str]) -> dict[str, Any]:
+def references(*headers: Header) -> dict[str, Any]:
     """Return references to response headers."""
-    return {name: {"$ref": f"#/components/headers/{component_name(name)}"} for name in names}
+    return {header.name: {"$ref": f"#/components/headers/{component_name(header)}"} for header in headers}

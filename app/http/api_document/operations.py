@@ -4,9 +4,12 @@ import inspect
 import re
 from typing import Any
 
+from werkzeug.routing import Rule
+
 from app.http.api_document import headers, prose
 from app.http.api_document.components import clean
 from app.http.api_document.responses import responses
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import SAFE, Endpoint
 from app.http.json_schema import id_pattern
 
@@ -14,7 +17,7 @@ _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 
 
 def path_of(rule: str) -> str:
-    """Return the path of a URL rule: `/project/<projectId>` as `/project/{projectId}`."""
+    """Return the path of a URL rule: `/<id>` as `/{id}`."""
     return _VARIABLE.sub(r"{\1}", rule)
 
 
@@ -38,18 +41,20 @@ def merged_paths(rules: list[str]) -> dict[str, str]:
     }
 
 
-def operation(method: str, rule: str, path: str, name: str, view: Any) -> dict[str, Any]:
-    """Return the operation of a method and a URL rule. `name` is the endpoint of Flask."""
-    declared: Endpoint = view.endpoint
-    summary, _, details = inspect.cleandoc(view.__doc__ or declared.message).partition("\n\n")
+def operation(
+    method: str, rule: Rule, path: str, declared: Endpoint, tag: ApiBlueprint, *, is_flat: bool
+) -> dict[str, Any]:
+    """Return the operation of a method and a URL rule."""
+    view = declared.view
+    summary, _, details = inspect.cleandoc((view and view.__doc__) or declared.message).partition("\n\n")
     content: dict[str, Any] = {
-        "operationId": name.replace(".", "_"),
+        "operationId": rule.endpoint.replace(".", "_"),
         "summary": clean(summary).rstrip("."),
         "description": _description(clean(summary), clean(details), declared),
-        "tags": [tag_of(name)],
+        "tags": [tag.name],
         "security": _security(method, declared),
-        "parameters": _parameters(method, rule, path, declared),
-        "responses": responses(method, path, declared),
+        "parameters": _parameters(method, str(rule), path, declared, tag),
+        "responses": responses(method, path, declared, is_flat=is_flat),
         "x-guard": declared.guard.spec_name,
     }
     body = declared.body_schema or declared.documented_body
@@ -67,36 +72,26 @@ def _security(method: str, declared: Endpoint) -> list[dict[str, list[str]]]:
     return [{"session": []}, *({"token": [str(scope)]} for scope in sorted(scopes))]
 
 
-def tag_of(endpoint: str) -> str:
-    """Return the tag of an endpoint: its blueprint. A second mounting of a blueprint has the tag of the first."""
-    blueprint = endpoint.partition(".")[0]
-    return "git_provider" if blueprint == "git_provider_provider" else blueprint
-
-
 def _description(summary: str, details: str, declared: Endpoint) -> str:
-    parts = [f"{summary.rstrip('.')}.", details, prose.permission_text(declared.guard.spec_name)]
+    parts = [f"{summary.rstrip('.')}.", details, prose.permission_text(declared.guard)]
     parts.append(prose.rate_text(declared))
     return " ".join(filter(None, parts))
 
 
-def _parameters(method: str, rule: str, path: str, declared: Endpoint) -> list[Any]:
+def _parameters(method: str, rule: str, path: str, declared: Endpoint, tag: ApiBlueprint) -> list[Any]:
     names = zip(_VARIABLE.findall(rule), re.findall(r"\{([^}]+)\}", path), strict=True)
-    parameters: list[Any] = [_path_parameter(name, shown, declared) for name, shown in names]
+    parameters: list[Any] = [_path_parameter(name, shown, declared, tag) for name, shown in names]
     if declared.query_schema is not None:
         parameters.append({"in": "query", "schema": declared.query_schema})
     return parameters + [headers.component_name(header) for header in headers.request_headers(method, declared)]
 
 
-def _path_parameter(name: str, shown: str, declared: Endpoint) -> dict[str, Any]:
+def _path_parameter(name: str, shown: str, declared: Endpoint, tag: ApiBlueprint) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string", "minLength": 1}
-    if name in prose.ID_PREFIXES:
-        schema["pattern"] = id_pattern(prose.ID_PREFIXES[name][0])
-    if name == "number":
-        schema["pattern"] = "^[0-9]+$"
-    text = prose.parameter_text(name)
-    if name == "id":
-        is_user = "self" in declared.guard.spec_name
-        text = "The id of a user." if is_user else "The id of the object."
-        if is_user:
-            schema["pattern"] = id_pattern("usr")
+    text = tag.parameters.get(name) or prose.PARAMETERS.get(name, "")
+    kind = declared.guard.find.ids.get(name)
+    if kind is not None:
+        schema["pattern"], text = id_pattern(kind.prefix), f"The id of {kind.noun}."
+    elif name in tag.patterns:
+        schema["pattern"] = tag.patterns[name]
     return {"in": "path", "name": shown, "required": True, "description": text, "schema": schema}

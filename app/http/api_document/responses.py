@@ -3,9 +3,8 @@
 from http import HTTPStatus
 from typing import Any
 
-from app.http import envelope
 from app.http.api_document.error_codes import codes_by_status
-from app.http.api_document.headers import references, success_headers
+from app.http.api_document.headers import ETAG, LOCATION, REQUEST_ID, RETRY_AFTER, references, success_headers
 from app.http.endpoint import SAFE, Endpoint
 
 JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
@@ -20,17 +19,17 @@ META: dict[str, Any] = {
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def responses(method: str, path: str, declared: Endpoint) -> dict[str, Any]:
-    """Return all responses of an operation by status."""
-    documented = {str(status): _success(method, path, declared, status) for status in _statuses(declared)}
+def responses(method: str, path: str, declared: Endpoint, *, is_flat: bool) -> dict[str, Any]:
+    """Return all responses of an operation by status. `is_flat` repeats the keys of `result` at the top level."""
+    documented = {str(status): _success(method, declared, status, is_flat=is_flat) for status in _statuses(declared)}
     if method in SAFE and not declared.guard.bare and declared.redirect is None:
-        documented["304"] = {"description": "Not modified.", "headers": references(["X-Request-Id", "ETag"])}
+        documented["304"] = {"description": "Not modified.", "headers": references(REQUEST_ID, ETAG)}
     for status, codes in codes_by_status(method, path, declared).items():
         documented[str(status)] = _failure(status, codes)
     documented["default"] = {
         "description": "Another failure.",
         "content": {JSON: {"schema": {"$ref": "#/components/schemas/Failure"}}},
-        "headers": references(["X-Request-Id"]),
+        "headers": references(REQUEST_ID),
     }
     return documented
 
@@ -41,9 +40,9 @@ def _statuses(declared: Endpoint) -> tuple[int, ...]:
     return (declared.status, *((declared.other_status,) if declared.other_status is not None else ()))
 
 
-def _success(method: str, path: str, declared: Endpoint, status: int) -> dict[str, Any]:
+def _success(method: str, declared: Endpoint, status: int, *, is_flat: bool) -> dict[str, Any]:
     if declared.redirect is not None:
-        headers = references(["X-Request-Id", "Location"])
+        headers = references(REQUEST_ID, LOCATION)
         return {"description": f"{declared.redirect.rstrip('.')}.", "headers": headers}
     content: dict[str, Any] = {}
     if declared.events is not None and status != declared.other_status:
@@ -54,7 +53,7 @@ def _success(method: str, path: str, declared: Endpoint, status: int) -> dict[st
         names = (OCTETS, declared.media_type) if "*" in declared.media_type else (declared.media_type,)
         content |= {name: {"schema": dict(schema)} for name in names}
     if declared.result is not None or not content:
-        content[JSON] = {"schema": _json(path, declared, status)}
+        content[JSON] = {"schema": _json(declared, status, is_flat=is_flat)}
     is_stream = declared.events is not None and declared.result is None
     return {
         "description": f"{declared.message.rstrip('.')}.",
@@ -65,13 +64,10 @@ def _success(method: str, path: str, declared: Endpoint, status: int) -> dict[st
 
 def _events(declared: Endpoint) -> dict[str, Any]:
     kinds = declared.events or ()
-    note = "The `data` of one event."
-    if declared.rate == "ai":
-        note += " The stream ends with the text `[DONE]`."
-    return {"description": note, "oneOf": list(kinds)}
+    return {"description": f"The `data` of one event. {declared.events_note}".rstrip(), "oneOf": list(kinds)}
 
 
-def _json(path: str, declared: Endpoint, status: int) -> Any:
+def _json(declared: Endpoint, status: int, *, is_flat: bool) -> Any:
     result: Any = {}
     if declared.result is not None:
         result = {"type": "array", "items": declared.result} if declared.many else declared.result
@@ -93,7 +89,7 @@ def _json(path: str, declared: Endpoint, status: int) -> Any:
     if _has_meta(declared):
         shown["properties"]["meta"] = declared.meta or dict(META)
         shown["required"] += ["meta"] if declared.many else []
-    if envelope.is_flat(path) and declared.result is not None and not declared.many:
+    if is_flat and declared.result is not None and not declared.many:
         shown["x-flat"] = True
     return shown
 
@@ -125,7 +121,6 @@ def _add_keys(schema: dict[str, Any], schemas: dict[str, Any]) -> None:
 
 def _failure(status: int, codes: list[str]) -> dict[str, Any]:
     listed = ", ".join(f"`{code}`" for code in codes)
-    names = ["X-Request-Id", *(["Retry-After"] if status in RETRY_STATUSES else [])]
     return {
         "description": f"{HTTPStatus(status).phrase}: {listed}.",
         "content": {
@@ -134,6 +129,6 @@ def _failure(status: int, codes: list[str]) -> dict[str, Any]:
                 "examples": {code: {"$ref": f"#/components/examples/{code}"} for code in codes},
             }
         },
-        "headers": references(names),
+        "headers": references(REQUEST_ID, *((RETRY_AFTER,) if status in RETRY_STATUSES else ())),
         "x-error-codes": codes,
     }

@@ -2,22 +2,56 @@
 
 from typing import Any
 
-from flask import Blueprint
-
 from app.access.guards import member_of_named, verified
 from app.access.scope import Scope
 from app.access.tokens import READS
 from app.core.limits import InputLimits
+from app.http.blueprint import ApiBlueprint, Header
 from app.http.endpoint import endpoint
-from app.http.upstream_errors import GIT_READ, MODEL
+from app.http.upstream_errors import GIT_READ, UPSTREAM
 from app.resources.ai import prepare, queries
 from app.resources.ai.responses import HttpResponse
 from app.resources.ai.schemas import events, requests, responses
 
-blueprint = Blueprint("ai", __name__)
-usage_blueprint = Blueprint("ai_usage", __name__)
+blueprint = ApiBlueprint(
+    "ai",
+    __name__,
+    title="AI",
+    description="Writing, completion and chat with a language model.",
+)
+usage_blueprint = ApiBlueprint(
+    "ai_usage",
+    __name__,
+    title="AI usage",
+    description="Tokens that a user has used, and the daily budget.",
+)
 
 BYTES = InputLimits.ai_bytes
+MODEL = (
+    *UPSTREAM,
+    *("AI_KEY_REQUIRED", "AI_KEY_REJECTED", "AI_REFUSED", "AI_OUT_OF_CREDIT", "AI_RATE_LIMITED", "AI_UNAVAILABLE"),
+    *("AI_BUDGET_USED", "AI_TOO_MANY_STREAMS", "AI_INVALID_ANSWER", "AI_ANSWER_TOO_LONG"),
+)
+"""Failures of a call to a language model."""
+END_OF_EVENTS = "The stream ends with the text `[DONE]`."
+KEY_HEADERS = (
+    Header(
+        "X-AI-Key",
+        "Your key of the AI provider. It is used for this request only. Without it the key of the operator is used, "
+        "within your daily budget.",
+        {"type": "string", "pattern": "^[!-~]{1,512}$", "maxLength": 512},
+    ),
+    Header(
+        "X-AI-Provider",
+        "The AI provider of the key. The default is the provider of the operator.",
+        {"type": "string", "enum": ["openai", "anthropic", "gemini", "xai"]},
+    ),
+    Header(
+        "X-AI-Model",
+        "The model of the provider.",
+        {"type": "string", "pattern": "^[A-Za-z0-9._:/-]{1,80}$", "maxLength": 80},
+    ),
+)
 
 
 @blueprint.post("/command")
@@ -25,9 +59,11 @@ BYTES = InputLimits.ai_bytes
     guard=member_of_named(),
     body=requests.EditorCommandBody,
     events=events.COMMAND_EVENTS,
+    events_note=END_OF_EVENTS,
     prepare=prepare.command,
     raw_response=True,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=InputLimits.ai_command_bytes,
     message="The answer as a UI message stream",
@@ -45,6 +81,7 @@ def command(*, scope: Scope, body: requests.EditorCommandBody, prepared: HttpRes
     prepare=prepare.copilot,
     result=responses.CompletionSchema,
     rate="ai_copilot",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message="Completed",
@@ -60,9 +97,11 @@ def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, An
     guard=member_of_named(),
     body=requests.ChatBody,
     events=events.CHAT_EVENTS,
+    events_note=END_OF_EVENTS,
     prepare=prepare.chat,
     raw_response=True,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message="The answer as a UI message stream",
@@ -81,10 +120,12 @@ def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> Ht
     guard=member_of_named(),
     body=requests.CodeEditBody,
     events=events.EDIT_EVENTS,
+    events_note=END_OF_EVENTS,
     result=responses.EditedCodeSchema,
     prepare=prepare.code_edit,
     raw_response=True,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message=prepare.CODE_EDITED,
@@ -100,9 +141,11 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpRespon
     guard=member_of_named(),
     body=requests.CodeExplainBody,
     events=events.TEXT_EVENTS,
+    events_note=END_OF_EVENTS,
     prepare=prepare.code_explain,
     raw_response=True,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message="The answer as a UI message stream",
@@ -120,6 +163,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: Http
     prepare=prepare.commit,
     result=responses.CommitTextSchema,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message="Written",
@@ -137,6 +181,7 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str
     prepare=prepare.metadata,
     result=responses.PageMetadataSchema,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message="Written",
@@ -154,6 +199,7 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody, prepared: dict[s
     prepare=prepare.seo_fix,
     result=responses.FixedPageSchema,
     rate="ai",
+    request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
     message="Fixed",

@@ -32,7 +32,8 @@ class ServiceAccountScope(OrganizationScope):
 
 def own_token(param: str = "id") -> Guard:
     """Return a guard for the owner of a personal token. Other tokens are not found."""
-    return Guard("own token", lambda s: s.is_self, _own_token(param))
+    text = "Only for the owner of the personal token."
+    return Guard("own token", lambda s: s.is_self, _own_token(param), description=text)
 
 
 def manage_service_accounts() -> Guard:
@@ -57,14 +58,14 @@ def _own_token(param: str) -> targets.Resolver[Scope]:
 
 
 def _service_account(param: str) -> targets.Resolver[ServiceAccountScope]:
-    find_organization = targets.organization("org_id").find
+    organization = targets.organization("org_id")
 
     def find(caller: Caller | None, ids: targets.Ids) -> ServiceAccountScope:
-        scope = find_organization(caller, ids)
+        scope = organization.find(caller, ids)
         token = _token(ids.get(param), ApiToken.organization_id == scope.organization.id)
         return ServiceAccountScope(**vars(scope) | {"token": token})
 
-    return targets.Resolver(ServiceAccountScope, find)
+    return targets.Resolver(ServiceAccountScope, find, ids=organization.ids)
 
 
 def _token(token_id: object, where: sa.ColumnElement[bool]) -> ApiToken:

@@ -41,7 +41,13 @@ def can_delete_asset(param: str = "key") -> Guard:
     def allows(scope: Scope) -> bool:
         return scope.is_self or scope.is_admin or grants(scope.role, Permission.MANAGE_ORG)
 
-    return Guard("uploader, or MANAGE_ORG of the org the key is attached to", allows, _asset(param), token=EDITS)
+    return Guard(
+        "uploader, or MANAGE_ORG of the org the key is attached to",
+        allows,
+        _asset(param),
+        token=EDITS,
+        description="For the user who uploaded the image, and for owners and admins of the organization that uses it.",
+    )
 
 
 def _attached_to(caller: Caller | None, ids: targets.Ids) -> Scope:

@@ -2,19 +2,39 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 
 from app.access.guards import public
 from app.access.scope import Scope
 from app.extensions import current_settings, drivers
+from app.http.blueprint import ApiBlueprint, Header
 from app.http.endpoint import ViewResult, endpoint
 from app.resources.bucket import prepare, responses, service
 from app.resources.bucket import schemas as s
 from app.resources.bucket.guards import AssetScope, can_delete_asset, can_upload
 from app.resources.bucket.service import ReservedAsset
 
-blueprint = Blueprint("bucket", __name__)
-media = Blueprint("media", __name__)
+blueprint = ApiBlueprint(
+    "bucket",
+    __name__,
+    title="Uploads",
+    description="Upload and deletion of images.",
+    parameters={
+        "key": "The key of an image from its upload. It may contain slashes.",
+    },
+)
+media = ApiBlueprint(
+    "media",
+    __name__,
+    title="Images",
+    description="Delivery of uploaded images.",
+    parameters={
+        "key": "The key of an image from its upload. It may contain slashes.",
+        "s": "The signature of the URL of a smaller width.",
+        "w": "The width in pixels.",
+    },
+)
+SMALLER_WIDTHS = Header("Link", 'URLs of the image at smaller widths, with `rel="alternate"`.', {"type": "string"})
 
 
 @blueprint.post("/upload")
@@ -26,7 +46,7 @@ media = Blueprint("media", __name__)
     prepare=prepare.store_upload,
     status=201,
     message="Image uploaded",
-    response_headers=("Link",),
+    response_headers=(SMALLER_WIDTHS,),
     rate="upload",
     errors=(
         "UNSUPPORTED_IMAGE",

@@ -22,7 +22,13 @@ class SubscriptionScope(Scope):
 
 def own_subscription(param: str, *, in_body: bool = False) -> Guard:
     """Permit the user who pays for the subscription. The id is ours or the provider's."""
-    return Guard("own subscription (decided)", lambda s: s.is_self, _subscription(param), target_in_body=in_body)
+    return Guard(
+        "own subscription (decided)",
+        lambda s: s.is_self,
+        _subscription(param),
+        target_in_body=in_body,
+        description="Only for the user who pays the subscription.",
+    )
 
 
 def _subscription(param: str) -> targets.Resolver[Scope]:

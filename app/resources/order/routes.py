@@ -1,11 +1,10 @@
 """Orders and subscriptions (spec 4.11)."""
 
-from flask import Blueprint
-
 from app.access.guards import own_user, platform_admin, verified
 from app.access.scope import Scope, UserScope
 from app.drivers.billing.port import PaymentUpdate, ProviderEvent
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.models.order import PreOrder, Subscription
@@ -23,7 +22,18 @@ from app.resources.order.schemas import (
 )
 from app.resources.order.summary import Summary, summary
 
-blueprint = Blueprint("order", __name__)
+blueprint = ApiBlueprint(
+    "order",
+    __name__,
+    title="Billing",
+    description="Orders, subscriptions and revenue.",
+    parameters={
+        "currency": "An ISO 4217 code. Only figures of this currency.",
+        "from": "The first day.",
+        "subscriptionId": "The id of a subscription, or the id at the payment provider.",
+        "to": "The last day.",
+    },
+)
 
 
 @blueprint.get("/<userId>")

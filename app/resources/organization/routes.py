@@ -1,18 +1,25 @@
 """Routes of organizations and their members (spec 4.4)."""
 
-from flask import Blueprint
-
 from app.access.guards import permission, roles, verified
 from app.access.scope import OrganizationScope, Scope
 from app.access.tokens import MANAGES, READS
 from app.core.permissions import Permission, Role
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import ViewResult, endpoint
 from app.resources.organization import members, queries, service
 from app.resources.organization import schemas as s
 from app.resources.user.creation_limits import limits_of
 
-blueprint = Blueprint("organization", __name__)
+blueprint = ApiBlueprint(
+    "organization",
+    __name__,
+    title="Organizations",
+    description="Groups of users that own projects. Members are owner, admin or editor.",
+    parameters={
+        "status": "Only objects with this status.",
+    },
+)
 DETAILS = "organization.details"
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.permissions import Role
+from app.http.json_schema import OPTIONAL
 from app.http.validation import (
     ABSENT,
     Absent,
@@ -226,3 +227,18 @@ class OrganizationDepartureSchema(PassthroughSchema):
 
     org_id = fields.String()
     left = fields.Boolean()
+
+
+class OwnedOrganizationSchema(Schema):
+    """An organization whose owner must transfer or delete it."""
+
+    COMPONENT = "http_OwnedOrganization"
+
+    org_id = fields.String()
+    org_name = fields.String()
+
+
+class OwnedOrganizationsSchema(Schema):
+    """The data of a refused deletion of an account."""
+
+    organizations = fields.List(fields.Nested(OwnedOrganizationSchema), metadata=OPTIONAL)

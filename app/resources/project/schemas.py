@@ -7,7 +7,7 @@ from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.paths import path_error
 from app.http.git_refs import branch_name
-from app.http.json_schema import FOLDER, described
+from app.http.json_schema import FOLDER, OPTIONAL, described
 from app.http.validation import (
     ABSENT,
     Absent,
@@ -215,3 +215,9 @@ class DeletedProjectSchema(PassthroughSchema):
 
     project_id = fields.String()
     deleted = fields.Boolean()
+
+
+class UnknownBranchSchema(Schema):
+    """The data of a failure because of an unknown branch."""
+
+    branches = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The branches of the repository"})

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 
 from app.access.guards import can_commit, member_of_org
 from app.access.scope import ProjectScope
 from app.core.limits import InputLimits
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
 from app.models.project_content import ContentIndex
@@ -42,7 +43,20 @@ from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions import comparison, history
 from app.resources.project_content.versions.raw_file import RawFile
 
-blueprint = Blueprint("project_content", __name__)
+blueprint = ApiBlueprint(
+    "project_content",
+    __name__,
+    title="Content",
+    description="Files of a branch: tree, metadata, bytes, search and saves.",
+    parameters={
+        "base": "The older commit or branch.",
+        "folder": "The folder of the files.",
+        "head": "The newer commit or branch.",
+        "path": "A folder. Only files below it.",
+        "q": "The search terms.",
+        "type": "Only files of this type.",
+    },
+)
 
 
 @blueprint.get("/<project_id>")

@@ -1,9 +1,8 @@
 """Routes of drafts, the unsaved text of users for files of a project."""
 
-from flask import Blueprint
-
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_draft import service
@@ -16,7 +15,12 @@ from app.resources.project_draft.schemas import (
     SaveDraftBody,
 )
 
-blueprint = Blueprint("project_draft", __name__)
+blueprint = ApiBlueprint(
+    "project_draft",
+    __name__,
+    title="Drafts",
+    description="Unsaved text of a user for a file. Each user sees the own drafts only.",
+)
 
 
 @blueprint.get("/<project_id>")

@@ -1,10 +1,9 @@
 """The project log (spec 4.9)."""
 
-from flask import Blueprint
-
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.core.limits import InputLimits
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.project_log import ProjectLogEntry
 from app.resources.project_log import service
@@ -15,7 +14,15 @@ from app.resources.project_log.schemas import (
     RecordChangeBody,
 )
 
-blueprint = Blueprint("project_log", __name__)
+blueprint = ApiBlueprint(
+    "project_log",
+    __name__,
+    title="Activity",
+    description="Changes of the files of a project, newest first.",
+    parameters={
+        "action": "Only entries of this action.",
+    },
+)
 
 
 @blueprint.get("/<project_id>")

@@ -1,17 +1,21 @@
 """The records of preview sandboxes (spec 4.7)."""
 
-from flask import Blueprint
-
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.models.project_preview import ProjectPreview
 from app.resources.project_preview import schemas as s
 from app.resources.project_preview import service
 
-blueprint = Blueprint("project_preview", __name__)
+blueprint = ApiBlueprint(
+    "project_preview",
+    __name__,
+    title="Preview records",
+    description="The preview of a project that is shown to its members.",
+)
 
 
 @blueprint.get("/<project_id>")

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from flask import Blueprint
-
 from app.access.guards import can_commit, member_of_org
 from app.access.scope import ProjectScope
 from app.content.schema.model import ContentSchema
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
 from app.resources.project_content import responses
@@ -16,7 +15,12 @@ from app.resources.project_content.schemas.content import BranchQuery, Committed
 from app.resources.project_schema import prepare
 from app.resources.project_schema.schemas import AdoptSchemaBody, ContentSchemaSchema
 
-blueprint = Blueprint("project_schema", __name__)
+blueprint = ApiBlueprint(
+    "project_schema",
+    __name__,
+    title="Content schemas",
+    description="Collections of a branch with typed fields of the front matter.",
+)
 
 
 @blueprint.get("/<projectId>/schema")

@@ -2,17 +2,23 @@
 
 from typing import Any
 
-from flask import Blueprint, Response
+from flask import Response
 
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, UPSTREAM
 from app.resources.sandbox import prepare, responses
 from app.resources.sandbox import schemas as s
 from app.resources.sandbox.guards import SandboxScope, member_of_named
 
-blueprint = Blueprint("sandbox", __name__)
+blueprint = ApiBlueprint(
+    "sandbox",
+    __name__,
+    title="Previews",
+    description="Sandboxes that run a site for a preview.",
+)
 
 
 @blueprint.post("/create")

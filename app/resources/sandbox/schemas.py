@@ -107,3 +107,16 @@ class StoppedSandboxSchema(PassthroughSchema):
     """Confirmation that the sandbox has ended."""
 
     ok = fields.Boolean()
+
+
+class FailedStartSchema(Schema):
+    """The data of a failed start, outside of its stream."""
+
+    code = fields.String(metadata=OPTIONAL, allow_none=True)
+    message = fields.String(metadata=OPTIONAL, allow_none=True)
+    step = fields.String(metadata=OPTIONAL, allow_none=True)
+    hint = fields.String(metadata=OPTIONAL, allow_none=True)
+    log_tail = fields.String(metadata=OPTIONAL | {"description": "The end of the log"})
+    log_url = fields.String(
+        metadata=OPTIONAL | {"description": "A page with the complete log, for the caller and for five minutes"}
+    )

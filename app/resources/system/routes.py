@@ -2,20 +2,26 @@
 
 import time
 
-from flask import Blueprint, Response, current_app, request
+from flask import Response, current_app, request
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from app.access.guards import no_authentication
 from app.access.scope import Scope
 from app.extensions import current_settings, drivers, limiter
 from app.http import rate_limits
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.envelope import json_response
 from app.http.streaming import response
 from app.resources.system import health, metrics, service
 from app.resources.system.schemas import HealthSchema, ReadinessSchema
 
-blueprint = Blueprint("system", __name__)
+blueprint = ApiBlueprint(
+    "system",
+    __name__,
+    title="System",
+    description="State of the service.",
+)
 STARTED_S = time.monotonic()
 
 

@@ -1,13 +1,12 @@
 """Routes of user accounts (spec 4.3)."""
 
-from flask import Blueprint
-
 from app.access import authentication
 from app.access.guards import own_user, verified
 from app.access.scope import Scope, UserScope
 from app.access.tokens import EDITS, READS
 from app.core.limits import InputLimits
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.user import User
 from app.resources.user import creation_limits, prepare, service
@@ -24,7 +23,12 @@ from app.resources.user.schemas import (
     UserSchema,
 )
 
-blueprint = Blueprint("user", __name__)
+blueprint = ApiBlueprint(
+    "user",
+    __name__,
+    title="Users",
+    description="The profile, limits and deletion of an account.",
+)
 BYTES = InputLimits.auth_bytes
 
 

@@ -1,10 +1,9 @@
 """Routes of preferences (spec 4.5). Each route returns the complete object."""
 
-from flask import Blueprint
-
 from app.access.guards import own_user
 from app.access.scope import UserScope
 from app.access.tokens import EDITS
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.user_preference import UserPreference
 from app.resources.user_preference import service
@@ -17,7 +16,12 @@ from app.resources.user_preference.schemas import (
     PreferenceSchema,
 )
 
-blueprint = Blueprint("user_preference", __name__)
+blueprint = ApiBlueprint(
+    "user_preference",
+    __name__,
+    title="Preferences",
+    description="Theme, language, time zone and attribution of commits of a user.",
+)
 OWN = own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS)
 READ = "user_preference.read"
 

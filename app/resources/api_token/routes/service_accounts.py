@@ -2,17 +2,21 @@
 
 from collections.abc import Sequence
 
-from flask import Blueprint
-
 from app.access.scope import OrganizationScope
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.api_token import ApiToken
 from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
 from app.resources.api_token.guards import ServiceAccountScope, manage_service_accounts, service_account
 
-blueprint = Blueprint("service_account", __name__)
+blueprint = ApiBlueprint(
+    "service_account",
+    __name__,
+    title="Service accounts",
+    description="API tokens of an organization that its owners and admins manage.",
+)
 ALL = "/<org_id>/service-accounts"
 ONE = f"{ALL}/<id>"
 DETAILS = "service_account.details"

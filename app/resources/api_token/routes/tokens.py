@@ -2,18 +2,22 @@
 
 from collections.abc import Sequence
 
-from flask import Blueprint
-
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.api_token import ApiToken
 from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
 from app.resources.api_token.guards import ApiTokenScope, own_token
 
-blueprint = Blueprint("api_token", __name__)
+blueprint = ApiBlueprint(
+    "api_token",
+    __name__,
+    title="API tokens",
+    description="Personal tokens for programs. Only the response of a creation or rotation has the secret.",
+)
 DETAILS = "api_token.details"
 
 

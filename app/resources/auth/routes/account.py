@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Blueprint
-
 from app.access import authentication
 from app.access.guards import public, verified
 from app.access.scope import Scope
 from app.core.emails import email_key
 from app.core.limits import InputLimits
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import Session
 from app.resources.auth import passwords
@@ -28,7 +27,12 @@ from app.resources.user import sessions, sign_in_methods
 from app.resources.user.schemas import StatusSchema
 from app.resources.user.sessions import OpenedSession
 
-blueprint = Blueprint("auth_account", __name__)
+blueprint = ApiBlueprint(
+    "auth_account",
+    __name__,
+    title="Passwords and sessions",
+    description="Change and reset of passwords, list and end of sessions.",
+)
 BYTES = InputLimits.auth_bytes
 DONE = {"status": True}
 

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-from flask import Blueprint
-
 from app.access import authentication
 from app.access.guards import public, session
 from app.access.scope import Scope
 from app.core.limits import InputLimits
 from app.extensions import current_settings
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
-from app.http.upstream_errors import SIGN_UP_REFUSED
 from app.models.user import User
 from app.resources.auth import service
 from app.resources.auth.prepare import email
@@ -30,7 +28,12 @@ from app.resources.auth.schemas.responses import (
 )
 from app.resources.user.sessions import OpenedSession
 
-blueprint = Blueprint("auth", __name__)
+blueprint = ApiBlueprint(
+    "auth",
+    __name__,
+    title="Sign-in",
+    description="Accounts with a password: sign-up, codes by mail, sign-in and session.",
+)
 BYTES = InputLimits.auth_bytes
 
 
@@ -43,7 +46,7 @@ BYTES = InputLimits.auth_bytes
     prepare=email.sign_up,
     max_bytes=BYTES,
     rate="sign_up",
-    errors=SIGN_UP_REFUSED,
+    errors=("SIGN_UP_CLOSED",),
 )
 def sign_up(*, scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict[str, User | None]:
     """Register with an e-mail address and a password. A code is mailed."""

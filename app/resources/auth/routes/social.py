@@ -1,17 +1,28 @@
 """Routes of the social login (spec 4.2): the start and the two callbacks."""
 
-from flask import Blueprint, Response
+from flask import Response
 
 from app.access.guards import public
 from app.access.scope import Scope
 from app.core.limits import InputLimits
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.resources.auth import responses
 from app.resources.auth.prepare import social
 from app.resources.auth.schemas.social import CallbackQuery, SocialSignInBody, SocialStartedSchema
 
-blueprint = Blueprint("auth_social", __name__)
+blueprint = ApiBlueprint(
+    "auth_social",
+    __name__,
+    title="Social sign-in",
+    description="Sign-in with an account of a code host or another provider.",
+    parameters={
+        "code": "The authorization code of the provider.",
+        "error": "The error of the provider, instead of a code.",
+        "state": "The one-time value of the start.",
+    },
+)
 blueprint.after_request(responses.write_cookie)
 
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from flask import Blueprint
-
 from app.access.guards import own_user, permission, verified
 from app.access.scope import OrganizationScope, Scope, UserScope
 from app.access.tokens import MANAGES, READS
 from app.core.permissions import Permission
 from app.drivers.git.port import Repository
 from app.extensions import drivers, keyring
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.models.git_credential import GitCredential
@@ -18,7 +17,15 @@ from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.prepare import credentials as connecting
 from app.resources.git_provider.schemas import credentials as s
 
-blueprint = Blueprint("git_provider", __name__)
+blueprint = ApiBlueprint(
+    "git_provider",
+    __name__,
+    title="Git accounts",
+    description="Accounts at Git hosts and their repositories. No response contains a token.",
+    parameters={
+        "search": "A part of the name.",
+    },
+)
 
 
 def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
@@ -49,7 +56,7 @@ def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedToke
 
 @blueprint.post("/rotate")
 @endpoint(
-    guard=verified("verifyAuth, own row", token=MANAGES),
+    guard=verified("verifyAuth, own row", token=MANAGES, description="Needs a stored credential of the caller."),
     body=s.RotateCredentialBody,
     result=s.CredentialSchema,
     message="Tokens stored",

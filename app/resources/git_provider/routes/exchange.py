@@ -1,12 +1,11 @@
 """Routes that connect an account of a Git host (spec 4.12): start, exchange of the code, refresh of the tokens."""
 
-from flask import Blueprint
-
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.access.tokens import MANAGES
 from app.core.limits import InputLimits
 from app.extensions import keyring
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.models.git_credential import GitCredential
@@ -24,9 +23,23 @@ from app.resources.git_provider.schemas.exchange import (
     StartedConnectionSchema,
 )
 
-blueprint = Blueprint("git_exchange", __name__)
+blueprint = ApiBlueprint(
+    "git_exchange",
+    __name__,
+    title="Connection of Git accounts",
+    description="The OAuth exchange with a Git host.",
+    parameters={
+        "code": "The authorization code of the provider.",
+        "installation_id": "The id of the app installation at the Git host.",
+        "state": "The one-time value of the start.",
+    },
+)
 
 MAX_BYTES = InputLimits.auth_bytes
+WITH_STATE = verified(
+    "verifyAuth + state",
+    description="Needs a user with a verified e-mail address. The state of the start is checked.",
+)
 
 
 @blueprint.post("/provider_a/start")
@@ -68,7 +81,7 @@ def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthSta
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=verified("verifyAuth + state"),
+    guard=WITH_STATE,
     body=ExchangeInstallationBody,
     query=ExchangeInstallationQuery,
     result=CredentialSchema,
@@ -94,7 +107,7 @@ def exchange_a(
 
 @blueprint.post("/provider_b")
 @endpoint(
-    guard=verified("verifyAuth + state"),
+    guard=WITH_STATE,
     body=ExchangeCodeBody,
     result=CredentialSchema,
     message="Account connected",

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from flask import Blueprint
-
 from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, UserScope
 from app.access.tokens import READS
 from app.core.permissions import Permission, Role
 from app.drivers.git.port import Branch
 from app.extensions import drivers
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
 from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
@@ -18,7 +17,16 @@ from app.resources.project import schemas as s
 from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
 from app.resources.user.creation_limits import limits_of
 
-blueprint = Blueprint("project", __name__)
+blueprint = ApiBlueprint(
+    "project",
+    __name__,
+    title="Projects",
+    description="Repositories that are edited as sites, and their branches.",
+    parameters={
+        "name": "The name of a branch. It may contain slashes.",
+        "status": "Only objects with this status.",
+    },
+)
 
 MANAGERS = (Role.OWNER, Role.ADMIN)
 EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from flask import Blueprint
 from marshmallow import Schema, fields
 
 from app.access.guards import roles
@@ -13,6 +12,7 @@ from app.access.tokens import PUBLISHES
 from app.core.permissions import Role
 from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
 from app.extensions import drivers
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
 from app.http.validation import RequestBody, text
@@ -20,7 +20,16 @@ from app.resources.project import pull_requests
 from app.resources.project.pull_requests import Proposal
 from app.resources.project.schemas import branch_field
 
-blueprint = Blueprint("pull_requests", __name__)
+blueprint = ApiBlueprint(
+    "pull_requests",
+    __name__,
+    title="Pull requests",
+    description="Pull requests and merge requests at the Git host of a project.",
+    parameters={
+        "number": "The number of a pull request.",
+    },
+    patterns={"number": "^[0-9]+$"},
+)
 
 EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
 PATH = "/<projectId>/pull-requests"

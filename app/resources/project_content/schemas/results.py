@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from marshmallow import fields, validate
+from marshmallow import Schema, fields, validate
 
 from app.drivers.git.port import EntryType
-from app.http.json_schema import SHA
+from app.http.json_schema import OPTIONAL, SHA
 from app.http.validation import PassthroughSchema, RequestSchema
 from app.models.project_content import IndexStatus
 
@@ -74,3 +74,26 @@ class StreamFailureSchema(PassthroughSchema):
 
     error = fields.String()
     code = fields.String()
+
+
+class SaveConflictSchema(Schema):
+    """The data of a refused save after another save."""
+
+    head_sha = fields.String(metadata=OPTIONAL | SHA | {"description": "The present commit of the branch"})
+    paths = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The paths that have changed"})
+
+
+class InvalidValueSchema(Schema):
+    """A value of the front matter that does not match the schema of its collection."""
+
+    COMPONENT = "http_InvalidValue"
+
+    file = fields.String()
+    pointer = fields.String(metadata={"description": "JSON pointer into the front matter"})
+    message = fields.String()
+
+
+class InvalidFrontMatterSchema(Schema):
+    """The data of a refused save with invalid values."""
+
+    invalid = fields.List(fields.Nested(InvalidValueSchema), metadata=OPTIONAL)

@@ -1,17 +1,21 @@
 """Route for notifications of the payment provider (contract 4.11)."""
 
-from flask import Blueprint
-
 from app.access.guards import public
 from app.access.scope import Scope
 from app.core.limits import InputLimits
 from app.drivers.billing.port import ProviderEvent
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.resources.order.event_store import store_event
 from app.resources.webhooks.prepare.git import read_notification
 from app.resources.webhooks.schemas import AcknowledgedSchema, BillingNotificationSchema
 
-blueprint = Blueprint("webhooks_billing", __name__)
+blueprint = ApiBlueprint(
+    "webhooks_billing",
+    __name__,
+    title="Payment notifications",
+    description="Events that the payment provider sends.",
+)
 
 
 @blueprint.post("/billing")

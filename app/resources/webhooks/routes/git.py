@@ -1,16 +1,20 @@
 """Routes for notifications of Git hosts (contract 4.12)."""
 
-from flask import Blueprint
-
 from app.access.guards import public
 from app.access.scope import Scope
 from app.core.limits import InputLimits
+from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.resources.webhooks.prepare.git import read_a, read_b
 from app.resources.webhooks.schemas import AcknowledgedSchema, GitHubEventSchema, GitLabEventSchema
 from app.resources.webhooks.service import Notification, process_notification
 
-blueprint = Blueprint("webhooks_git", __name__)
+blueprint = ApiBlueprint(
+    "webhooks_git",
+    __name__,
+    title="Git notifications",
+    description="Push events that Git hosts send.",
+)
 
 
 @blueprint.post("/provider_a")
