@@ -13,17 +13,15 @@ Usage: run.py [quick | coverage] [-j PROCESSES] [PYTEST-ARGUMENT ...]
 figure in `.coverage-figure`, which `make check` prints.
 """
 
-import json
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,7 +36,7 @@ PROCESSES = 6
 CONTRACT_SHARES = 2
 WAITING = 2
 """The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
-QUICK_SHARES = 10
+QUICK_SHARES = 6
 WEB_SHARES = {"sqlite": 9, "postgresql": 6}
 WORKER_SHARES = {"sqlite": 8, "postgresql": 1}
 TIMEOUT_S = 1500
@@ -71,97 +69,56 @@ class Part:
     is_waiting: bool = False
     is_measured: bool = False
 
-    def run(self, servers: "Servers", number: int, more: Sequence[str]) -> tuple[int, str]:
-        """Run the part and return its exit status and its output."""
+    @property
+    def command(self) -> list[str]:
+        """The command line of pytest with the paths of this part."""
+        measure = ["-m", "coverage", "run", "--parallel-mode"] if self.is_measured else []
+        program = ["-m", "gevent.monkey", "--module", "pytest"] if self.is_patched else ["-m", "pytest"]
+        return [sys.executable, *measure, *program, *self.arguments, *self.paths]
+
+    def run(self, number: int, more: Sequence[str]) -> tuple[int, str]:
+        """Run the part with the ports of a process number. Return its exit status and its output."""
         # Each process has a separate temporary folder, because pytest removes old folders at its end.
         folder = Path(tempfile.mkdtemp(prefix="galley-test-"))
-        environment = {"GALLEY_TEST_PROCESS": str(number), "PYTEST_DEBUG_TEMPROOT": str(folder)}
+        # Large buffers are returned to the system when they are freed.
+        environment = os.environ | {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
+        environment |= {"GALLEY_TEST_PROCESS": str(number), "PYTEST_DEBUG_TEMPROOT": str(folder)}
+        # All parts, and the commands that tests start, share the compiled modules.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         try:
-            server = servers.get(self.is_patched, self.is_measured)
-            return server.run([*self.arguments, *more, *self.paths], environment, folder)
+            return run_command([*self.command, *more], environment)
         finally:
             # Some tests nest folders deeper than `shutil.rmtree` can follow.
             subprocess.run(["rm", "-rf", folder], check=False)
 
 
-class Server:
-    """A process that forks a process for each part."""
-
-    def __init__(self, is_patched: bool, is_measured: bool) -> None:
-        measure = ["-m", "coverage", "run", "--parallel-mode"] if is_measured else []
-        program = [str(TESTS / "support" / "part_server.py"), *(["--patched"] if is_patched else [])]
-        # Large buffers are returned to the system when they are freed.
-        environment = os.environ | {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
-        # All parts, and the commands that tests start, share the compiled modules.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        self._lock = threading.Lock()
-        self._process = subprocess.Popen(
-            [sys.executable, *measure, *program],
+def run_command(
+    command: Sequence[str], environment: Mapping[str, str], timeout_s: float = TIMEOUT_S
+) -> tuple[int, str]:
+    """Run a command and return its exit status and its output. End it and its processes when the time is over."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
             cwd=ROOT,
             env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-
-    def run(
-        self, arguments: list[str], environment: dict[str, str], folder: Path, timeout_s: float = TIMEOUT_S
-    ) -> tuple[int, str]:
-        """Run pytest in a forked process and return its exit status and output. End it when the time is over."""
-        output, status = folder / "output", folder / "status"
-        request = {"arguments": arguments, "environment": environment, "output": str(output), "status": str(status)}
-        with self._lock:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            pid = int(self._process.stdout.readline())
-        is_in_time = has_ended(pid, timeout_s)
-        if not is_in_time:
-            # pytest writes the stacks of the threads when it receives this signal.
+        try:
+            status, reason = process.wait(timeout_s), ""
+        except subprocess.TimeoutExpired:
+            # pytest writes the stacks of the threads when it receives SIGABRT.
             for number in (signal.SIGABRT, signal.SIGKILL):
-                with suppress(ProcessLookupError):
-                    os.killpg(pid, number)
-                has_ended(pid, STACKS_S)
-        text = output.read_text(errors="replace")
-        if is_in_time and status.exists():
-            return int(status.read_text()), text
-        reason = "the process ended without a status" if is_in_time else f"ended after {timeout_s:.0f} s"
-        return 1, f"{text}\n{reason}\n"
-
-    def close(self) -> None:
-        """End the server."""
-        self._process.communicate()
-
-
-def has_ended(pid: int, timeout_s: float) -> bool:
-    """Wait for the end of a process of a server, and return whether it has ended in time."""
-    try:
-        process = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([process], [], [], timeout_s)[0])
-    finally:
-        os.close(process)
-
-
-class Servers:
-    """The servers of a run: patched by gevent or not, measured by coverage or not. Each starts with its first part."""
-
-    def __init__(self) -> None:
-        self._started: dict[tuple[bool, bool], Server] = {}
-        self._lock = threading.Lock()
-
-    def get(self, is_patched: bool, is_measured: bool) -> Server:
-        key = is_patched, is_measured
-        with self._lock:
-            if key not in self._started:
-                self._started[key] = Server(*key)
-            return self._started[key]
-
-    def close(self) -> None:
-        """End the servers."""
-        for server in self._started.values():
-            server.close()
+                with suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                    os.killpg(process.pid, number)
+                    process.wait(STACKS_S)
+            status, reason = process.wait(), f"\nended after {timeout_s:.0f} s\n"
+        if status < 0 and not reason:
+            reason = f"\nended by signal {-status}\n"
+        output.seek(0)
+        return status, output.read().decode(errors="replace") + reason
 
 
 def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
@@ -226,7 +183,6 @@ def main(arguments: list[str]) -> int:
     processes = PROCESSES
     if more[:1] == ["-j"]:
         processes, more = int(more[1]), more[2:]
-    servers = Servers()
     counts: Counter[str] = Counter()
     failed: list[str] = []
     lock = threading.Lock()
@@ -239,7 +195,7 @@ def main(arguments: list[str]) -> int:
     def run(part: Part) -> None:
         number = numbers.get()
         try:
-            status, output = part.run(servers, number, more)
+            status, output = part.run(number, more)
         finally:
             numbers.put(number)
         with lock:
@@ -265,7 +221,6 @@ def main(arguments: list[str]) -> int:
     with ThreadPoolExecutor(processes) as pool:
         queues = [(waiting, computing) if n < WAITING else (computing, waiting) for n in range(processes)]
         list(pool.map(lambda pair: run_all(*pair), queues))
-    servers.close()
     if failed:
         print(f"Failed: {', '.join(failed)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

@@ -1,7 +1,6 @@
-"""Tests of the division of the suite into parts, and of the processes that run them."""
+"""Tests of the division of the suite into parts, and of the commands that run them."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,38 +80,34 @@ class TestResults:
         assert not run.results("ended after 1500 s")
 
 
-@pytest.fixture(scope="module")
-def servers() -> Iterator[run.Servers]:
-    started = run.Servers()
-    yield started
-    started.close()
+def command_of(path: Path, *, is_patched: bool) -> list[str]:
+    """Return the command of a part that consists of a module outside of the suite."""
+    return run.Part("sample", (str(path),), is_patched, ("-c", os.devnull)).command
 
 
 @pytest.mark.slow
-class TestServers:
+class TestProcesses:
     @pytest.mark.parametrize(("is_patched", "numbers"), [(True, {"passed": 2}), (False, {"passed": 1, "failed": 1})])
-    def test_part_runs_in_a_forked_process(
-        self, servers: run.Servers, tmp_path: Path, is_patched: bool, numbers: dict[str, int]
+    def test_part_runs_in_a_process_of_its_kind(
+        self, tmp_path: Path, is_patched: bool, numbers: dict[str, int]
     ) -> None:
         (tmp_path / "test_sample.py").write_text(SAMPLE)
-        arguments = ["-c", os.devnull, str(tmp_path)]
-        status, output = servers.get(is_patched, False).run(arguments, {"SAMPLE": "1"}, tmp_path)
+        command = command_of(tmp_path / "test_sample.py", is_patched=is_patched)
+        status, output = run.run_command(command, os.environ | {"SAMPLE": "1"})
         assert status == numbers.get("failed", 0)
         assert run.results(output) == numbers
 
-    def test_killed_process_fails(self, servers: run.Servers, tmp_path: Path) -> None:
+    def test_killed_process_fails(self, tmp_path: Path) -> None:
         (tmp_path / "test_killed.py").write_text(KILLED)
-        status, output = servers.get(False, False).run(["-c", os.devnull, str(tmp_path)], {}, tmp_path)
-        assert status == 1
-        assert "the process ended without a status" in output
+        command = command_of(tmp_path / "test_killed.py", is_patched=False)
+        status, output = run.run_command(command, os.environ)
+        assert (status, output.endswith("ended by signal 9\n")) == (-9, True)
 
     @pytest.mark.parametrize("is_patched", [True, False])
-    def test_hanging_process_is_ended_and_prints_its_stacks(
-        self, servers: run.Servers, tmp_path: Path, is_patched: bool
-    ) -> None:
+    def test_hanging_process_is_ended_and_prints_its_stacks(self, tmp_path: Path, is_patched: bool) -> None:
         (tmp_path / "test_hanging.py").write_text(HANGING)
-        server = servers.get(is_patched, False)
-        status, output = server.run(["-c", os.devnull, str(tmp_path)], {}, tmp_path, timeout_s=8)
-        assert status == 1
+        command = command_of(tmp_path / "test_hanging.py", is_patched=is_patched)
+        status, output = run.run_command(command, os.environ, timeout_s=8)
+        assert status < 0
         assert "Fatal Python error: Aborted" in output
         assert output.endswith("ended after 8 s\n")
