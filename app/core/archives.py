@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, NoReturn
 
+from app.core.errors import ErrorMessage
 from app.core.paths import path_error
 
 MAX_FILES = 10_000
@@ -67,7 +68,7 @@ def read_archive(data: bytes, limits: ArchiveLimits | None = None) -> dict[str, 
     except ArchiveRefused:
         raise
     except DAMAGE as error:
-        raise ArchiveRefused("The archive is damaged") from error
+        raise ArchiveRefused(ErrorMessage("The archive is damaged")) from error
     _check_folders(files)
     if not files:
         _refuse("The archive contains no file")
@@ -81,7 +82,7 @@ def _entries(data: bytes, limits: ArchiveLimits) -> Iterator[tuple[str, bytes]]:
         return _tar_entries(_LimitedReader(gzip.GzipFile(fileobj=io.BytesIO(data)), limits.size_bytes))
     if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         return _tar_entries(_LimitedReader(io.BytesIO(data), limits.size_bytes))
-    raise ArchiveRefused("The file is not a zip or tar.gz archive")
+    raise ArchiveRefused(ErrorMessage("The file is not a zip or tar.gz archive"))
 
 
 def _zip_entries(data: bytes, limits: ArchiveLimits) -> Iterator[tuple[str, bytes]]:
@@ -98,7 +99,7 @@ def _zip_entries(data: bytes, limits: ArchiveLimits) -> Iterator[tuple[str, byte
             if entry.is_dir() or _is_metadata(name):
                 continue
             if kind not in _FILE_TYPES:
-                _refuse(f"{name!a}: links and devices are not accepted")
+                _refuse(ErrorMessage("%(name)s: links and devices are not accepted", name=ascii(name)))
             if entry.compress_type not in _METHODS:
                 _refuse(f"{name!a}: the compression method is not supported")
             with archive.open(entry) as file:
@@ -114,7 +115,7 @@ def _tar_entries(reader: "_LimitedReader") -> Iterator[tuple[str, bytes]]:
                 continue
             file = archive.extractfile(entry) if entry.isreg() and not entry.issparse() else None
             if file is None:
-                _refuse(f"{entry.name!a}: links and devices are not accepted")
+                _refuse(ErrorMessage("%(name)s: links and devices are not accepted", name=ascii(entry.name)))
             yield entry.name.removeprefix("./"), file.read()
 
 
@@ -133,7 +134,7 @@ class _LimitedReader:
         data = self._source.read(_PIECE if size < 0 else min(size, self._remaining + 1))
         self._remaining -= len(data)
         if self._remaining < 0:
-            _refuse("The archive is too large after decompression")
+            _refuse(ErrorMessage("The archive is too large after decompression"))
         return data
 
 
@@ -141,7 +142,7 @@ def _read(file: IO[bytes], limit: int) -> bytes:
     """Read an entry. The size in its header is not trusted."""
     content = file.read(limit + 1)
     if len(content) > limit:
-        _refuse("The archive is too large after decompression")
+        _refuse(ErrorMessage("The archive is too large after decompression"))
     return content
 
 
@@ -153,7 +154,7 @@ def _check_name(name: str, names: set[str]) -> None:
         _refuse(f"{name!a}: {fault[0].lower()}{fault[1:]}")
     folded = _folded(name)
     if folded in names:
-        _refuse(f"{name!a}: the archive contains two entries of this name")
+        _refuse(ErrorMessage("%(name)s: the archive contains two entries of this name", name=ascii(name)))
     names.add(folded)
 
 
@@ -165,10 +166,10 @@ def _check_folders(files: Mapping[str, bytes]) -> None:
         for number in range(1, len(segments) + 1):
             folder = "/".join(segments[:number])
             if folders.setdefault(_folded(folder), folder) != folder:
-                _refuse(f"{path!a}: the archive contains two entries of this name")
+                _refuse(ErrorMessage("%(name)s: the archive contains two entries of this name", name=ascii(path)))
     for path in files:
         if _folded(path) in folders:
-            _refuse(f"{path!a}: the archive contains two entries of this name")
+            _refuse(ErrorMessage("%(name)s: the archive contains two entries of this name", name=ascii(path)))
 
 
 def _folded(path: str) -> str:

@@ -5,8 +5,28 @@ Any module may raise them. `app.http.error_handlers` renders them.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from app.core.clock import format_duration
+
+
+class ErrorMessage(str):
+    """An English message that the console translates: a template with `%(name)s`, in which the values are inserted.
+
+    It is equal to its text. `str()` returns the same object, so an exception keeps the template.
+    """
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, **values: object) -> Self:
+        """Return the text with its template and values."""
+        message = super().__new__(cls, template % values if values else template)
+        message.template, message.values = template, values
+        return message
+
+    def __str__(self) -> str:
+        return self
 
 
 @dataclass(frozen=True)
@@ -97,7 +117,7 @@ class Conflict(AppError):
 class Archived(Conflict):
     """A write in an archived organization or project (409)."""
 
-    code, message = "ARCHIVED", "The organization or project is archived. Make it active first"
+    code, message = "ARCHIVED", ErrorMessage("The organization or project is archived. Make it active first")
 
 
 class PreconditionFailed(AppError):
@@ -135,7 +155,9 @@ class TooManyRequests(AppError):
         wait_s = 60 if retry_after_s is None else max(1, retry_after_s)
         text = message or self.message
         if retry_after_s is not None:
-            text = f"{text}. Try again in {format_duration(wait_s)}"
+            time = format_duration(wait_s)
+            general = ErrorMessage("Too many requests. Try again in %(time)s", time=time)
+            text = general if text == TooManyRequests.message else f"{text}. Try again in {time}"
         super().__init__(text, code=code, headers={"Retry-After": str(wait_s)})
 
 
@@ -148,7 +170,11 @@ class BadGateway(AppError):
 class ServiceUnavailable(AppError):
     """A dependency that is unavailable or busy (503)."""
 
-    status, code, message = 503, "UNAVAILABLE", "The service is temporarily unavailable. Try again shortly"
+    status, code, message = (
+        503,
+        "UNAVAILABLE",
+        ErrorMessage("The service is temporarily unavailable. Try again shortly"),
+    )
 
     def __init__(self, message: str | None = None, *, code: str | None = None, retry_after_s: int = 1) -> None:
         super().__init__(message, code=code, headers={"Retry-After": str(max(1, retry_after_s))})
@@ -157,4 +183,4 @@ class ServiceUnavailable(AppError):
 class GatewayTimeout(AppError):
     """An upstream that did not respond in time (504)."""
 
-    status, code, message = 504, "UPSTREAM_LATE", "The external service did not respond in time"
+    status, code, message = 504, "UPSTREAM_LATE", ErrorMessage("The external service did not respond in time")

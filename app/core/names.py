@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from app.core.errors import ErrorMessage
+
 _LINE_BREAKS_AND_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
 # Directional marks are part of Arabic and Hebrew text. Overrides also reorder the text after the name.
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -20,9 +22,9 @@ def name_error(name: str) -> str | None:
     if any(map(_is_forbidden, name)):
         return "Must not contain line breaks, control characters or direction overrides."
     if not any(character.isprintable() and not character.isspace() for character in name):
-        return "Must not be empty."
+        return ErrorMessage("Must not be empty.")
     if contains_url(name):
-        return "Must not contain a URL."
+        return ErrorMessage("Must not contain a URL.")
     return None
 
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from app.core.errors import ErrorMessage
 from app.core.limits import InputLimits
 
 MAX_PATH_BYTES = InputLimits.path_bytes
@@ -48,9 +49,9 @@ def _is_hidden(character: str) -> bool:
 
 def _segment_error(segment: str) -> str | None:
     if segment in ("", ".", ".."):
-        return "The path must be relative, without empty, “.” or “..” segments"
+        return ErrorMessage("The path must be relative, without empty, “.” or “..” segments")
     if len(segment.encode()) > MAX_SEGMENT_BYTES:
         return f"A segment of the path must have at most {MAX_SEGMENT_BYTES} bytes"
     if _GIT_FOLDER.fullmatch(segment.translate(_HFS_IGNORES)):
-        return "The path must not be in a “.git” folder"
+        return ErrorMessage("The path must not be in a “.git” folder")
     return None

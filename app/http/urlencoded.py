@@ -6,7 +6,7 @@ from urllib.parse import unquote_to_bytes
 from flask import Request
 
 from app.concurrency.threadpool import switch, time_limit
-from app.core.errors import InvalidRequest, PayloadTooLarge
+from app.core.errors import ErrorMessage, InvalidRequest, PayloadTooLarge
 from app.core.limits import InputLimits
 from app.http.body import RequestTimeout
 
@@ -25,7 +25,7 @@ def read_urlencoded(request: Request, *, max_bytes: int, admit: Callable[[int], 
         while piece := request.stream.read(STEP_BYTES):
             received += len(piece)
             if received > max_bytes:
-                raise PayloadTooLarge("The form is too large")
+                raise PayloadTooLarge(ErrorMessage("The form is too large"))
             admit(received)
             decoder.feed(piece)
             switch()
@@ -53,7 +53,7 @@ class UrlencodedDecoder:
         """
         self._separators += piece.count(b"&")
         if self._separators >= self._max_fields:
-            raise PayloadTooLarge("The form has too many fields")
+            raise PayloadTooLarge(ErrorMessage("The form has too many fields"))
         piece = self._escape + piece
         start = piece.rfind(b"%", max(0, len(piece) - 2))
         complete = start if start >= 0 else len(piece)
@@ -86,7 +86,7 @@ class UrlencodedDecoder:
         text = unquote_to_bytes(part.replace(b"+", b" "))
         self._free_bytes -= len(text)
         if self._free_bytes < 0:
-            raise PayloadTooLarge("The form is too large")
+            raise PayloadTooLarge(ErrorMessage("The form is too large"))
         if text:
             self._text.append(text)
 

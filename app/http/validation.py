@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
 
 from app.core import clock
+from app.core.errors import ErrorMessage
 from app.core.ids import is_id
 from app.core.limits import InputLimits
 from app.core.names import name_error
@@ -125,11 +126,25 @@ class KeyedDict(fields.Dict):
             raise ValidationError(messages, valid_data=error.valid_data) from error
 
 
+class Length(validate.Length):
+    """A largest and perhaps a smallest length, with messages that the console translates."""
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value. Raises ValidationError."""
+        try:
+            return super().__call__(value)
+        except ValidationError as error:
+            message = ErrorMessage("Length must be between %(min)s and %(max)s.", min=self.min, max=self.max)
+            if self.min is None:
+                message = ErrorMessage("Longer than maximum length %(max)s.", max=self.max)
+            raise ValidationError(message) from error
+
+
 class BoundedList(fields.List[Any]):
     """A list whose length is checked before its items are loaded, so that a long one costs nothing."""
 
     def __init__(self, inner: Any, *, max_length: int, min_length: int | None = None, **kwargs: Any) -> None:
-        self._length = validate.Length(min=min_length, max=max_length)
+        self._length = Length(min=min_length, max=max_length)
         super().__init__(inner, validate=self._length, **kwargs)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
@@ -158,7 +173,7 @@ class NameField(fields.String):
     """
 
     def __init__(self, max_length: int, *, min_length: int = 1, forbidden: str = "", **kwargs: Any) -> None:
-        super().__init__(validate=validate.Length(min=min_length, max=max_length), **kwargs)
+        super().__init__(validate=Length(min=min_length, max=max_length), **kwargs)
         self.min_length, self.forbidden = min_length, forbidden
         self.json_schema = {"pattern": name_pattern(forbidden, may_be_empty=not min_length)}
 
@@ -174,7 +189,7 @@ class NameField(fields.String):
 def web_url(**kwargs: Any) -> fields.Url:
     """Return the field of an address with `http` or `https`, also of a host without a top-level domain."""
     return fields.Url(
-        schemes={"http", "https"}, require_tld=False, validate=validate.Length(max=2048), metadata=WEB_URL, **kwargs
+        schemes={"http", "https"}, require_tld=False, validate=Length(max=2048), metadata=WEB_URL, **kwargs
     )
 
 
@@ -187,10 +202,10 @@ def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.St
     @described(**({"pattern": NOT_BLANK_PATTERN} if min_length else {}))
     def check_not_blank(value: str) -> None:
         if min_length and value and not value.strip():
-            raise ValidationError("Must not be empty.")
+            raise ValidationError(ErrorMessage("Must not be empty."))
 
     kwargs.setdefault("required", True)
-    return fields.String(validate=[validate.Length(min=min_length, max=max_length), check_not_blank], **kwargs)
+    return fields.String(validate=[Length(min=min_length, max=max_length), check_not_blank], **kwargs)
 
 
 class LimitField(fields.Integer):
@@ -203,7 +218,7 @@ class LimitField(fields.Integer):
         return min(super()._deserialize(value, attr, data, **kwargs), InputLimits.page_size_max)
 
 
-Cursor = Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
+Cursor = Annotated[str | None, fields.String(load_default=None, validate=Length(max=512))]
 """The position in a list. None is its start."""
 
 

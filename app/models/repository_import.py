@@ -1,10 +1,12 @@
 """The table of imports: repositories that a job clones from a URL and connects as projects."""
 
+import json
 from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.core.errors import ErrorMessage
 from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column
 
 
@@ -15,6 +17,23 @@ class ImportStatus(StrEnum):
     RUNNING = "running"
     CONNECTED = "connected"
     FAILED = "failed"
+
+
+class MessageText(sa.types.TypeDecorator[str]):
+    """A message: its text, or its template and values as JSON."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """Convert a message with values to JSON."""
+        if isinstance(value, ErrorMessage) and value.values:
+            return json.dumps({"template": value.template, **value.values})
+        return value
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """Convert JSON to a message."""
+        return ErrorMessage(**json.loads(value)) if value and value.startswith('{"template": ') else value
 
 
 class RepositoryImport(Timestamps, Base):
@@ -35,4 +54,4 @@ class RepositoryImport(Timestamps, Base):
     status: Mapped[ImportStatus] = enum_column(ImportStatus, "import_status", default=ImportStatus.WAITING)
     received_bytes: Mapped[int] = mapped_column(sa.BigInteger, default=0)
     problem: Mapped[str | None] = mapped_column(sa.String(40))
-    problem_text: Mapped[str | None]
+    problem_text: Mapped[str | None] = mapped_column(MessageText)

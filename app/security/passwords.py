@@ -8,6 +8,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from app.concurrency.threadpool import offload_hash
+from app.core.errors import ErrorMessage
 from app.core.limits import PasswordLimits
 
 SERVICE_NAME = "galley"
@@ -37,13 +38,13 @@ def password_error(password: str, email: str) -> str | None:
     """Return why a password is refused for the owner of `email`, or None for an accepted one."""
     plain = password.casefold()
     if len(password) < LIMITS.min_characters:
-        return f"Use at least {LIMITS.min_characters} characters"
+        return ErrorMessage("Use at least %(count)s characters", count=LIMITS.min_characters)
     if len(password) > LIMITS.max_characters or len(_bytes(password)) > LIMITS.max_bytes:
         return f"Use at most {LIMITS.max_characters} characters and {LIMITS.max_bytes} bytes"
     if plain in (email.casefold(), email.casefold().rpartition("@")[0]):
-        return "Do not use your own e-mail address"
+        return ErrorMessage("Do not use your own e-mail address")
     if plain in common_passwords() or re.fullmatch(rf"{SERVICE_NAME}\d*", plain):
-        return "This password is too easy to guess. Choose another one"
+        return ErrorMessage("This password is too easy to guess. Choose another one")
     return None
 
 

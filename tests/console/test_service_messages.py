@@ -1,62 +1,68 @@
 """Messages of services in the language of the user."""
 
-import ast
-import re
-from pathlib import Path
-
-import marshmallow
 import pytest
 from flask import Flask
+from marshmallow import ValidationError
 
-from app.console.shell.messages import TEXTS, translate
-from app.settings.groups import PROJECT
+from app.console.shell.messages import translate
+from app.core.errors import ErrorMessage, LimitReached, TooManyRequests
+from app.drivers.errors import UpstreamRejected
+from app.extensions import db
+from app.http.error_handlers import to_app_error
+from app.http.loading import field_errors
+from app.http.validation import Length
+from app.models.repository_import import ImportStatus, RepositoryImport
 from tests.console.conftest import ConsoleScene
 
 pytestmark = pytest.mark.one_database
 
 GERMAN = {"Accept-Language": "de"}
-PLACEHOLDER = re.compile(r"%\(\w+\)s")
+MEMBERS = ErrorMessage("An organization has at most %(limit)s members", limit=50)
 
 
-def literals() -> str:
-    """Return all texts of the application and of its validation library, with a mark for each inserted value."""
-    library = Path(marshmallow.__file__).parent
-    texts = []
-    for path in [*(PROJECT / "app").rglob("*.py"), library / "fields.py", library / "validate.py"]:
-        if path.name == "service_messages.py" or "console" in path.parts[-2]:
-            continue
-        texts += [_text(node) for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.expr)]
-    return "\n".join(re.sub(r"\{\w+\}", "%", text) for text in texts if text)
-
-
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else ""
-    if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "%" for part in node.values)  # type: ignore[misc]
-    return ""
-
-
-COMPOSED = ("This must be a", "Too many requests", "The form is too large", "There is no such file")
-"""Messages that the code composes, or that the console raises."""
-
-
-def test_every_message_is_one_of_the_application() -> None:
-    known = literals()
-    missing = [text for text in TEXTS if PLACEHOLDER.sub("%", text) not in known and not text.startswith(COMPOSED)]
-    assert missing == []
+def refused(validator: Length, text: str) -> str:
+    """Return the message for a text of another length."""
+    with pytest.raises(ValidationError) as error:
+        validator(text)
+    return field_errors(error.value)[0].message
 
 
 @pytest.mark.parametrize(
-    ("message", "german"),
+    ("message", "english", "german"),
     [
-        ("The current password is wrong", "Das aktuelle Passwort ist falsch"),
-        ("Longer than maximum length 100.", "Länger als 100 Zeichen."),
-        ("An organization has at most 50 members", "Eine Organisation hat höchstens 50 Mitglieder"),
-        ("Something else", "Something else"),
+        ("The current password is wrong", "The current password is wrong", "Das aktuelle Passwort ist falsch"),
+        (refused(Length(max=1), "ab"), "Longer than maximum length 1.", "Länger als 1 Zeichen."),
+        (
+            refused(Length(1, 9), ""),
+            "Length must be between 1 and 9.",
+            "Die Länge muss zwischen 1 und 9 Zeichen liegen.",
+        ),
+        (
+            LimitReached(MEMBERS).message,
+            "An organization has at most 50 members",
+            "Eine Organisation hat höchstens 50 Mitglieder",
+        ),
+        (
+            to_app_error(UpstreamRejected(MEMBERS)).message,
+            "An organization has at most 50 members",
+            "Eine Organisation hat höchstens 50 Mitglieder",
+        ),
+        (
+            TooManyRequests(retry_after_s=1).message,
+            "Too many requests. Try again in 1 second",
+            "Zu viele Anfragen. Versuchen Sie es in 1 second noch einmal",
+        ),
+        (
+            TooManyRequests("Stop", retry_after_s=1).message,
+            "Stop. Try again in 1 second",
+            "Stop. Try again in 1 second",
+        ),
+        ("Something else: 100 %(limit)s", "Something else: 100 %(limit)s", "Something else: 100 %(limit)s"),
+        ("", "", ""),
     ],
 )
-def test_message_is_translated_with_its_values(app: Flask, message: str, german: str) -> None:
+def test_message_is_translated_with_its_values(app: Flask, message: str, english: str, german: str) -> None:
+    assert message == english
     with app.test_request_context(headers=GERMAN):
         assert translate(message) == german
 
@@ -66,3 +72,29 @@ def test_page_shows_the_message_in_the_language_of_the_browser(console: ConsoleS
     with console.app.app_context():
         shown = console.people["anonymous"].client.post("/console/sign-in", data=data, headers=GERMAN)
     assert "Die E-Mail-Adresse oder das Passwort ist falsch" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("message", "german"),
+    [
+        (MEMBERS, "Eine Organisation hat höchstens 50 Mitglieder"),
+        (ErrorMessage("The repository has no branch"), "Das Repository hat keinen Zweig"),
+        ("Something else", "Something else"),
+    ],
+)
+def test_stored_message_is_translated(console: ConsoleScene, message: str, german: str) -> None:
+    with console.app.app_context():
+        row = RepositoryImport(
+            organization_id=console.ids["org_id"],
+            user_id=console.site.owner.id,
+            repository="a/b",
+            project_name="Docs",
+            url="https://example.org/docs",
+            status=ImportStatus.FAILED,
+            problem_text=message,
+        )
+        db.session.add(row)
+        db.session.commit()
+        assert row.problem_text == message
+        with console.app.test_request_context(headers=GERMAN):
+            assert translate(row.problem_text) == german

@@ -11,32 +11,33 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from app.console.shell import messages
 from app.console.shell.script_texts import TEXTS
 from app.console.shell.translation import FOLDER, translations
 from app.core.locales import LANGUAGES
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s|\{\w+\}")
 CONSOLE = FOLDER.parent
-KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)}
+MESSAGES = {"ErrorMessage": None, "marked": None}
+KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)} | MESSAGES
 TRANSLATED = sorted(set(LANGUAGES) - {"en"})
 
 
 def marked(path: Path) -> Iterator[str]:
-    """Yield the texts of a template or a module."""
+    """Yield the texts of a template or a module: of a module of another package only the messages."""
+    keywords = KEYWORDS if path.is_relative_to(CONSOLE) else MESSAGES
     with path.open("rb") as file:
         if path.suffix == ".html":
             messages = [message for _, _, message, _ in babel_extract(file, list(KEYWORDS), [], {})]
         else:
-            messages = [message for _, message, _, _ in extract("python", file, keywords=KEYWORDS)]
+            messages = [message for _, message, _, _ in extract("python", file, keywords=keywords)]
     yield from (message if isinstance(message, str) else message[0] for message in messages)
 
 
 @cache
 def sources() -> frozenset[str]:
-    """Return all texts of the console, the singular form of those with two."""
-    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.rglob("*.py")]
-    return frozenset(text for path in paths for text in marked(path)) | set(TEXTS) | set(messages.TEXTS)
+    """Return all texts of the console and the messages of services, the singular form of those with two."""
+    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.parent.rglob("*.py")]
+    return frozenset(text for path in paths for text in marked(path)) | set(TEXTS)
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import Annotated
 from urllib.parse import urlencode
 
 from flask import Response
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from app.access.guards import public
 from app.access.scope import Scope
@@ -16,7 +16,7 @@ from app.console.shell.pages import Page, is_signed_in, see_other
 from app.console.shell.rendering import page
 from app.core.errors import EmailNotVerified, NotFound
 from app.extensions import current_settings
-from app.http.validation import RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.resources.auth.routes import account, email
 
 AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
@@ -26,9 +26,9 @@ AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"
 class AccountQuery(RequestQuery):
     """The values that a link to an account page carries."""
 
-    next: Annotated[str, fields.String(load_default="", validate=validate.Length(max=2048))]
-    email: Annotated[str, fields.String(load_default="", validate=validate.Length(max=320))]
-    token: Annotated[str, fields.String(load_default="", validate=validate.Length(max=512))]
+    next: Annotated[str, fields.String(load_default="", validate=Length(max=2048))]
+    email: Annotated[str, fields.String(load_default="", validate=Length(max=320))]
+    token: Annotated[str, fields.String(load_default="", validate=Length(max=512))]
 
 
 def local_path(target: str) -> str:

@@ -12,7 +12,7 @@ from app.console.blueprint import ROOT, blueprint
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
-from app.http.validation import Cursor, RequestQuery
+from app.http.validation import Cursor, Length, RequestQuery
 from app.models.project_content import IndexStatus
 from app.resources.project_content.index import index_health
 from app.resources.system import job_queue
@@ -26,7 +26,7 @@ ADMIN = platform_admin()
 class UserListQuery(RequestQuery):
     """A part of the e-mail address and a position in the list."""
 
-    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=254))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=254))]
     cursor: Cursor
 
 

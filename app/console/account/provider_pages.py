@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from flask import Response
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from app.access.guards import verified
 from app.access.scope import Scope
@@ -12,7 +12,7 @@ from app.console.blueprint import ROOT
 from app.console.shell import api, errors, headers
 from app.console.shell.mail_links import blueprint
 from app.console.shell.pages import Page, see_other
-from app.http.validation import RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.resources.git_provider.routes import exchange
 
 CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
@@ -25,9 +25,9 @@ blueprint.after_request(headers.add_headers)
 class ExchangeQuery(RequestQuery):
     """The parameters that a provider adds to the URL."""
 
-    code: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
-    state: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
-    installation_id: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=40))]
+    code: Annotated[str | None, fields.String(load_default=None, validate=Length(max=512))]
+    state: Annotated[str | None, fields.String(load_default=None, validate=Length(max=512))]
+    installation_id: Annotated[str | None, fields.String(load_default=None, validate=Length(max=40))]
 
 
 @blueprint.get("/connect/provider_a")

@@ -39,7 +39,7 @@ from app.content.schema.inferred import ROOTS
 from app.content.schema.model import ContentSchema
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.drivers.git.errors import GitObjectMissing
-from app.http.validation import RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.project_schema.prepare import branch_schema
 
@@ -88,8 +88,8 @@ class EditorQuery(RequestQuery):
 
     mode: Annotated[str, fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))]
     panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))]
-    since: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
-    change: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+    since: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
+    change: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
 
 
 def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.console.shell.forms import Form
 from app.content.schema.validation import pointer_to
-from app.core.errors import InvalidRequest, PayloadTooLarge
+from app.core.errors import ErrorMessage, InvalidRequest, PayloadTooLarge
 from app.core.limits import InputLimits
 
 ITEMS, KIND = "items.", "kind."
@@ -76,7 +76,7 @@ def sent_orders(form: Form) -> dict[Path, list[str]]:
             ids = dict.fromkeys(one for one in value.split(",", MAX_ITEMS)[:MAX_ITEMS] if _ID.fullmatch(one))
             orders[path_of(hidden.removeprefix(ITEMS))] = list(ids)
     if sum(map(len, orders.values())) > InputLimits.form_fields:
-        raise PayloadTooLarge("The form has too many fields")
+        raise PayloadTooLarge(ErrorMessage("The form has too many fields"))
     return dict(sorted(orders.items(), key=lambda item: len(item[0])))
 
 

@@ -10,7 +10,7 @@ from app.console.editor.field_lists import KIND, keyed, named_pointer, path_of, 
 from app.console.shell.forms import Form
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import validate
-from app.core.errors import FieldError, InvalidRequest
+from app.core.errors import ErrorMessage, FieldError, InvalidRequest
 
 INPUT = "fm."
 """The prefix of the input of a value. The path of the value follows."""
@@ -98,7 +98,7 @@ def check(
         InvalidRequest: a changed value does not match its field.
     """
     after = {key: value for key, value in values.items() if key not in changes.unset} | changes.values
-    before = set(validate(schema, collection, values))
+    before = validate(schema, collection, values)
     errors = [
         error
         for error in validate(schema, collection, after)
@@ -106,7 +106,10 @@ def check(
     ]
     if errors:
         raise InvalidRequest(
-            fields=[FieldError(INPUT + named_pointer(error.pointer, form), error.message) for error in errors]
+            fields=[
+                FieldError(INPUT + named_pointer(error.pointer, form), ErrorMessage(error.template, **error.values))
+                for error in errors
+            ]
         )
 
 

@@ -14,7 +14,7 @@ from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import PageText, read_page, write_page
 from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
-from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
+from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.refs import is_sha
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
@@ -89,7 +89,7 @@ def open_files(scope: ProjectScope, paths: Sequence[str]) -> list[OpenFile]:
     head = source.git.head(source.repo, source.branch)
     entries = source.git.entries(source.repo, head, paths)
     if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
-        raise NotFound("There is no such file")
+        raise NotFound(ErrorMessage("There is no such file"))
     return [
         OpenFile(path, head, entries[path].sha, _read(source, entries[path].sha), entries[path].mode == SYMLINK)
         for path in paths

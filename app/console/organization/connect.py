@@ -21,7 +21,7 @@ from app.core.permissions import Permission
 from app.drivers.errors import DriverError
 from app.extensions import current_settings
 from app.http.error_handlers import to_app_error
-from app.http.validation import Cursor, RequestQuery
+from app.http.validation import Cursor, Length, RequestQuery
 from app.models.project import Provider
 from app.resources.git_provider.routes import credentials, exchange
 from app.resources.project import imports
@@ -40,7 +40,7 @@ class ConnectQuery(RequestQuery):
     provider: Annotated[
         str, fields.String(load_default="local", validate=validate.OneOf([str(one) for one in Provider]))
     ]
-    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=255))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=255))]
     cursor: Cursor
 
 

@@ -21,7 +21,7 @@ from app.content.schema.new_entry import collections_for, folder_for, is_single,
 from app.core import clock
 from app.core.errors import InvalidRequest
 from app.extensions import drivers
-from app.http.validation import RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.index import index_freshness, unreadable
 from app.resources.project_content.source import source_of
@@ -36,7 +36,7 @@ class FolderQuery(RequestQuery):
     view: Annotated[str, fields.String(load_default="list", validate=validate.OneOf(["list", "tree"]))]
     sort: Annotated[str, fields.String(load_default="name", validate=validate.OneOf([*ListOrder]))]
     state: Annotated[str, fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))]
-    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from flask import Response
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
@@ -18,7 +18,7 @@ from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.core.refs import is_sha
 from app.http.endpoint import endpoint_of
-from app.http.validation import RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 
 PER_PAGE = 50
@@ -28,9 +28,9 @@ PER_PAGE = 50
 class HistoryPageQuery(RequestQuery):
     """Two versions that are compared, or a position in the history."""
 
-    base: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
-    head: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
-    cursor: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=2048))]
+    base: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
+    head: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2048))]
 
 
 @blueprint.get(f"{BASE}/history")

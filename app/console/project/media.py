@@ -21,7 +21,7 @@ from app.console.shell.translation import gettext as _
 from app.content.slugs import file_name_of
 from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
 from app.http.envelope import json_response
-from app.http.validation import RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.search.references import count_pages, list_images
 
@@ -32,9 +32,9 @@ PER_PAGE = 60
 class MediaQuery(RequestQuery):
     """A filter and a page of the images, and the page of the site into which an image is inserted."""
 
-    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
-    insert_into: Annotated[str, fields.String(load_default="", validate=validate.Length(max=1_024))]
+    insert_into: Annotated[str, fields.String(load_default="", validate=Length(max=1_024))]
 
 
 def _read_head(scope: ProjectScope, query: MediaQuery) -> str:

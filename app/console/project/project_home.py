@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from flask import Response
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import ROOT, blueprint
@@ -16,7 +16,7 @@ from app.console.shell.rendering import page
 from app.core.errors import NotFound
 from app.http.endpoint import endpoint_of
 from app.http.envelope import json_response
-from app.http.validation import Cursor, RequestQuery
+from app.http.validation import Cursor, Length, RequestQuery
 from app.models.project_content import IndexStatus
 from app.resources.project_content import routes as content
 from app.resources.project_content.tree.folder_listing import titles_of
@@ -35,7 +35,7 @@ REFRESH_S = 3
 class SearchPageQuery(RequestQuery):
     """The terms of a search."""
 
-    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=500))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
 
 
 @dataclass(frozen=True, kw_only=True)

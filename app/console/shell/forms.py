@@ -9,7 +9,7 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.sansio.multipart import Data, Event, Field, File
 
 from app.console.shell.messages import translate
-from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
+from app.core.errors import AppError, ErrorMessage, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from app.core.limits import InputLimits
 from app.http.body import check_coding
 from app.http.uploads import decode_multipart
@@ -90,7 +90,7 @@ def read(request: Request, *, accepts: Callable[[str], bool], max_bytes: int, ad
         raise UnsupportedMediaType("Send a form")
     check_coding(request)
     if (request.content_length or 0) > max_bytes:
-        raise PayloadTooLarge("The form is too large")
+        raise PayloadTooLarge(ErrorMessage("The form is too large"))
     admit(request.content_length or 0)
     form = Form()
     if request.mimetype == TYPES[0]:
@@ -137,13 +137,13 @@ class _Parts:
     def _begin(self, name: str | None) -> None:
         self._parts += 1
         if self._parts > InputLimits.form_fields:
-            raise PayloadTooLarge("The form has too many fields")
+            raise PayloadTooLarge(ErrorMessage("The form has too many fields"))
         self._name = name if name and self._accepts(name) else None
         self._text, self._file = [], None
 
     def _begin_file(self, name: str, filename: str) -> None:
         if len(self._form.files) >= InputLimits.multipart_files:
-            raise PayloadTooLarge("The form has too many fields")
+            raise PayloadTooLarge(ErrorMessage("The form has too many fields"))
         self._file = FileStorage(tempfile.TemporaryFile(), filename, name)  # noqa: SIM115 (closed with the request)
         self._form.files.add(name, self._file)
 
@@ -157,7 +157,7 @@ class _Parts:
             return
         self._free_bytes -= len(data)
         if self._free_bytes < 0:
-            raise PayloadTooLarge("The form is too large")
+            raise PayloadTooLarge(ErrorMessage("The form is too large"))
         self._text.append(data)
         if last:
             try:

@@ -1,7 +1,8 @@
 """Validation of front matter against the fields of a collection."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from app.content.field_values import ValueKind, kind_of
@@ -24,10 +25,16 @@ _KINDS = {
 
 
 class InvalidValue(NamedTuple):
-    """A JSON pointer into the front matter, and a message."""
+    """A JSON pointer into the front matter, and a message: a template and the values to insert."""
 
     pointer: str
-    message: str
+    template: str
+    values: Mapping[str, str] = MappingProxyType({})
+
+
+def marked(template: str) -> str:
+    """Return a template. The catalogues of the console contain the templates that are marked by this call."""
+    return template
 
 
 def collection_of(schema: ContentSchema, path: str) -> Collection | None:
@@ -86,14 +93,14 @@ class _Check:
             if value is not None and value != "":
                 yield from self.value(field, value, pointer + pointer_to(field.name))
             elif field.required and self._is_declared:
-                yield InvalidValue(pointer + pointer_to(field.name), "This field is required")
+                yield InvalidValue(pointer + pointer_to(field.name), marked("This field is required"))
 
     def value(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         """Yield the invalid values in the value of a field. Raises _TooManyValues."""
         if field.type is FieldType.MIXED:
             kinds = {kind for listed in field.types for kind in _KINDS.get(listed, _TEXTS)}
             if field.types and kind_of(value) not in kinds:
-                yield InvalidValue(pointer, f"This must be one of {', '.join(field.types)}")
+                yield _not_one_of(pointer, field.types)
         elif field.multiple:
             if not isinstance(value, list):
                 yield InvalidValue(pointer, "This must be a list")
@@ -104,7 +111,7 @@ class _Check:
         elif field.type in (FieldType.SELECT, FieldType.RELATION):
             yield from self._choice(field, value, pointer)
         elif kind_of(value) not in _KINDS[field.type]:
-            yield InvalidValue(pointer, f"This must be {_ARTICLES[field.type]}")
+            yield InvalidValue(pointer, _EXPECTED[field.type])
         elif field.type is FieldType.OBJECT:
             yield from self.object(field.fields, value, pointer)
         elif field.type is FieldType.LIST and field.item is not None:
@@ -117,7 +124,7 @@ class _Check:
         if isinstance(value, dict | list):
             yield InvalidValue(pointer, "This must be a single value")
         elif field.type is FieldType.SELECT and self._is_declared and not field.has_option(value):
-            yield InvalidValue(pointer, f"This must be one of {', '.join(map(str, field.options))[:300]}")
+            yield _not_one_of(pointer, field.options)
 
     def _count(self) -> None:
         self._remaining -= 1
@@ -125,14 +132,19 @@ class _Check:
             raise _TooManyValues
 
 
-_ARTICLES = {
-    FieldType.STRING: "a text",
-    FieldType.TEXT: "a text",
-    FieldType.IMAGE: "the path or URL of an image",
-    FieldType.NUMBER: "a number",
-    FieldType.BOOLEAN: "true or false",
-    FieldType.DATE: "a date",
-    FieldType.DATETIME: "a date with a time",
-    FieldType.LIST: "a list",
-    FieldType.OBJECT: "an object",
+def _not_one_of(pointer: str, options: Iterable[object]) -> InvalidValue:
+    listed = ", ".join(map(str, options))[:300]
+    return InvalidValue(pointer, marked("This must be one of %(options)s"), {"options": listed})
+
+
+_EXPECTED = {
+    FieldType.STRING: marked("This must be a text"),
+    FieldType.TEXT: marked("This must be a text"),
+    FieldType.IMAGE: "This must be the path or URL of an image",
+    FieldType.NUMBER: marked("This must be a number"),
+    FieldType.BOOLEAN: "This must be true or false",
+    FieldType.DATE: marked("This must be a date"),
+    FieldType.DATETIME: "This must be a date with a time",
+    FieldType.LIST: "This must be a list",
+    FieldType.OBJECT: "This must be an object",
 }

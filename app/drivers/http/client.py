@@ -18,6 +18,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
 
 from app.concurrency.cancellation import Cancellation
 from app.core import outbound
+from app.core.errors import ErrorMessage
 from app.core.limits import OutboundLimits
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from app.drivers.http.pool import PoolAdapter, cancellable
@@ -197,7 +198,7 @@ class HttpClient:
         except (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError) as fault:
             raise ConnectFailed("The external service cannot be reached") from fault
         except requests.exceptions.Timeout as fault:
-            raise ResponseTimeout("The external service did not respond in time") from fault
+            raise ResponseTimeout(ErrorMessage("The external service did not respond in time")) from fault
         except requests.exceptions.ConnectionError as fault:
             raise _connection_failure(fault) from fault
         except (requests.exceptions.RequestException, HTTPError) as fault:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from marshmallow import ValidationError, fields, post_load, validate
+from marshmallow import ValidationError, fields, post_load
 
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.limits import TokenLimits
 from app.http.loading import instance
-from app.http.validation import DateTimeMs, IdField, NameField, RequestBody, RequestSchema
+from app.http.validation import DateTimeMs, IdField, Length, NameField, RequestBody, RequestSchema
 from app.models.api_token import ApiToken
 from app.resources.api_token.service import IssuedToken, TokenChanges, TokenValues
 
@@ -29,7 +29,7 @@ def _projects(**kwargs: Any) -> fields.List[str]:
     return fields.List(
         IdField("prj"),
         allow_none=True,
-        validate=validate.Length(1, TokenLimits.projects),
+        validate=Length(1, TokenLimits.projects),
         metadata={"example": EXAMPLE["projects"], "description": "The permitted projects, or null for all"},
         **kwargs,
     )
@@ -39,7 +39,7 @@ def _scopes(**kwargs: Any) -> fields.List[TokenScope]:
     """Build the field of the scopes of a token."""
     return fields.List(
         fields.Enum(TokenScope, by_value=True),
-        validate=validate.Length(1, len(TokenScope)),
+        validate=Length(1, len(TokenScope)),
         metadata={"example": EXAMPLE["scopes"]},
         **kwargs,
     )

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from app.core.errors import InvalidRequest, TooManyRequests
+from app.core.errors import ErrorMessage, InvalidRequest, TooManyRequests
 from app.core.limits import CodeLimits
 from app.core.rates import DAY
 from app.database.upserts import insert_or_ignore
@@ -34,7 +34,7 @@ class InvalidToken(InvalidRequest):
 class TooManyAttempts(TooManyRequests):
     """All attempts for the code were used (429)."""
 
-    code, message = "TOO_MANY_ATTEMPTS", "Too many wrong codes. Request a new one"
+    code, message = "TOO_MANY_ATTEMPTS", ErrorMessage("Too many wrong codes. Request a new one")
 
 
 def request_code(email_key: str, *, limits: CodeLimits, language: str) -> bool:

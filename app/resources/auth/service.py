@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
-from app.core.errors import NotAuthenticated
+from app.core.errors import ErrorMessage, NotAuthenticated
 from app.core.ids import new_id
 from app.core.limits import CodeLimits, SessionLimits
 from app.core.names import clean_name
@@ -30,7 +30,7 @@ _BRACKETS = str.maketrans("<>", "  ")
 class InvalidEmailOrPassword(NotAuthenticated):
     """The e-mail address or the password is wrong. Both causes have one response (401)."""
 
-    code, message = "INVALID_EMAIL_OR_PASSWORD", "The e-mail address or the password is wrong"
+    code, message = "INVALID_EMAIL_OR_PASSWORD", ErrorMessage("The e-mail address or the password is wrong")
 
 
 def find(email: str) -> User | None:

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from app.core.errors import PermissionDenied
+from app.core.errors import ErrorMessage, PermissionDenied
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.organization import Invitation
@@ -11,7 +11,10 @@ from app.models.organization import Invitation
 class SignUpClosed(PermissionDenied):
     """A sign-up that the operator does not accept (403)."""
 
-    code, message = "SIGN_UP_CLOSED", "This installation does not accept new accounts without an invitation"
+    code, message = (
+        "SIGN_UP_CLOSED",
+        ErrorMessage("This installation does not accept new accounts without an invitation"),
+    )
 
 
 def check_sign_up(email_key: str) -> None:

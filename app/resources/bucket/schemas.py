@@ -6,7 +6,7 @@ from typing import Annotated
 from marshmallow import Schema, fields, validate
 
 from app.http.uploads import FileField, Upload
-from app.http.validation import IdField, RequestBody, RequestQuery
+from app.http.validation import IdField, Length, RequestBody, RequestQuery
 from app.resources.bucket.storage_keys import WIDTHS, Folder
 
 
@@ -46,4 +46,4 @@ class VariantQuery(RequestQuery):
     """The requested width, and the signature in the URL of a variant."""
 
     w: Annotated[int | None, fields.Integer(load_default=None, validate=validate.OneOf(WIDTHS))]
-    s: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+    s: Annotated[str, fields.String(load_default="", validate=Length(max=64))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor
-from app.core.errors import Conflict
+from app.core.errors import Conflict, ErrorMessage
 from app.database import transactions
 from app.database.transactions import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
@@ -80,7 +80,7 @@ def record_owner(organization: Organization, repository: Repository) -> Reposito
 def local_host(hosts: GitHosts) -> LocalHost:
     """Return the host of local repositories. Raises RepositoryUnavailable if it is disabled."""
     if hosts.local is None:
-        raise RepositoryUnavailable("Local repositories are disabled on this installation")
+        raise RepositoryUnavailable(ErrorMessage("Local repositories are disabled on this installation"))
     return hosts.local
 
 
@@ -91,7 +91,7 @@ def _remote(
         sa.select(GitCredential).where(GitCredential.user_id == user.id, GitCredential.provider == provider)
     )
     if credential is None:
-        raise RepositoryUnavailable("Connect an account of this provider first")
+        raise RepositoryUnavailable(ErrorMessage("Connect an account of this provider first"))
     tokens, at = OwnTokens(token_refresher(hosts), credential.id), hosts.accounts(provider)
     after = decode_cursor(cursor, f"{CURSOR}.{provider}") if cursor else None
     with transactions.outside_transaction():
@@ -130,4 +130,4 @@ def _facts(host: LocalHost, name: str) -> Repository | None:
 
 def name_taken() -> Conflict:
     """Return the error for the name of an existing repository."""
-    return Conflict("A repository of this name already exists", code="NAME_TAKEN")
+    return Conflict(ErrorMessage("A repository of this name already exists"), code="NAME_TAKEN")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 import structlog
 
+from app.core.errors import ErrorMessage
 from app.database.side_connections import SideConnections
 from app.drivers.errors import ReconnectRequired
 from app.drivers.git.rest.tokens import REJECTED
@@ -15,7 +16,7 @@ from app.security.secrets import Keyring
 
 log = structlog.get_logger(__name__)
 
-NOT_CONNECTED = "Connect an account of this provider first"
+NOT_CONNECTED = ErrorMessage("Connect an account of this provider first")
 
 
 class CredentialMarked(ReconnectRequired):

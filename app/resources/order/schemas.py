@@ -8,7 +8,7 @@ from typing import Annotated
 from marshmallow import ValidationError, fields, validate
 
 from app.core import clock
-from app.http.validation import DateTimeMs, RequestBody, RequestQuery, RequestSchema, text
+from app.http.validation import DateTimeMs, Length, RequestBody, RequestQuery, RequestSchema, text
 from app.resources.user.schemas import Country, Email
 
 MAX_YEARS = 10
@@ -35,7 +35,7 @@ class CancelSubscriptionBody(RequestBody):
     effective_from: Annotated[
         EffectiveFrom, fields.Enum(EffectiveFrom, by_value=True, load_default=EffectiveFrom.NEXT_BILLING_PERIOD)
     ]
-    reason: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=validate.Length(max=1000))]
+    reason: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=Length(max=1000))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from app.core.emails import email_key
-from app.core.errors import Conflict, LimitReached, NotFound, PermissionDenied
+from app.core.errors import Conflict, ErrorMessage, LimitReached, NotFound, PermissionDenied
 from app.core.limits import CodeLimits
 from app.core.permissions import Role
 from app.database.upserts import insert_or_ignore
@@ -26,7 +26,10 @@ MemberResult = Mapping[str, object]
 class OwnerCannotLeave(PermissionDenied):
     """The owner cannot leave before a transfer of the organization (403)."""
 
-    code, message = "OWNER_CANNOT_LEAVE", "The owner cannot leave. Transfer the organization to another member first"
+    code, message = (
+        "OWNER_CANNOT_LEAVE",
+        ErrorMessage("The owner cannot leave. Transfer the organization to another member first"),
+    )
 
 
 def invite(
@@ -50,7 +53,7 @@ def invite(
         .execution_options(populate_existing=True)
     )
     if user is not None and _membership(organization, user.id) is not None:
-        raise Conflict("This user is already a member", code="ALREADY_MEMBER")
+        raise Conflict(ErrorMessage("This user is already a member"), code="ALREADY_MEMBER")
     open_invitation = _invitation(organization, key)
     if open_invitation is None or open_invitation.expires_at <= utcnow_ms():
         _check_limit(organization, limit)
@@ -171,7 +174,7 @@ def _check_limit(organization: Organization, limit: int) -> None:
         .scalar_subquery()
     )
     if db.session.execute(sa.select(members + invited)).scalar_one() >= limit:
-        raise LimitReached(f"An organization has at most {limit} members")
+        raise LimitReached(ErrorMessage("An organization has at most %(limit)s members", limit=limit))
 
 
 def _target(organization: Organization, *, by: User, member_id: str | None, email: str | None) -> Membership:

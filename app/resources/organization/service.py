@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.errors import Conflict, InvalidRequest, LimitReached, NotFound, PermissionDenied
+from app.core.errors import Conflict, ErrorMessage, InvalidRequest, LimitReached, NotFound, PermissionDenied
 from app.core.limits import Limits
 from app.core.permissions import Role
 from app.database.transactions import savepoint
@@ -121,7 +121,7 @@ def delete(organization: Organization) -> str:
         Conflict: the default organization cannot be deleted.
     """
     if organization.is_default:
-        raise Conflict("The default organization cannot be deleted", code="DEFAULT_ORGANIZATION")
+        raise Conflict(ErrorMessage("The default organization cannot be deleted"), code="DEFAULT_ORGANIZATION")
     remove(organization)
     return organization.id
 
@@ -186,7 +186,7 @@ def _check_image(key: str | None, by: User, organization_id: str | None) -> None
 def _check_owned(user_id: str, limit: int) -> None:
     owned = db.session.scalar(sa.select(sa.func.count()).where(Organization.owner_id == user_id)) or 0
     if owned >= limit:
-        raise LimitReached(f"At most {limit} organizations can be owned")
+        raise LimitReached(ErrorMessage("At most %(limit)s organizations can be owned", limit=limit))
 
 
 def _check_projects(organization: Organization, user_id: str, limit: int) -> None:
@@ -201,8 +201,8 @@ def _check_projects(organization: Organization, user_id: str, limit: int) -> Non
         )
     )
     if (count or 0) > limit:
-        raise LimitReached(f"At most {limit} active projects can be owned")
+        raise LimitReached(ErrorMessage("At most %(limit)s active projects can be owned", limit=limit))
 
 
 def _name_taken() -> Conflict:
-    return Conflict("An organization of this name already exists", code="NAME_TAKEN")
+    return Conflict(ErrorMessage("An organization of this name already exists"), code="NAME_TAKEN")

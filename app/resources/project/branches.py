@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from app.core.errors import Conflict
+from app.core.errors import Conflict, ErrorMessage
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.git.errors import GitObjectMissing
@@ -78,5 +78,5 @@ def record_deletion(project: Project, name: str) -> dict[str, object]:
 
 def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[GitProvider, RepoRef]:
     if not project.repository:
-        raise Conflict("Connect a repository to this project first", code="DISCONNECTED")
+        raise Conflict(ErrorMessage("Connect a repository to this project first"), code="DISCONNECTED")
     return provider_for(project, hosts=hosts, user=user), RepoRef(project.repository, project.repository_id)

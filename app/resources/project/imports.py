@@ -7,7 +7,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from app.core.clone_urls import parse_clone_url
-from app.core.errors import AppError, Conflict, InvalidRequest, PermissionDenied
+from app.core.errors import AppError, Conflict, ErrorMessage, InvalidRequest, PermissionDenied
 from app.core.limits import Limits
 from app.core.permissions import Permission, grants
 from app.database import transactions
@@ -57,7 +57,9 @@ def request_import(
         LimitReached: the organization or its owner has the maximum number of active projects.
     """
     if parse_clone_url(url, hosts) is None:
-        raise InvalidRequest.field("clone_url", "The URL of a repository starts with https:// and has no password")
+        raise InvalidRequest.field(
+            "clone_url", ErrorMessage("The URL of a repository starts with https:// and has no password")
+        )
     service.check_creation(organization, project_name, limits=limits)
     # Parallel requests would count the same imports.
     db.session.execute(
@@ -67,7 +69,9 @@ def request_import(
         RepositoryImport.organization_id == organization.id, RepositoryImport.status.in_(OPEN)
     )
     if (db.session.scalar(statement) or 0) >= MAX_OPEN:
-        raise Conflict("Other repositories of the organization are still being cloned", code="IMPORTS_RUNNING")
+        raise Conflict(
+            ErrorMessage("Other repositories of the organization are still being cloned"), code="IMPORTS_RUNNING"
+        )
     repository = f"{organization.id}/{name}"
     with savepoint(name_taken, LocalRepository.name):
         db.session.add(LocalRepository(name=repository, organization_id=organization.id))

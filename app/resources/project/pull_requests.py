@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.errors import Conflict, NotFound, UnprocessableEntity
+from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntity
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
 from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
@@ -69,7 +69,7 @@ def record(project: Project, merged: Merged) -> dict[str, object]:
 
 def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[PullRequests, RepoRef]:
     if not project.repository:
-        raise Conflict("Connect a repository to this project first", code="DISCONNECTED")
+        raise Conflict(ErrorMessage("Connect a repository to this project first"), code="DISCONNECTED")
     git = provider_for(project, hosts=hosts, user=user)
     if not isinstance(git, PullRequests):
         raise UnprocessableEntity("Local repositories have branches only, no pull requests", code="NO_PULL_REQUESTS")

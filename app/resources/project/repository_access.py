@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.errors import FieldError, InvalidRequest, UnprocessableEntity
+from app.core.errors import ErrorMessage, FieldError, InvalidRequest, UnprocessableEntity
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef
@@ -78,7 +78,7 @@ def _head(git: GitProvider, repo: RepoRef, branch: str) -> str:
         raise UnprocessableEntity(
             f"The repository has no branch {branch}. Its branches are: {listed}",
             code="REPO_UNAVAILABLE",
-            fields=[FieldError("branch", "This branch does not exist")],
+            fields=[FieldError("branch", ErrorMessage("This branch does not exist"))],
             result={"branches": names[:MAX_BRANCHES]},
         ) from error
 

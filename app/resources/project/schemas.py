@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError, fields
 
 from app.core.paths import path_error
 from app.http.git_refs import branch_name
@@ -12,6 +12,7 @@ from app.http.validation import (
     ABSENT,
     Absent,
     IdField,
+    Length,
     NameField,
     PassthroughSchema,
     RequestBody,
@@ -117,7 +118,7 @@ class ChangeConnectionBody(RequestBody):
     """The repository and branch of a project. Missing fields stay unchanged, empty strings disconnect."""
 
     provider: Annotated[Provider | Absent, ProviderName()] = ABSENT
-    repository: Annotated[str | Absent, fields.String(validate=validate.Length(max=255))] = ABSENT
+    repository: Annotated[str | Absent, fields.String(validate=Length(max=255))] = ABSENT
     repository_id: Annotated[str | Absent | None, text(0, 255, required=False, allow_none=True)] = ABSENT
     branch: Annotated[str | Absent, fields.String(validate=_branch_name_or_empty)] = ABSENT
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.errors import Archived, Conflict, InvalidRequest, LimitReached, NotFound
+from app.core.errors import Archived, Conflict, ErrorMessage, InvalidRequest, LimitReached, NotFound
 from app.core.ids import HasId
 from app.core.limits import Limits
 from app.database.transactions import flushed, savepoint
@@ -230,12 +230,12 @@ def _check_limits(organization: Organization, limits: Limits) -> None:
 def _check_owner(organization: Organization, limit: int) -> None:
     owned = sa.select(Organization.id).where(Organization.owner_id == organization.owner_id)
     if _count_active(Project.organization_id.in_(owned)) >= limit:
-        raise LimitReached(f"At most {limit} active projects can be owned")
+        raise LimitReached(ErrorMessage("At most %(limit)s active projects can be owned", limit=limit))
 
 
 def _check_organization(organization: Organization, limit: int) -> None:
     if _count_active(Project.organization_id == organization.id) >= limit:
-        raise LimitReached(f"An organization has at most {limit} active projects")
+        raise LimitReached(ErrorMessage("An organization has at most %(limit)s active projects", limit=limit))
 
 
 def _count_active(where: sa.ColumnElement[bool]) -> int:
@@ -249,4 +249,4 @@ def _check_image(key: str | None, by: HasId, organization_id: str, project_id: s
 
 
 def _name_taken() -> Conflict:
-    return Conflict("There is already a project of this name in the organization", code="NAME_TAKEN")
+    return Conflict(ErrorMessage("There is already a project of this name in the organization"), code="NAME_TAKEN")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.core.errors import Conflict
+from app.core.errors import Conflict, ErrorMessage
 from app.core.ids import HasId
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef
@@ -22,7 +22,7 @@ class Source:
 class Disconnected(Conflict):
     """A call that needs the repository of a disconnected project (409)."""
 
-    code, message = "DISCONNECTED", "Connect a repository to this project first"
+    code, message = "DISCONNECTED", ErrorMessage("Connect a repository to this project first")
 
 
 def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, user: HasId | None = None) -> Source:

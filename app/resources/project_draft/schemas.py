@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from marshmallow import fields, validate
+from marshmallow import fields
 
 from app.http.file_paths import FilePathField
 from app.http.git_refs import BranchName, full_sha
-from app.http.validation import DateTimeMs, RequestBody, RequestQuery, RequestSchema
+from app.http.validation import DateTimeMs, Length, RequestBody, RequestQuery, RequestSchema
 
 MAX_CHARACTERS = 900_000
 
@@ -27,7 +27,7 @@ class SaveDraftBody(RequestBody):
     `base_sha` is the commit at which the blob was read.
     """
 
-    content: Annotated[str, fields.String(required=True, validate=validate.Length(max=MAX_CHARACTERS))]
+    content: Annotated[str, fields.String(required=True, validate=Length(max=MAX_CHARACTERS))]
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     base_sha: Annotated[
         str | None,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from marshmallow import fields, post_dump, validate
 
 from app.http.file_paths import plain_path
-from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema
+from app.http.validation import DateTimeMs, Length, PageQuery, RequestBody, RequestSchema
 from app.models.project_log import LogAction, LogSource
 
 
@@ -16,9 +16,7 @@ class RecordChangeBody(RequestBody):
 
     action: Annotated[LogAction, fields.Enum(LogAction, by_value=True, required=True)]
     file: Annotated[str, fields.String(required=True, validate=plain_path)]
-    file_type: Annotated[
-        str | None, fields.String(load_default=None, allow_none=True, validate=validate.Length(max=40))
-    ]
+    file_type: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=Length(max=40))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +28,7 @@ class LogQuery(PageQuery):
         str | None,
         fields.String(
             load_default=None,
-            validate=[validate.Length(max=1024), validate.ContainsNoneOf("\0", error="Must not contain NUL.")],
+            validate=[Length(max=1024), validate.ContainsNoneOf("\0", error="Must not contain NUL.")],
         ),
     ]
 

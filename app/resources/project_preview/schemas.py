@@ -3,10 +3,20 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, fields
 
 from app.http.git_refs import full_sha
-from app.http.validation import ABSENT, Absent, DateTimeMs, KeyedDict, PassthroughSchema, RequestBody, text, web_url
+from app.http.validation import (
+    ABSENT,
+    Absent,
+    DateTimeMs,
+    KeyedDict,
+    Length,
+    PassthroughSchema,
+    RequestBody,
+    text,
+    web_url,
+)
 from app.models.project_preview import PreviewState
 
 MAX_URLS = 16
@@ -20,7 +30,7 @@ class ChangePreviewBody(RequestBody):
     preview_url: Annotated[str | Absent | None, web_url(allow_none=True)] = ABSENT
     urls: Annotated[
         dict[str, str] | Absent,
-        KeyedDict(keys=fields.String(), values=web_url(), validate=validate.Length(max=MAX_URLS)),
+        KeyedDict(keys=fields.String(), values=web_url(), validate=Length(max=MAX_URLS)),
     ] = ABSENT
     state: Annotated[PreviewState | Absent, fields.Enum(PreviewState, by_value=True)] = ABSENT
     commit_sha: Annotated[str | Absent | None, fields.String(allow_none=True, validate=full_sha)] = ABSENT

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 
-from app.core.errors import Conflict, ServiceUnavailable, UnprocessableEntity
+from app.core.errors import Conflict, ErrorMessage, ServiceUnavailable, UnprocessableEntity
 from app.database import transactions
 from app.drivers.sandbox.port import Phase, SandboxHost, SandboxStatus
 from app.extensions import db
@@ -25,7 +25,7 @@ IN_ORDER = (CHECKING, CLONING, *STEPS.values())
 class SandboxFailed(UnprocessableEntity):
     """The site could not be started (422). The result contains the step, a hint and the end of the log."""
 
-    code, message = "SANDBOX_FAILED", "The preview could not be started"
+    code, message = "SANDBOX_FAILED", ErrorMessage("The preview could not be started")
 
 
 class SandboxStopped(Conflict):

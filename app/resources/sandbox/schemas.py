@@ -8,7 +8,7 @@ from marshmallow import Schema, ValidationError, fields, validate
 from app.http.file_paths import plain_path
 from app.http.git_refs import full_sha
 from app.http.json_schema import OPTIONAL, SHA
-from app.http.validation import DateTimeMs, IdField, PassthroughSchema, RequestBody, StrictBoolean, text
+from app.http.validation import DateTimeMs, IdField, Length, PassthroughSchema, RequestBody, StrictBoolean, text
 from app.models.project_preview import PreviewState
 
 MAX_FILE_CHARACTERS = 1024 * 1024
@@ -20,7 +20,7 @@ class UncommittedFileBody(RequestBody):
     """An unsaved file of the editor."""
 
     path: Annotated[str, fields.String(required=True, validate=plain_path)]
-    content: Annotated[str, fields.String(required=True, validate=validate.Length(max=MAX_FILE_CHARACTERS))]
+    content: Annotated[str, fields.String(required=True, validate=Length(max=MAX_FILE_CHARACTERS))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from app.core.errors import Conflict, InvalidRequest
+from app.core.errors import Conflict, ErrorMessage, InvalidRequest
 from app.database import transactions
 from app.extensions import current_settings, db
 from app.models.login import OneTimeCode
@@ -34,7 +34,7 @@ def matches(stored: str | None, password: str) -> bool:
 class InvalidPassword(InvalidRequest):
     """The current password is missing or wrong (400)."""
 
-    code, message = "INVALID_PASSWORD", "The current password is wrong"
+    code, message = "INVALID_PASSWORD", ErrorMessage("The current password is wrong")
 
 
 def check_new(password: str, user: User) -> None:

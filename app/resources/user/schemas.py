@@ -6,8 +6,9 @@ from typing import Annotated, Any, ClassVar
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.emails import is_email
+from app.core.errors import ErrorMessage
 from app.core.limits import PasswordLimits
-from app.http.validation import DateTimeMs, NameField, RequestBody, StrictBoolean, text
+from app.http.validation import DateTimeMs, Length, NameField, RequestBody, StrictBoolean, text
 from app.resources.user.countries import AmbiguousCountry, country_code, country_codes
 from app.resources.user.sign_in_methods import NAME_LENGTH
 from app.security.passwords import password_error
@@ -33,7 +34,7 @@ class Email(Trimmed):
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = super()._deserialize(value, attr, data, **kwargs)
         if len(address) > EMAIL_LENGTH or not is_email(address):
-            raise ValidationError("Must be an e-mail address.")
+            raise ValidationError(ErrorMessage("Must be an e-mail address."))
         return address
 
 
@@ -74,7 +75,7 @@ class Country(fields.String):
 
 def password_field(**kwargs: Any) -> fields.String:
     """Build the field of a password that is compared. Only its length is limited."""
-    return fields.String(validate=validate.Length(max=PASSWORD_LENGTH), **kwargs)
+    return fields.String(validate=Length(max=PASSWORD_LENGTH), **kwargs)
 
 
 class UserSchema(Schema):

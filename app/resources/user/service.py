@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from app.core.errors import InvalidRequest, NotFound, PermissionDenied
+from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PermissionDenied
 from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 class ReauthRequired(PermissionDenied):
     """The session is too old for this action, and no password was sent (403)."""
 
-    code, message = "REAUTH_REQUIRED", "Sign in again or send your password"
+    code, message = "REAUTH_REQUIRED", ErrorMessage("Sign in again or send your password")
 
 
 @dataclass(frozen=True)

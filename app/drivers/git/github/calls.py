@@ -4,6 +4,7 @@ import base64
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.core.errors import ErrorMessage
 from app.core.paths import path_error
 from app.core.refs import is_branch_name
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
@@ -67,7 +68,7 @@ class GitHubRepository(RepositoryCalls):
                 )
             )
         except RequestRefused as fault:
-            raise RepositoryUnavailable("The repository or branch does not exist") from fault
+            raise RepositoryUnavailable(ErrorMessage("The repository or branch does not exist")) from fault
 
     def tree(self, name: str, *, recursive: bool = False) -> Any:
         """Read the JSON of a tree by the sha of the tree or of its commit."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from app.core.errors import ErrorMessage
 from app.core.paths import path_error
 from app.core.refs import is_branch_name
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
@@ -45,7 +46,7 @@ class GitLabProject(RepositoryCalls):
         try:
             data = self.client.get(f"{self.path}/repository/branches/{segment(branch)}", conditional=True)
         except RequestRefused as fault:
-            raise RepositoryUnavailable("The repository or branch does not exist") from fault
+            raise RepositoryUnavailable(ErrorMessage("The repository or branch does not exist")) from fault
         return values.branch(data).sha
 
     def compare(self, old: str, new: str) -> GitLabComparison:

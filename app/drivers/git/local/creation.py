@@ -18,6 +18,7 @@ from pathlib import Path
 
 from app.core.addresses import is_public
 from app.core.clone_urls import CloneUrl, parse_clone_url
+from app.core.errors import ErrorMessage
 from app.core.paths import path_error
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.bundles import BundleInfo
@@ -409,7 +410,9 @@ def clone_repository(
     """
     source = parse_clone_url(url, hosts)
     if source is None:
-        raise UpstreamRejected("The URL of a repository starts with https:// and has no password", code="INVALID_URL")
+        raise UpstreamRejected(
+            ErrorMessage("The URL of a repository starts with https:// and has no password"), code="INVALID_URL"
+        )
     options = tuple(part for setting in (*OPTIONS, *pinned(source)) for part in ("-c", setting))
     with new_repository(root, folder) as target:
         init(target, BRANCH)
@@ -418,14 +421,16 @@ def clone_repository(
         def check_size() -> None:
             size = sum(sizes_of(target))
             if size > max_bytes:
-                raise UpstreamRejected("The repository is too large to be cloned", code="REPOSITORY_TOO_LARGE")
+                raise UpstreamRejected(
+                    ErrorMessage("The repository is too large to be cloned"), code="REPOSITORY_TOO_LARGE"
+                )
             watch(size)
 
         arguments = ("fetch", "--quiet", "--no-tags", "--no-auto-gc", "--no-write-fetch-head", "--", url)
         _run(target, *options, *arguments, "+refs/heads/*:refs/heads/*", timeout_s=TIMEOUT_S, watch=check_size)
         check_size()
         if set_default_branch(target, head) is None:
-            raise UpstreamRejected("The repository has no branch", code="REPOSITORY_EMPTY")
+            raise UpstreamRejected(ErrorMessage("The repository has no branch"), code="REPOSITORY_EMPTY")
 
 
 def pinned(source: CloneUrl) -> tuple[str, ...]:
@@ -442,7 +447,9 @@ def pinned(source: CloneUrl) -> tuple[str, ...]:
         raise _unreadable() from error
     addresses = sorted({str(answer[4][0]) for answer in answers})
     if not addresses or not all(map(is_public, addresses)):
-        raise UpstreamRejected("The host of the repository must have a public address", code="INVALID_URL")
+        raise UpstreamRejected(
+            ErrorMessage("The host of the repository must have a public address"), code="INVALID_URL"
+        )
     return (f"http.curloptResolve={source.host}:{source.port}:{','.join(addresses)}",)
 
 
@@ -463,4 +470,6 @@ def _run(target: Path, *arguments: str, timeout_s: float, watch: Callable[[], No
 
 
 def _unreadable() -> UpstreamRejected:
-    return UpstreamRejected("There is no public repository at this URL, or Git finds faults in it", code="CLONE_FAILED")
+    return UpstreamRejected(
+        ErrorMessage("There is no public repository at this URL, or Git finds faults in it"), code="CLONE_FAILED"
+    )

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 
+from app.core.errors import ErrorMessage
 from app.core.refs import is_branch_name
 from app.drivers.errors import UpstreamRejected, UpstreamTimeout
 from app.drivers.git.commit_plan import make_plan
@@ -74,7 +75,7 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         if any(names_conflict(name, branch.name) for branch in self.branches(repo)):
             raise BranchExists("A branch of this name exists, or its name conflicts with another branch")
         if not self._move(folder, name, sha, NOTHING):
-            raise BranchExists("A branch of this name already exists")
+            raise BranchExists(ErrorMessage("A branch of this name already exists"))
         return Branch(name, sha, name == default_branch(folder), False)
 
     def delete_branch(self, repo: RepoRef, name: str) -> None:

@@ -9,7 +9,7 @@ from marshmallow import ValidationError, fields, validate
 from app.core.limits import AiLimits
 from app.core.paths import path_error
 from app.http.json_schema import PATH, described
-from app.http.validation import BoundedList, IdField, RequestBody, RequestSchema, text
+from app.http.validation import BoundedList, IdField, Length, RequestBody, RequestSchema, text
 from app.resources.ai.credentials import KEY_PATTERN, MODEL_PATTERN, PROVIDERS
 from app.resources.ai.editor_command import ToolName
 
@@ -25,7 +25,7 @@ _LOCALE = re.compile(LOCALE_PATTERN)
 
 def optional(max_characters: int, **kwargs: Any) -> fields.String:
     """Return a field for text that may be absent, null or empty."""
-    return fields.String(load_default=None, allow_none=True, validate=validate.Length(max=max_characters), **kwargs)
+    return fields.String(load_default=None, allow_none=True, validate=Length(max=max_characters), **kwargs)
 
 
 @described(**PATH)
@@ -56,7 +56,7 @@ class UiMessageSchema(RequestSchema):
 
     id = optional(200)
     role = fields.String(required=True, validate=validate.OneOf(["system", "user", "assistant"]))
-    parts = fields.List(fields.Dict(), load_default=None, allow_none=True, validate=validate.Length(max=1000))
+    parts = fields.List(fields.Dict(), load_default=None, allow_none=True, validate=Length(max=1000))
     content = fields.Raw(
         load_default=None, allow_none=True, metadata={"description": "Text, or parts in the format of the AI SDK"}
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from marshmallow import ValidationError, fields, validate
 
-from app.http.validation import ABSENT, Absent, RequestBody, StrictBoolean, text
+from app.http.validation import ABSENT, Absent, Length, RequestBody, StrictBoolean, text
 from app.resources.user.schemas import Country, Email, NewPassword, Trimmed, password_field, person_name
 from app.security.passwords import password_error
 
@@ -30,7 +30,7 @@ class SignUpBody(RequestBody):
 class SignInBody(RequestBody):
     """Credentials of a sign-in. `rememberMe: false` ends the session with the browser."""
 
-    email: Annotated[str, Trimmed(required=True, validate=validate.Length(max=320))]
+    email: Annotated[str, Trimmed(required=True, validate=Length(max=320))]
     password: Annotated[str, password_field(required=True)]
     remember_me: Annotated[bool, StrictBoolean(load_default=True, data_key="rememberMe")]
 
@@ -72,7 +72,7 @@ class ResetPasswordBody(RequestBody):
     """A new password with the token of the mailed link."""
 
     new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
-    token: Annotated[str, fields.String(required=True, validate=validate.Length(max=512))]
+    token: Annotated[str, fields.String(required=True, validate=Length(max=512))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class ChangePasswordBody(RequestBody):
 class RevokeSessionBody(RequestBody):
     """The id of a session. `id` is another name of `token`."""
 
-    token: Annotated[str, fields.String(required=True, validate=validate.Length(max=255))]
+    token: Annotated[str, fields.String(required=True, validate=Length(max=255))]
 
     @classmethod
     def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
@@ -101,4 +101,4 @@ class UpdateUserBody(RequestBody):
     """Changes of the name and image of the caller."""
 
     name: Annotated[str | Absent, person_name()] = ABSENT
-    image: Annotated[str | Absent | None, fields.String(allow_none=True, validate=validate.Length(max=512))] = ABSENT
+    image: Annotated[str | Absent | None, fields.String(allow_none=True, validate=Length(max=512))] = ABSENT

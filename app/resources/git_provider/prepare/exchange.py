@@ -2,7 +2,7 @@
 
 from app.access.scope import Scope
 from app.core import clock
-from app.core.errors import FieldError, InvalidRequest, PermissionDenied
+from app.core.errors import ErrorMessage, FieldError, InvalidRequest, PermissionDenied
 from app.core.urls import split_url
 from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired
@@ -118,7 +118,7 @@ def _state(scope: Scope, provider: str, state: str | None) -> OAuthState | None:
 
 def _sent(name: str, value: str | None) -> str:
     if not value:
-        raise InvalidRequest(fields=[FieldError(name, "Missing data for required field.")])
+        raise InvalidRequest(fields=[FieldError(name, ErrorMessage("Missing data for required field."))])
     return value
 
 

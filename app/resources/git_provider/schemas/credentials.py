@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from app.core.errors import ErrorMessage
 from app.http.json_schema import described
-from app.http.validation import DateTimeMs, IdField, PageQuery, RequestBody, text
+from app.http.validation import DateTimeMs, IdField, Length, PageQuery, RequestBody, text
 from app.models.git_credential import CredentialStatus
 from app.models.project import Provider
 
@@ -145,7 +146,9 @@ class RemovedCredentialSchema(Schema):
 def plain_name(value: str) -> None:
     """Check the name of a repository without its owner."""
     if not NAME.fullmatch(value) or ".." in value or value.lower().endswith((".git", ".lock", ".")):
-        raise ValidationError("Must contain letters, digits, “.”, “_” and “-” only and start with a letter or digit.")
+        raise ValidationError(
+            ErrorMessage("Must contain letters, digits, “.”, “_” and “-” only and start with a letter or digit.")
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +167,7 @@ class RepositoriesQuery(PageQuery):
     """A filter of the repositories of one provider."""
 
     provider: Annotated[Provider, ProviderName(required=True)]
-    search: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=255))]
+    search: Annotated[str | None, fields.String(load_default=None, validate=Length(max=255))]
 
 
 class RepositoryItemSchema(Schema):

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.core.errors import Conflict, FieldError, UnprocessableEntity
+from app.core.errors import Conflict, ErrorMessage, FieldError, UnprocessableEntity
 from app.drivers.git.commit_message import create_git_commit_message
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import BranchMoved, PathConflict
@@ -59,7 +59,7 @@ class Saved:
 
 
 MISSING_FILE = "The file does not exist"
-CHANGED_FILE = "This file has changed since you opened it"
+CHANGED_FILE = ErrorMessage("This file has changed since you opened it")
 NOT_AN_ANCESTOR = "The commit you started from is not part of this branch"
 MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Use the action create for a new file"
 
@@ -70,7 +70,7 @@ class SaveConflict(Conflict):
     Nothing was written; `result` names the head and the paths.
     """
 
-    message = "Some files have changed since you opened them. Nothing was saved"
+    message = ErrorMessage("Some files have changed since you opened them. Nothing was saved")
 
     def __init__(self, head_sha: str, faults: dict[str, str]) -> None:
         reasons = set(faults.values())
@@ -175,7 +175,7 @@ def _conflicting_paths(edit: FileEdit, entries: dict[str, TreeEntry], vacated: s
     change = edit.change
     is_new = change.action in (Action.CREATE, Action.MOVE)
     if is_new and change.path in entries and change.path not in vacated:
-        yield change.path, "A file or folder of this name already exists"
+        yield change.path, ErrorMessage("A file or folder of this name already exists")
     origin = change.previous_path if change.action == Action.MOVE else change.path
     if change.action == Action.CREATE or origin is None:
         return

@@ -11,12 +11,12 @@ from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, plain
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.schema.model import ContentSchema
-from app.content.schema.validation import InvalidValue, collection_of, validate
+from app.content.schema.validation import collection_of, validate
 from app.content.text import decode
-from app.core.errors import FieldError, InvalidRequest
+from app.core.errors import ErrorMessage, FieldError, InvalidRequest
 from app.resources.project_content.saving.commit_builder import FileEdit
 
-MESSAGE = "Some fields do not match the schema. Nothing was saved"
+MESSAGE = ErrorMessage("Some fields do not match the schema. Nothing was saved")
 UNREADABLE = "The front matter cannot be read"
 MAX_DATA_CHARACTERS = 256 * 1024
 """Longest text of a data file that is parsed in a request. The budget of the readers has the same size."""
@@ -32,15 +32,21 @@ def check(schema: ContentSchema, edits: Sequence[FileEdit], *, prefix: str | Non
     """
     errors = list(_errors(schema, edits))
     if errors:
-        invalid = [{"file": edits[n].change.path, "pointer": e.pointer, "message": e.message} for n, e in errors]
+        invalid = [
+            {"file": edits[n].change.path, "pointer": pointer, "message": message} for n, pointer, message in errors
+        ]
         raise InvalidRequest(
             MESSAGE,
-            fields=[FieldError((f"files.{n}" if prefix is None else prefix) + e.pointer, e.message) for n, e in errors],
+            fields=[
+                FieldError((f"files.{n}" if prefix is None else prefix) + pointer, message)
+                for n, pointer, message in errors
+            ],
             result={"invalid": invalid},
         )
 
 
-def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[int, InvalidValue]]:
+def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[int, str, ErrorMessage]]:
+    """Yield the number of an edit, a pointer and a message."""
     for number, change in enumerate(edit.change for edit in edits):
         switch()  # Other requests run between the files of a large save.
         collection = collection_of(schema, change.path) if change.content is not None else None
@@ -48,9 +54,10 @@ def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[
             continue
         values = values_of(change.path, change.content)
         if isinstance(values, str):
-            yield number, InvalidValue("", values)
+            yield number, "", ErrorMessage(values)
         else:
-            yield from ((number, error) for error in validate(schema, collection, values))
+            for error in validate(schema, collection, values):
+                yield number, error.pointer, ErrorMessage(error.template, **error.values)
 
 
 def values_of(path: str, data: bytes) -> dict[str, Any] | str:

@@ -15,6 +15,7 @@ from app.http.git_refs import BranchName, branch_name, full_sha
 from app.http.validation import (
     Cursor,
     DateTimeMs,
+    Length,
     LimitField,
     RequestBody,
     RequestQuery,
@@ -179,9 +180,7 @@ class CommitFilesBody(RequestBody):
     """A save of all its files in one commit."""
 
     message: Annotated[str, text(1, 2_000)]
-    description: Annotated[
-        str | None, fields.String(load_default=None, allow_none=True, validate=validate.Length(max=20_000))
-    ]
+    description: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=Length(max=20_000))]
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
     base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
     files: Annotated[

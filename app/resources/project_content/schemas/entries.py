@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import ValidationError, fields
 
 from app.content.entry_filters import (
     MAX_CHARACTERS,
@@ -20,7 +20,7 @@ from app.content.field_values import MAX_NAME
 from app.http.file_paths import plain_path
 from app.http.git_refs import BranchName
 from app.http.json_schema import SHA, described
-from app.http.validation import LimitField, PassthroughSchema, RequestQuery
+from app.http.validation import Length, LimitField, PassthroughSchema, RequestQuery
 from app.resources.project_content.entries.entry_pages import EntryQuery
 from app.resources.project_content.schemas.content import LastCommitSchema
 
@@ -56,7 +56,7 @@ class EntriesQuery(RequestQuery):
         fields.String(
             data_key="fields",
             load_default=None,
-            validate=validate.Length(max=4_000),
+            validate=Length(max=4_000),
             metadata={
                 "pattern": f"^{_LISTED_NAME}(,{_LISTED_NAME}){{0,{MAX_FIELDS - 1}}}$",
                 "description": "Names separated by commas. Default: all fields",
@@ -68,7 +68,7 @@ class EntriesQuery(RequestQuery):
         str,
         fields.String(
             load_default="path",
-            validate=validate.Length(max=MAX_NAME + 1),
+            validate=Length(max=MAX_NAME + 1),
             metadata={
                 "pattern": f"^-?{_NAME}$",
                 "description": "A field, `-` before it for descending order. Entries without it are last",
@@ -86,7 +86,7 @@ class EntriesQuery(RequestQuery):
         ),
     ]
     limit: Annotated[int, LimitField()]
-    cursor: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=6_000))]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=6_000))]
 
     @classmethod
     def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import ValidationError, fields
 
 from app.http.file_paths import plain_path
 from app.http.git_refs import branch_name, full_sha
-from app.http.validation import KeyedDict, RequestBody, StrictBoolean, text
+from app.http.validation import KeyedDict, Length, RequestBody, StrictBoolean, text
 from app.resources.project_content.saving.front_matter import FrontMatterEdit
 from app.resources.project_content.schemas.content import VALIDATE
 
@@ -24,13 +24,11 @@ class EditFrontMatterBody(RequestBody):
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     changes: Annotated[
         dict[str, Any],
-        KeyedDict(
-            keys=fields.String(validate=validate.Length(1, MAX_KEY)), values=fields.Raw(allow_none=True), data_key="set"
-        ),
+        KeyedDict(keys=fields.String(validate=Length(1, MAX_KEY)), values=fields.Raw(allow_none=True), data_key="set"),
     ] = field(default_factory=dict)
     unset: Annotated[
         list[str],
-        fields.List(fields.String(validate=validate.Length(1, MAX_KEY)), validate=validate.Length(max=MAX_KEYS)),
+        fields.List(fields.String(validate=Length(1, MAX_KEY)), validate=Length(max=MAX_KEYS)),
     ] = field(default_factory=list)
     message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import ValidationError, fields
 
 from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
 from app.http.file_paths import FilePathField, plain_path
 from app.http.git_refs import branch_name, full_sha
 from app.http.json_schema import exclusive
-from app.http.validation import PageQuery, PassthroughSchema, RequestBody, text
+from app.http.validation import Length, PageQuery, PassthroughSchema, RequestBody, text
 
 _SHA = "4f1c0f1f8a4f3c9f4d7f2b7e8e6a1f1de0f5a9c2"
 _BASE = "9b2d5c7e1a3f4b6d8c0e2f4a6b8d0c2e4f6a8b0d"
@@ -32,9 +32,7 @@ class CompareQuery(PageQuery):
     base: Annotated[str, fields.String(required=True, validate=branch_name, metadata={"example": _BASE})]
     head: Annotated[str | None, fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})]
     file: Annotated[str | None, FilePathField(load_default=None, metadata={"example": _PATH})]
-    cursor: Annotated[
-        str | None, fields.String(load_default=None, validate=validate.Length(max=2 * InputLimits.path_bytes))
-    ]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2 * InputLimits.path_bytes))]
 
 
 class CommitPersonSchema(PassthroughSchema):

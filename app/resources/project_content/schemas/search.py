@@ -6,7 +6,7 @@ from typing import Annotated
 from marshmallow import fields, validate
 
 from app.http.git_refs import BranchName, full_sha
-from app.http.validation import LimitField, RequestQuery, RequestSchema
+from app.http.validation import Length, LimitField, RequestQuery, RequestSchema
 from app.resources.project_content.schemas.content import without_nul
 
 MAX_QUESTION = 400
@@ -17,12 +17,12 @@ LINK_KINDS = ["link", "image", "html", "wiki", "reference", "media", "style", "f
 class SearchQuery(RequestQuery):
     """A search query with its branch, type and number of results."""
 
-    q: Annotated[str, fields.String(required=True, validate=[validate.Length(max=MAX_QUESTION), without_nul])]
+    q: Annotated[str, fields.String(required=True, validate=[Length(max=MAX_QUESTION), without_nul])]
     type: Annotated[
         str | None,
         fields.String(
             load_default=None,
-            validate=[validate.Length(min=1, max=80), without_nul],
+            validate=[Length(min=1, max=80), without_nul],
             metadata={"pattern": "^[^\\x00]*$"},
         ),
     ]
