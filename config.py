@@ -1,40 +1,22 @@
 """Typed frozen settings, read once from the environment.
 
-`app.settings` contains the declarations of the variables, the groups and the derived defaults.
+`app.settings` contains the setting groups with the declarations of their variables, and the derived defaults.
 """
 
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from dotenv import load_dotenv
 from marshmallow import ValidationError, fields
 
-from app.core.limits import Limits
 from app.observability.masking import MASK, mask_credentials
-from app.settings.groups import (
-    PROJECT,
-    Ai,
-    Billing,
-    DatabaseSettings,
-    Git,
-    GitHub,
-    GitLab,
-    Log,
-    MailSettings,
-    Retention,
-    SandboxSettings,
-    Security,
-    ServerSettings,
-    SocialA,
-    SocialB,
-    StorageSettings,
-)
+from app.settings.groups import PROJECT
 from app.settings.server import error_text
-from app.settings.variables import Environment, declarations
+from app.settings.variables import Environment, SettingGroups, declarations
 
 
 class ConfigError(Exception):
@@ -42,28 +24,8 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(SettingGroups):
     """The settings of the service and its limits."""
-
-    env: Literal["development", "test", "production"]
-    server: ServerSettings
-    security: Security
-    database: DatabaseSettings
-    redis_url: str | None = field(repr=False)
-    storage: StorageSettings
-    mail: MailSettings
-    git: Git
-    github: GitHub
-    gitlab: GitLab
-    social_a: SocialA
-    social_b: SocialB
-    ai: Ai
-    sandbox: SandboxSettings
-    billing: Billing
-    log: Log
-    retention: Retention
-    metrics_token: str | None = field(repr=False)
-    limits: Limits
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "Settings":

@@ -1,4 +1,4 @@
-"""Default values that depend on other values, and the construction of the setting groups."""
+"""Default values that depend on other values."""
 
 import base64
 import ipaddress
@@ -11,35 +11,15 @@ from urllib.parse import urlsplit
 
 from marshmallow import ValidationError
 
-from app.core.limits import Limits
 from app.core.urls import origin_of
 from app.security.instance_secrets import read_or_create
 from app.security.private_files import make_private_folder
-from app.settings import groups
 from app.settings.fields import KEY_BYTES, EncryptionKeysField
 from app.settings.providers import AI_ALIASES
 
-GROUPS = {
-    "server": groups.ServerSettings,
-    "security": groups.Security,
-    "database": groups.DatabaseSettings,
-    "storage": groups.StorageSettings,
-    "mail": groups.MailSettings,
-    "git": groups.Git,
-    "github": groups.GitHub,
-    "gitlab": groups.GitLab,
-    "social_a": groups.SocialA,
-    "social_b": groups.SocialB,
-    "sandbox": groups.SandboxSettings,
-    "billing": groups.Billing,
-    "log": groups.Log,
-    "retention": groups.Retention,
-    "limits": Limits,
-}
 
-
-def build_groups(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `config.Settings`.
+def complete(data: dict[str, Any]) -> None:
+    """Add the missing values to the loaded data of all groups.
 
     Raises:
         ValidationError: the instance folder cannot be used.
@@ -59,7 +39,7 @@ def build_groups(data: dict[str, Any]) -> dict[str, Any]:
             make_private_folder(folder)
         _fill_secrets(data["security"], folder)
     _fill(data["database"], url=f"sqlite:///{folder / 'app.db'}")
-    return _grouped(data)
+    data["ai"]["provider"] = AI_ALIASES.get(data["ai"]["provider"], data["ai"]["provider"])
 
 
 def _fill(group: dict[str, Any], **defaults: Any) -> None:
@@ -102,10 +82,3 @@ def _instance_errors() -> Iterator[None]:
         yield
     except OSError as error:
         raise ValidationError({"INSTANCE_DIR": [f"Cannot be used: {error.strerror}: {error.filename}."]}) from error
-
-
-def _grouped(data: dict[str, Any]) -> dict[str, Any]:
-    ai = data["ai"]
-    upstreams = {name: groups.AiUpstream(**ai[name]) for name in ("openai", "anthropic", "gemini", "xai")}
-    built = {name: group(**data[name]) for name, group in GROUPS.items()}
-    return data | built | {"ai": groups.Ai(AI_ALIASES.get(ai["provider"], ai["provider"]), ai["model"], **upstreams)}

@@ -160,34 +160,32 @@ class SenderField(fields.Field[str]):
         return text
 
 
-def describe(description: str, *, secret: bool = False) -> dict[str, object]:
-    """Return the metadata of a declaration: its text for operators, and whether its value is masked."""
-    return {"description": description, "secret": secret}
+def describe(variable: str, description: str, *, secret: bool = False) -> dict[str, object]:
+    """Return the metadata of a declaration: its variable, its text for operators, and whether its value is masked."""
+    return {"variable": variable, "description": description, "secret": secret}
 
 
-def choice(attribute: str, description: str, default: str | None, *choices: str) -> fields.String:
+def choice(variable: str, description: str, default: str | None, *choices: str) -> fields.String:
     """Declare a variable with a closed list of values."""
     rule = OneOf(choices, error="Must be one of {choices}; it is {input}.")
-    return fields.String(attribute=attribute, load_default=default, validate=rule, metadata=describe(description))
+    return fields.String(load_default=default, validate=rule, metadata=describe(variable, description))
 
 
-def text(attribute: str, description: str, default: str | None = None, *, secret: bool = False) -> fields.String:
+def text(variable: str, description: str, default: str | None = None, *, secret: bool = False) -> fields.String:
     """Declare a variable with any text."""
-    return fields.String(attribute=attribute, load_default=default, metadata=describe(description, secret=secret))
+    return fields.String(load_default=default, metadata=describe(variable, description, secret=secret))
 
 
-def line(attribute: str, description: str, default: str | None = None) -> fields.String:
+def line(variable: str, description: str, default: str | None = None) -> fields.String:
     """Declare a variable with text that a Git author line can contain."""
-    return fields.String(attribute=attribute, load_default=default, validate=ONE_LINE, metadata=describe(description))
+    return fields.String(load_default=default, validate=ONE_LINE, metadata=describe(variable, description))
 
 
-def url(attribute: str, description: str, default: str | None = None, *schemes: str) -> Url:
+def url(variable: str, description: str, default: str | None = None, *schemes: str) -> Url:
     """Declare a variable with a URL of one of the schemes; without schemes, http or https."""
-    return Url(*schemes, attribute=attribute, load_default=default, metadata=describe(description))
+    return Url(*schemes, load_default=default, metadata=describe(variable, description))
 
 
-def number(attribute: str, description: str, default: int, low: int, high: int | None = None) -> fields.Integer:
+def number(variable: str, description: str, default: int, low: int, high: int | None = None) -> fields.Integer:
     """Declare a variable with an integer from `low` to `high`."""
-    return fields.Integer(
-        attribute=attribute, load_default=default, validate=Range(low, high), metadata=describe(description)
-    )
+    return fields.Integer(load_default=default, validate=Range(low, high), metadata=describe(variable, description))

@@ -1,9 +1,10 @@
-"""Variables of secrets, databases, object storage and mail."""
+"""Settings of secrets, databases, object storage and mail."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from marshmallow import Schema, ValidationError, fields
+from marshmallow import ValidationError, fields
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -40,80 +41,125 @@ class DatabaseUrlField(fields.Field[str]):
         return url.render_as_string(hide_password=False)
 
 
-class StoreVariables(Schema):
-    """Variables of everything that stores or sends data."""
+@dataclass(frozen=True)
+class Security:
+    """Keys for signatures and encryption. The first encryption key `(key id, 32 bytes)` encrypts."""
 
-    SECRET_KEY = text(
-        "security.secret_key",
-        "Key for signatures. Created once in INSTANCE_DIR; required in production. Create it with: "
-        "python3 -c 'import secrets; print(secrets.token_urlsafe(48))'",
-        secret=True,
-    )
-    ENCRYPTION_KEYS = EncryptionKeysField(
-        attribute="security.encryption_keys",
-        load_default=None,
-        metadata=describe(
-            "Encryption keys as kid:base64 of 32 bytes, comma-separated. The first key encrypts, all keys decrypt. Created "
-            "once in INSTANCE_DIR; required in production. Create one with: "
-            "python3 -c 'import base64, os; print(\"k1:\" + base64.b64encode(os.urandom(32)).decode())'",
+    secret_key: Annotated[
+        str,
+        text(
+            "SECRET_KEY",
+            "Key for signatures. Created once in INSTANCE_DIR; required in production. Create it with: "
+            "python3 -c 'import secrets; print(secrets.token_urlsafe(48))'",
             secret=True,
         ),
-    )
-    DATABASE_URL = DatabaseUrlField(
-        PROJECT,
-        attribute="database.url",
-        load_default=None,
-        metadata=describe(
-            "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME. Default: app.db in INSTANCE_DIR."
+    ] = field(repr=False)
+    encryption_keys: Annotated[
+        tuple[tuple[str, bytes], ...],
+        EncryptionKeysField(
+            load_default=None,
+            metadata=describe(
+                "ENCRYPTION_KEYS",
+                "Encryption keys as kid:base64 of 32 bytes, comma-separated. The first key encrypts, all keys decrypt. Created "
+                "once in INSTANCE_DIR; required in production. Create one with: "
+                "python3 -c 'import base64, os; print(\"k1:\" + base64.b64encode(os.urandom(32)).decode())'",
+                secret=True,
+            ),
         ),
-    )
-    DATABASE_POOL = number(
-        "database.pool",
-        "Largest number of PostgreSQL connections of one process for writing; as many again for reading.",
-        *(10, 2, 200),
-    )
-    REDIS_URL = url(
-        "redis_url",
-        "Redis that shares rate limits, locks and job wake-ups between nodes, as redis://HOST:6379/0.",
-        None,
-        *("redis", "rediss", "unix"),
-    )
-    STORAGE_DRIVER = choice(
-        "storage.driver",
-        "Storage of uploads. s3 also reads the credential variables of AWS.",
-        "local",
-        *("local", "s3"),
-    )
-    STORAGE_DIR = DirectoryField(
-        PROJECT,
-        attribute="storage.directory",
-        load_default=None,
-        metadata=describe("Folder of the local storage. Default: storage in INSTANCE_DIR."),
-    )
-    S3_BUCKET = text("storage.s3_bucket", "Bucket of the S3 storage.")
-    S3_ENDPOINT_URL = url("storage.s3_endpoint_url", "Endpoint of an S3 storage other than that of AWS.")
-    S3_REGION = text("storage.s3_region", "Region of the S3 storage.")
-    S3_PUBLIC_URL = url("storage.s3_public_url", "Public URL of the bucket, for links to images.")
-    MAIL_DRIVER = choice(
-        "mail.driver",
-        "Mail transport. file writes one .eml file per message to MAIL_DIR.",
-        "console",
-        *("console", "file", "smtp"),
-    )
-    MAIL_DIR = DirectoryField(
-        PROJECT,
-        attribute="mail.directory",
-        load_default=None,
-        metadata=describe("Folder of the file transport. Default: mail in INSTANCE_DIR."),
-    )
-    SMTP_URL = url(
-        "mail.smtp_url",
-        "Mail server as smtp[s]://USER:PASSWORD@HOST:PORT. STARTTLS is used if the server offers it.",
-        None,
-        *("smtp", "smtps"),
-    )
-    MAIL_FROM = SenderField(
-        attribute="mail.sender",
-        load_default=None,
-        metadata=describe("Sender of mail. Default: Galley <no-reply@HOST>, with the host of BASE_URL."),
-    )
+    ] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class DatabaseSettings:
+    """A SQLAlchemy URL of SQLite or of PostgreSQL with psycopg.
+
+    A process opens at most `pool` PostgreSQL connections for writing and as many for reading.
+    """
+
+    url: Annotated[
+        str,
+        DatabaseUrlField(
+            PROJECT,
+            load_default=None,
+            metadata=describe(
+                "DATABASE_URL",
+                "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME. Default: app.db in INSTANCE_DIR.",
+            ),
+        ),
+    ] = field(repr=False)
+    pool: Annotated[
+        int,
+        number(
+            "DATABASE_POOL",
+            "Largest number of PostgreSQL connections of one process for writing; as many again for reading.",
+            *(10, 2, 200),
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class StorageSettings:
+    """Storage of uploads."""
+
+    driver: Annotated[
+        str,
+        choice(
+            "STORAGE_DRIVER",
+            "Storage of uploads. s3 also reads the credential variables of AWS.",
+            "local",
+            *("local", "s3"),
+        ),
+    ]
+    directory: Annotated[
+        Path,
+        DirectoryField(
+            PROJECT,
+            load_default=None,
+            metadata=describe("STORAGE_DIR", "Folder of the local storage. Default: storage in INSTANCE_DIR."),
+        ),
+    ]
+    s3_bucket: Annotated[str | None, text("S3_BUCKET", "Bucket of the S3 storage.")]
+    s3_endpoint_url: Annotated[str | None, url("S3_ENDPOINT_URL", "Endpoint of an S3 storage other than that of AWS.")]
+    s3_region: Annotated[str | None, text("S3_REGION", "Region of the S3 storage.")]
+    s3_public_url: Annotated[str | None, url("S3_PUBLIC_URL", "Public URL of the bucket, for links to images.")]
+
+
+@dataclass(frozen=True)
+class MailSettings:
+    """Transport and sender of mail."""
+
+    driver: Annotated[
+        str,
+        choice(
+            "MAIL_DRIVER",
+            "Mail transport. file writes one .eml file per message to MAIL_DIR.",
+            "console",
+            *("console", "file", "smtp"),
+        ),
+    ]
+    directory: Annotated[
+        Path,
+        DirectoryField(
+            PROJECT,
+            load_default=None,
+            metadata=describe("MAIL_DIR", "Folder of the file transport. Default: mail in INSTANCE_DIR."),
+        ),
+    ]
+    smtp_url: Annotated[
+        str | None,
+        url(
+            "SMTP_URL",
+            "Mail server as smtp[s]://USER:PASSWORD@HOST:PORT. STARTTLS is used if the server offers it.",
+            None,
+            *("smtp", "smtps"),
+        ),
+    ] = field(repr=False)
+    sender: Annotated[
+        str,
+        SenderField(
+            load_default=None,
+            metadata=describe(
+                "MAIL_FROM", "Sender of mail. Default: Galley <no-reply@HOST>, with the host of BASE_URL."
+            ),
+        ),
+    ]

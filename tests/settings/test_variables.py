@@ -1,5 +1,7 @@
 """Tests of the schema of the environment."""
 
+import dataclasses
+import functools
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,19 @@ class TestVariables:
         added = set(Environment().fields) - set(DOCUMENTED)
         hosted = {"SANDBOX_MODULE_PROXY", "SANDBOX_API_URL", "SANDBOX_API_KEY", "SANDBOX_DOMAIN"}
         assert added == hosted | {"PLAN_LIMITS", "DATABASE_POOL", "PROJECT_LOG_DAYS", "SIGN_UP", "GIT_CLONE_HOSTS"}
+
+
+class TestGroups:
+    def test_secret_is_not_in_the_representation_of_its_group(self, tmp_path: Path) -> None:
+        names = {str(field.attribute): name for name, field in Environment().fields.items() if field.metadata["secret"]}
+        settings = Settings.for_tests(tmp_path)
+        shown = []
+        for name in names:
+            *path, last = name.split(".")
+            group = functools.reduce(getattr, path, settings)
+            shown += [name for field in dataclasses.fields(group) if field.name == last and field.repr]
+        assert names
+        assert shown == []
 
 
 class TestContradictions:

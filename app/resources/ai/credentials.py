@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from app.core.errors import InvalidRequest
 from app.drivers.ai.port import ModelAccess
 from app.resources.ai.errors import KeyRequired
-from app.settings.groups import Ai, AiUpstream
+from app.settings.providers import Ai, AiUpstream
 
 PROVIDERS = ("openai", "anthropic", "gemini", "xai")
 ALIASES = {"google": "gemini", "grok": "xai"}

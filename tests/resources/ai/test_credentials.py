@@ -8,7 +8,7 @@ from app.core.errors import InvalidRequest
 from app.drivers.ai.port import ModelAccess
 from app.resources.ai.credentials import CallerCredentials, Credentials, choose, read_caller_credentials
 from app.resources.ai.errors import KeyRequired
-from app.settings.groups import Ai, AiUpstream
+from app.settings.providers import Ai, AiUpstream
 
 NONE = CallerCredentials(None, None, None)
 

@@ -13,7 +13,7 @@ from app.extensions import db
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
 from app.resources.project_log import jobs
 from app.resources.system import retention
-from app.settings.groups import Retention
+from app.settings.providers import Retention
 from tests.support import factories
 from tests.support.world import World
 
