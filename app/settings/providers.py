@@ -75,7 +75,8 @@ class Git:
             load_default=(),
             metadata=describe(
                 "GIT_CLONE_HOSTS",
-                "Hosts with private addresses, as HOST or HOST:PORT, from which the console may clone repositories, also over "
+                "Hosts with private addresses, as HOST or HOST:PORT, from which the console may clone repositories, "
+                "also over "
                 "http. Public hosts need no entry.",
             ),
         ),
@@ -242,7 +243,8 @@ class SandboxSettings:
             load_default="preview.localhost",
             metadata=describe(
                 "PREVIEW_HOST",
-                "Parent domain of preview hosts. In production it must be a different site than BASE_URL, WEB_URL and ALLOWED_ORIGINS.",
+                "Parent domain of preview hosts. In production it must be a different site than BASE_URL, WEB_URL "
+                "and ALLOWED_ORIGINS.",
             ),
         ),
     ]
@@ -252,7 +254,8 @@ class SandboxSettings:
             load_default=REGISTRIES,
             metadata=describe(
                 "SANDBOX_EGRESS",
-                "Hosts that a sandbox may reach while it installs packages, comma-separated. Default: the registries of npm, "
+                "Hosts that a sandbox may reach while it installs packages, comma-separated. Default: the registries "
+                "of npm, "
                 "PyPI, RubyGems and Go. Add the hosts of dependencies that are installed from Git.",
             ),
         ),
@@ -290,8 +293,10 @@ class Billing(_WebhookSecrets):
             load_default=dict,
             metadata=describe(
                 "PLAN_LIMITS",
-                "Limits of paid plans in addition to LIMIT_*, for example Pro: projects=300, members=100; Team: members=500. "
-                "Plans are named as in the catalogue of Paddle. Names: organizations, projects, projects_per_organization, "
+                "Limits of paid plans in addition to LIMIT_*, for example Pro: projects=300, members=100; Team: "
+                "members=500. "
+                "Plans are named as in the catalogue of Paddle. Names: organizations, projects, "
+                "projects_per_organization, "
                 "members.",
             ),
         ),

@@ -35,7 +35,8 @@ class ServerSettings:
             load_default=(),
             metadata=describe(
                 "ALLOWED_ORIGINS",
-                "Origins that may send requests with a cookie, as a comma-separated list. Default: BASE_URL and WEB_URL.",
+                "Origins that may send requests with a cookie, as a comma-separated list. Default: BASE_URL and "
+                "WEB_URL.",
             ),
         ),
     ]
@@ -43,7 +44,8 @@ class ServerSettings:
         int,
         number(
             "TRUSTED_HOPS",
-            "Number of proxies in front of the service. The client address is the nth entry of X-Forwarded-For from the "
+            "Number of proxies in front of the service. The client address is the nth entry of X-Forwarded-For from "
+            "the "
             "right; 0 uses the address of the connection.",
             *(0, 0, 10),
         ),
@@ -63,7 +65,8 @@ class ServerSettings:
             load_default=PROJECT / "instance",
             metadata=describe(
                 "INSTANCE_DIR",
-                "Folder of all data that the embedded defaults write. A relative path starts at the root of the project, here "
+                "Folder of all data that the embedded defaults write. A relative path starts at the root of the "
+                "project, here "
                 "and in every other variable.",
             ),
         ),
@@ -104,7 +107,8 @@ class ProcessSettings:
         Literal["development", "test", "production"],
         choice(
             "APP_ENV",
-            "Environment. production refuses weak secrets, a BASE_URL without TLS, console mail, a missing encryption key, a "
+            "Environment. production refuses weak secrets, a BASE_URL without TLS, console mail, a missing "
+            "encryption key, a "
             "PREVIEW_HOST on the site of the application and a rate limit scale other than 1.",
             "development",
             *("development", "test", "production"),

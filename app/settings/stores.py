@@ -60,7 +60,8 @@ class Security:
             load_default=None,
             metadata=describe(
                 "ENCRYPTION_KEYS",
-                "Encryption keys as kid:base64 of 32 bytes, comma-separated. The first key encrypts, all keys decrypt. Created "
+                "Encryption keys as kid:base64 of 32 bytes, comma-separated. The first key encrypts, all keys "
+                "decrypt. Created "
                 "once in INSTANCE_DIR; required in production. Create one with: "
                 "python3 -c 'import base64, os; print(\"k1:\" + base64.b64encode(os.urandom(32)).decode())'",
                 secret=True,

@@ -1,4 +1,4 @@
-"""All setting groups, and the schema of their environment variables with the rules that concern more than one of them."""
+"""All setting groups, and the schema of their variables with the rules that concern more than one of them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

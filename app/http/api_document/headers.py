@@ -8,7 +8,8 @@ from app.http.endpoint import SAFE, Endpoint
 
 IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
-    "A key of your choice. A repetition with the same key and body within 24 hours has no second effect and returns the "
+    "A key of your choice. A repetition with the same key and body within 24 hours has no second effect and returns "
+    "the "
     "first response.",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
 )
