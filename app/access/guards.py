@@ -230,13 +230,13 @@ def can_commit(branch_of: Callable[[Any], str | None], project: str = "project_i
     return replace(member_of_org(project), token=COMMITS, written_branch=branch_of)
 
 
-def member_of_named() -> Guard:
+def member_of_named(*, is_required: bool = False) -> Guard:
     """Return a guard for verified users who are members of the project's organization, if the body names a project."""
     spec_name = "verifyAuth; memberOfOrg if projectId given (decided)"
     return Guard(
         spec_name,
         lambda s: s.is_self or s.role is not None,
-        targets.project_if_named("project_id"),
+        targets.project("project_id") if is_required else targets.project_if_named("project_id"),
         target_in_body=True,
         token=EDITS,
     )

@@ -35,9 +35,11 @@ class Endpoint:
         body, query: classes of the loaded values. A body may also be a schema.
         result: schema; `many` if the result is a list.
         meta: schema of `meta` in a page whose `meta` has more keys than the cursor.
-        documented_body: schema of a body that `prepare` reads after it has identified the sender.
+        documented_body: schema of a body that `upstream` reads after it has identified the sender.
         other_status: a second status that a `ViewResult` may have.
-        prepare: runs before the transaction, with the same arguments as the view: outbound calls, hashing.
+        upstream: runs before the transaction, with the same arguments as the view: calls of other systems, hashing. The
+            view receives its result as `prepared`.
+        outside: the view itself runs before the transaction, as `upstream` does. Its result is the response.
         form: the body is a multipart form.
         allow_archived: the route also changes archived targets.
         etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
@@ -67,7 +69,8 @@ class Endpoint:
     meta: type[Schema] | None = None
     status: int = 200
     other_status: int | None = None
-    prepare: Callable[..., Any] | None = None
+    upstream: Callable[..., Any] | None = None
+    outside: bool = False
     max_bytes: int = bodies.DEFAULT_BYTES
     any_type: bool = False
     form: bool = False
@@ -143,7 +146,7 @@ class Endpoint:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of the arguments of the view."""
-        optional = {"body": self.body, "query": self.query, "prepared": self.prepare}
+        optional = {"body": self.body, "query": self.query, "prepared": self.upstream}
         return ("scope", *(name for name, value in optional.items() if value is not None))
 
 

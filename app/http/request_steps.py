@@ -71,7 +71,12 @@ class RequestSteps:
     @property
     def _is_locked(self) -> bool:
         """True if the guard resolves the target before its lock and again under it."""
-        return not self.is_read and self.declared.prepare is None and self.declared.etag_of is not None
+        return not self.is_read and not self._is_upstream and self.declared.etag_of is not None
+
+    @property
+    def _is_upstream(self) -> bool:
+        """True if a part of the route runs before the transaction."""
+        return self.declared.upstream is not None or self.declared.outside
 
     def _count_and_work(self) -> Response:
         """Do the work. A request that fails does not count in the hourly and daily rates."""
@@ -85,8 +90,8 @@ class RequestSteps:
         """Resolve the target, run the view and return what `conclude` makes of its result."""
         if self.is_read:
             arguments = self._resolve()
-            return self.conclude(self.view(**arguments, **self._prepare(arguments)))
-        if self.declared.prepare is None:
+            return self.conclude(self._run_view(arguments, self._run_upstream(arguments)))
+        if not self._is_upstream:
             return _transact(self._write)
         arguments = self._resolve()
         scope: Scope = arguments["scope"]
@@ -95,7 +100,7 @@ class RequestSteps:
         rate_limits.record_before_prepare(self.declared.rate, authentication.caller())
         is_retry = self.claim is not None and self.claim.is_takeover
         arguments["scope"] = replace(scope, is_retry=is_retry)
-        prepared = self._prepare(arguments)
+        prepared = self._run_upstream(arguments)
         try:
             return _transact(lambda: self._finish(arguments, prepared))
         except BaseException as error:
@@ -103,7 +108,7 @@ class RequestSteps:
             raise
 
     def _write(self) -> Any:
-        """Run the transaction of a route without `prepare`. The permission check is part of it."""
+        """Run the transaction of a route without `upstream`. The permission check is part of it."""
         transactions.begin_write()
         arguments = self._resolve()
         if self._is_locked:
@@ -114,7 +119,7 @@ class RequestSteps:
         return self._commit(self.view(**arguments))
 
     def _finish(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Any:
-        """Run the transaction of a route after `prepare`.
+        """Run the transaction of a route after `upstream`.
 
         Other requests may have changed the target in the meantime.
         """
@@ -122,7 +127,7 @@ class RequestSteps:
         if self.declared.etag_of is not None:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
             self._check_precondition(arguments["scope"])
-        return self._commit(self.view(**arguments, **prepared))
+        return self._commit(self._run_view(arguments, prepared))
 
     def _commit(self, value: Any) -> Any:
         result = self.conclude(value)
@@ -171,11 +176,15 @@ class RequestSteps:
         schema = body.schema if issubclass(body, RequestBody) else body
         return load(schema, self.data, is_change=self.method in ("PATCH", "PUT"))
 
-    def _prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        if self.declared.prepare is None:
+    def _run_upstream(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Run the part of the route before the transaction, without a connection of the database."""
+        if not self._is_upstream:
             return {}
         with transactions.outside_transaction():
-            return {"prepared": self.declared.prepare(**arguments)}
+            return {"prepared": (self.declared.upstream or self.view)(**arguments)}
+
+    def _run_view(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Any:
+        return prepared["prepared"] if self.declared.outside else self.view(**arguments, **prepared)
 
     def _check_archived(self, scope: Scope) -> None:
         if not self.declared.allow_archived and self.declared.guard.is_archived(scope):
@@ -241,7 +250,7 @@ class DirectCall(RequestSteps):
 
 
 def _close_unsent(prepared: dict[str, Any], error: BaseException) -> None:
-    """Release what `prepare` built, such as a running call of a model or a repository on disk."""
+    """Release what `upstream` built, such as a running call of a model or a repository on disk."""
     built = prepared.get("prepared")
     if isinstance(built, Response):
         built.close()

@@ -108,7 +108,7 @@ def _base(scope: ProjectScope, draft: dict[str, Any]) -> str:
 
 
 @blueprint.get(URL)
-@Page(guard=MEMBER, prepare=_open)
+@Page(guard=MEMBER, upstream=_open)
 def conflict(*, scope: ProjectScope, prepared: Opened) -> Response:
     """Show what both people changed, and the result."""
     if prepared.versions is not None:

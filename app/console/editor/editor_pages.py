@@ -104,7 +104,7 @@ def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, Con
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, prepare=_open)
+@Page(guard=MEMBER, query=EditorQuery, upstream=_open)
 def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | None, ContentSchema]) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
@@ -159,7 +159,7 @@ def _read_schema(scope: ProjectScope, query: EditorQuery) -> ContentSchema:
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", prepare=_read_schema)
+@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=_read_schema)
 def save_file(*, scope: ProjectScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = _open_edited(scope, form)

@@ -79,7 +79,7 @@ def _find(scope: ProjectScope) -> FileRemoval:
     inputs=("body", "action", "new_path"),
     shown_by="conflict",
     names={"files.0.path": "new_path"},
-    prepare=_find,
+    upstream=_find,
 )
 def save_removed(*, scope: ProjectScope, form: Form, prepared: FileRemoval) -> Response:
     """Save the text as the page of before or as a new page, or continue with it in the renamed page."""

@@ -104,7 +104,7 @@ def _unpack(data: bytes, folder: Path) -> None:
     guard=permission(Permission.MANAGE_PROJECTS),
     body=ImportArchiveBody,
     result=ProjectSchema,
-    prepare=_create_from_archive,
+    upstream=_create_from_archive,
     rate="project_create",
 )
 def create_from_archive(*, scope: OrganizationScope, body: ImportArchiveBody, prepared: NewRepository) -> queries.Shown:

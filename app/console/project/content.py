@@ -74,7 +74,7 @@ def _folder_path(scope: Scope) -> str:
 
 @blueprint.get(f"{BASE}/content/")
 @blueprint.get(f"{BASE}/content/<path:folder>", endpoint="folder_below")
-@Page(guard=MEMBER, query=FolderQuery, prepare=_list)
+@Page(guard=MEMBER, query=FolderQuery, upstream=_list)
 def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Response:
     """Show the subfolders and files of a folder."""
     path = _folder_path(scope)
@@ -119,7 +119,7 @@ def _parents(path: str) -> list[tuple[str, str]]:
     inputs=("base_sha", "folder", "title", "name", "collection"),
     shown_by="folder_below",
     names={"files.0.path": "name"},
-    prepare=branch_schema,
+    upstream=branch_schema,
 )
 def create_file(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
     """Create a page in a folder with the template and the defaults of its collection."""

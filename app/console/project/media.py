@@ -42,7 +42,7 @@ def _read_head(scope: ProjectScope, query: MediaQuery) -> str:
 
 
 @blueprint.get(f"{BASE}/media")
-@Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
+@Page(guard=MEMBER, query=MediaQuery, upstream=_read_head)
 def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
     """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
     number = query.page

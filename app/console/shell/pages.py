@@ -70,7 +70,7 @@ class PageSteps(RequestSteps):
         arguments = self._resolve()
         g.console_scope = arguments["scope"]
         frame.load_preferences()
-        response: Response = self.view(**arguments, **self._prepare(arguments), **self.data)
+        response: Response = self.view(**arguments, **self._run_upstream(arguments), **self.data)
         return response
 
     def show_again(self, form: Form) -> Response:

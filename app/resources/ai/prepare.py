@@ -9,6 +9,7 @@ from app.core.limits import AiLimits
 from app.database import transactions
 from app.drivers.ai.port import Prompt
 from app.extensions import context_runner, current_settings, db, drivers
+from app.models.project import Project
 from app.resources.ai import diffs, editor_command, handlers, messages, prompts, responses, streams
 from app.resources.ai.conversation import Conversation, closing
 from app.resources.ai.credentials import CallerCredentials, choose
@@ -26,7 +27,7 @@ def limits() -> AiLimits:
     return current_settings().limits.ai
 
 
-def command(scope: ProjectScope, body: requests.EditorCommandBody) -> HttpResponse:
+def command(scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     """Stream the reply to a command of the rich-text editor."""
     requested = editor_command.read(
         body.messages, body.prompt, body.ctx or {}, max_characters=limits().context_characters
@@ -44,13 +45,13 @@ def copilot(scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
 def chat(scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     """Stream the reply of a chat about a project."""
     turns = messages.turns(body.messages, max_characters=limits().context_characters)
-    tools = _tools(scope)
+    tools = _tools(scope, scope.project)
     conversation = _conversation(scope, _client(body), "chat")
     blocks = handlers.chat(conversation, turns, scope.project.name, library=tools, limits=limits())
     return _stream(conversation, blocks, tools)
 
 
-def code_edit(scope: ProjectScope, body: requests.CodeEditBody) -> HttpResponse:
+def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     """Stream the changed code, or return it as JSON if the client prefers that."""
     prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
     client = _client(body)
@@ -61,7 +62,7 @@ def code_edit(scope: ProjectScope, body: requests.CodeEditBody) -> HttpResponse:
     return _stream(conversation, stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
 
 
-def code_explain(scope: ProjectScope, body: requests.CodeExplainBody) -> HttpResponse:
+def code_explain(scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
     """Stream the explanation of a piece of code."""
     conversation = _conversation(scope, _client(body), "code-explain")
     blocks = handlers.explain(conversation, body.code, language=body.language, path=body.path, question=body.question)
@@ -118,14 +119,14 @@ def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float 
     return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=client.watch)
 
 
-def _tools(scope: ProjectScope) -> ProjectTools:
+def _tools(scope: Scope, project: Project) -> ProjectTools:
     """Return the tools for the project that the request names."""
-    return ProjectTools(context_runner(), targets.project_of_member, scope.user.id, scope.project.id, drivers.git)
+    return ProjectTools(context_runner(), targets.project_of_member, scope.user.id, project.id, drivers.git)
 
 
-def _optional_tools(scope: ProjectScope) -> ProjectTools | None:
+def _optional_tools(scope: Scope) -> ProjectTools | None:
     """Return the tools if the request names a project."""
-    return _tools(scope) if scope.project is not None else None
+    return _tools(scope, scope.project) if scope.project is not None else None
 
 
 def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None) -> HttpResponse:

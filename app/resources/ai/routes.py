@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.access.guards import member_of_named, verified
-from app.access.scope import Scope
+from app.access.scope import ProjectScope, Scope
 from app.access.tokens import READS
 from app.core.limits import InputLimits
 from app.http.blueprint import ApiBlueprint, Header
@@ -60,7 +60,7 @@ KEY_HEADERS = (
     body=requests.EditorCommandBody,
     events=events.COMMAND_EVENTS,
     events_note=END_OF_EVENTS,
-    prepare=prepare.command,
+    outside=True,
     raw_response=True,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -69,16 +69,16 @@ KEY_HEADERS = (
     message="The answer as a UI message stream",
     errors=MODEL,
 )
-def command(*, scope: Scope, body: requests.EditorCommandBody, prepared: HttpResponse) -> HttpResponse:
+def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     """Write, rewrite or comment on text of the rich-text editor."""
-    return prepared
+    return prepare.command(scope, body)
 
 
 @blueprint.post("/copilot")
 @endpoint(
     guard=member_of_named(),
     body=requests.CompleteBody,
-    prepare=prepare.copilot,
+    outside=True,
     result=responses.CompletionSchema,
     rate="ai_copilot",
     request_headers=KEY_HEADERS,
@@ -87,18 +87,18 @@ def command(*, scope: Scope, body: requests.EditorCommandBody, prepared: HttpRes
     message="Completed",
     errors=MODEL,
 )
-def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
     """Complete a text by at most 50 tokens."""
-    return prepared
+    return prepare.copilot(scope, body)
 
 
 @blueprint.post("/chat")
 @endpoint(
-    guard=member_of_named(),
+    guard=member_of_named(is_required=True),
     body=requests.ChatBody,
     events=events.CHAT_EVENTS,
     events_note=END_OF_EVENTS,
-    prepare=prepare.chat,
+    outside=True,
     raw_response=True,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -110,9 +110,9 @@ def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, An
         *GIT_READ,
     ),
 )
-def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> HttpResponse:
+def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
-    return prepared
+    return prepare.chat(scope, body)
 
 
 @blueprint.post("/code-edit")
@@ -122,7 +122,7 @@ def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> Ht
     events=events.EDIT_EVENTS,
     events_note=END_OF_EVENTS,
     result=responses.EditedCodeSchema,
-    prepare=prepare.code_edit,
+    outside=True,
     raw_response=True,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -131,9 +131,9 @@ def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> Ht
     message=prepare.CODE_EDITED,
     errors=MODEL,
 )
-def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpResponse) -> HttpResponse:
+def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
-    return prepared
+    return prepare.code_edit(scope, body)
 
 
 @blueprint.post("/code-explain")
@@ -142,7 +142,7 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpRespon
     body=requests.CodeExplainBody,
     events=events.TEXT_EVENTS,
     events_note=END_OF_EVENTS,
-    prepare=prepare.code_explain,
+    outside=True,
     raw_response=True,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -151,16 +151,16 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpRespon
     message="The answer as a UI message stream",
     errors=MODEL,
 )
-def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: HttpResponse) -> HttpResponse:
+def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
     """Explain code or a template."""
-    return prepared
+    return prepare.code_explain(scope, body)
 
 
 @blueprint.post("/commit")
 @endpoint(
     guard=member_of_named(),
     body=requests.CommitMessageBody,
-    prepare=prepare.commit,
+    outside=True,
     result=responses.CommitTextSchema,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -169,16 +169,16 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: Http
     message="Written",
     errors=MODEL,
 )
-def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
     """Write a commit message for a diff."""
-    return prepared
+    return prepare.commit(scope, body)
 
 
 @blueprint.post("/metadata")
 @endpoint(
     guard=member_of_named(),
     body=requests.WriteMetadataBody,
-    prepare=prepare.metadata,
+    outside=True,
     result=responses.PageMetadataSchema,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -187,16 +187,16 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str
     message="Written",
     errors=MODEL,
 )
-def metadata(*, scope: Scope, body: requests.WriteMetadataBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any]:
     """Write the SEO metadata of a page."""
-    return prepared
+    return prepare.metadata(scope, body)
 
 
 @blueprint.post("/seo-fix")
 @endpoint(
     guard=member_of_named(),
     body=requests.FixSeoBody,
-    prepare=prepare.seo_fix,
+    outside=True,
     result=responses.FixedPageSchema,
     rate="ai",
     request_headers=KEY_HEADERS,
@@ -205,9 +205,9 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody, prepared: dict[s
     message="Fixed",
     errors=MODEL,
 )
-def seo_fix(*, scope: Scope, body: requests.FixSeoBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, Any]:
     """Fix SEO issues of a page."""
-    return prepared
+    return prepare.seo_fix(scope, body)
 
 
 @usage_blueprint.get("/usage")

@@ -43,7 +43,7 @@ SMALLER_WIDTHS = Header("Link", 'URLs of the image at smaller widths, with `rel=
     body=s.UploadBody,
     result=s.AssetSchema,
     form=True,
-    prepare=prepare.store_upload,
+    upstream=prepare.store_upload,
     status=201,
     message="Image uploaded",
     response_headers=(SMALLER_WIDTHS,),

@@ -53,7 +53,7 @@ def read(*, scope: UserScope) -> service.BillingHistory:
     body=CancelSubscriptionBody,
     result=SubscriptionSchema,
     message="Subscription canceled",
-    prepare=prepare.cancel,
+    upstream=prepare.cancel,
     rate="billing",
     errors=(
         "NOT_FOUND",
@@ -72,7 +72,7 @@ def cancel(*, scope: SubscriptionScope, body: CancelSubscriptionBody, prepared: 
     guard=own_subscription("subscriptionId"),
     result=PaymentUpdateSchema,
     message="Transaction for another payment method",
-    prepare=prepare.payment_update,
+    upstream=prepare.payment_update,
     errors=(
         "SUBSCRIPTION_ENDED",
         "BILLING_REFUSED",

@@ -63,7 +63,7 @@ blueprint = ApiBlueprint(
 @endpoint(
     guard=member_of_org(),
     query=TreeQuery,
-    prepare=prepare.read_fresh_index,
+    upstream=prepare.read_fresh_index,
     raw_response=True,
     result=TreeSchema,
     message=tree_snapshot.MESSAGE,
@@ -78,7 +78,7 @@ def tree(*, scope: ProjectScope, query: TreeQuery, prepared: ContentIndex | None
 @endpoint(
     guard=member_of_org(),
     query=BranchQuery,
-    prepare=prepare.read_index,
+    upstream=prepare.read_index,
     raw_response=True,
     events=(IndexEventSchema, StreamFailureSchema),
     message="Progress of the index",
@@ -93,21 +93,21 @@ def index_events(*, scope: ProjectScope, query: BranchQuery, prepared: ContentIn
 @endpoint(
     guard=member_of_org(),
     query=FileAtRefQuery,
-    prepare=prepare.read_metadata,
+    outside=True,
     result=FileMetadataSchema,
     message="File metadata",
     errors=GIT_READ,
 )
-def file(*, scope: ProjectScope, query: FileAtRefQuery, prepared: dict[str, Any]) -> dict[str, Any]:
+def file(*, scope: ProjectScope, query: FileAtRefQuery) -> dict[str, Any]:
     """Read the metadata of a file."""
-    return prepared
+    return prepare.read_metadata(scope, query)
 
 
 @blueprint.get("/<project_id>/raw")
 @endpoint(
     guard=member_of_org(),
     query=FileAtRefQuery,
-    prepare=prepare.find_raw_file,
+    upstream=prepare.find_raw_file,
     raw_response=True,
     media_type="*/*",
     message="The file's bytes",
@@ -122,7 +122,7 @@ def raw_bytes(*, scope: ProjectScope, query: FileAtRefQuery, prepared: RawFile) 
 @endpoint(
     guard=member_of_org(),
     query=EntriesQuery,
-    prepare=prepare.read_index,
+    upstream=prepare.read_index,
     result=EntrySchema,
     many=True,
     meta=EntriesMetaSchema,
@@ -139,7 +139,7 @@ def list_entries(*, scope: ProjectScope, query: EntriesQuery, prepared: ContentI
 @endpoint(
     guard=member_of_org(),
     query=HistoryQuery,
-    prepare=prepare.read_history,
+    upstream=prepare.read_history,
     result=HistoryCommitSchema,
     many=True,
     meta=HistoryMetaSchema,
@@ -155,7 +155,7 @@ def list_history(*, scope: ProjectScope, query: HistoryQuery, prepared: history.
 @endpoint(
     guard=member_of_org(),
     query=CompareQuery,
-    prepare=prepare.compare,
+    upstream=prepare.compare,
     result=ComparisonSchema,
     message="Changed files",
     errors=("NOT_SUPPORTED", *GIT_READ),
@@ -170,7 +170,7 @@ def compare(*, scope: ProjectScope, query: CompareQuery, prepared: comparison.Co
 @endpoint(
     guard=member_of_org(),
     query=SearchQuery,
-    prepare=prepare.read_index,
+    upstream=prepare.read_index,
     result=SearchHitSchema,
     many=True,
     message="Matching files",
@@ -185,7 +185,7 @@ def find(*, scope: ProjectScope, query: SearchQuery, prepared: ContentIndex | No
 @endpoint(
     guard=member_of_org(),
     query=FileQuery,
-    prepare=prepare.read_index,
+    upstream=prepare.read_index,
     result=BacklinkSchema,
     many=True,
     message="Files that link to this file",
@@ -200,7 +200,7 @@ def list_backlinks(*, scope: ProjectScope, query: FileQuery, prepared: ContentIn
 @endpoint(
     guard=can_commit(lambda body: body.branch),
     body=CommitFilesBody,
-    prepare=prepare.commit,
+    upstream=prepare.commit,
     result=CommittedSchema,
     status=201,
     max_bytes=InputLimits.commit_bytes,
@@ -216,7 +216,7 @@ def commit(*, scope: ProjectScope, body: CommitFilesBody, prepared: Saved) -> Vi
 @endpoint(
     guard=can_commit(lambda body: body.branch),
     body=RestoreVersionBody,
-    prepare=prepare.restore_version,
+    upstream=prepare.restore_version,
     result=CommittedSchema,
     status=201,
     other_status=200,
@@ -235,7 +235,7 @@ def restore(*, scope: ProjectScope, body: RestoreVersionBody, prepared: Saved | 
 @endpoint(
     guard=can_commit(lambda body: body.branch),
     body=EditFrontMatterBody,
-    prepare=prepare.edit_front_matter,
+    upstream=prepare.edit_front_matter,
     result=CommittedSchema,
     message="The front matter is saved",
     errors=("CANNOT_KEEP", *SAVE),

@@ -37,7 +37,7 @@ def read(*, scope: ProjectScope, query: DraftsQuery) -> service.DraftWithHead | 
     query=FileQuery,
     result=DraftSchema,
     etag_of="project_draft.read",
-    prepare=check_base,
+    upstream=check_base,
     message="Draft saved",
 )
 def save(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery, prepared: None) -> service.DraftWithHead:

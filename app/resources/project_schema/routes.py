@@ -27,7 +27,7 @@ blueprint = ApiBlueprint(
 @endpoint(
     guard=member_of_org("projectId"),
     query=BranchQuery,
-    prepare=prepare.read_schema,
+    upstream=prepare.read_schema,
     result=ContentSchemaSchema,
     message="Content schema",
     errors=GIT_READ,
@@ -41,7 +41,7 @@ def read(*, scope: ProjectScope, query: BranchQuery, prepared: ContentSchema) ->
 @endpoint(
     guard=can_commit(lambda body: body.branch, "projectId"),
     body=AdoptSchemaBody,
-    prepare=prepare.adopt_schema,
+    upstream=prepare.adopt_schema,
     result=CommittedSchema,
     status=201,
     other_status=200,

@@ -28,7 +28,7 @@ blueprint = ApiBlueprint(
     result=s.CreatedSandboxSchema,
     events=(s.StartStepSchema, s.StartDoneSchema, s.StartFailedSchema),
     other_status=201,
-    prepare=responses.create,
+    upstream=responses.create,
     max_bytes=prepare.CREATE_BYTES,
     raw_response=True,
     message="Preview is running",
@@ -55,7 +55,7 @@ def create(
     guard=member_of_named(),
     body=s.SandboxNameBody,
     result=s.HeartbeatSchema,
-    prepare=prepare.heartbeat,
+    outside=True,
     any_type=True,
     allow_archived=True,
     message="Heartbeat",
@@ -65,9 +65,9 @@ def create(
         *UPSTREAM,
     ),
 )
-def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody, prepared: dict[str, object]) -> dict[str, object]:
+def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, object]:
     """Extend the lease of a running sandbox by five minutes."""
-    return prepared
+    return prepare.heartbeat(scope, body)
 
 
 @blueprint.post("/stop")
@@ -75,7 +75,7 @@ def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody, prepared: dict[st
     guard=member_of_named(),
     body=s.SandboxNameBody,
     result=s.StoppedSandboxSchema,
-    prepare=prepare.stop,
+    outside=True,
     any_type=True,
     allow_archived=True,
     message="Preview stopped",
@@ -85,6 +85,6 @@ def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody, prepared: dict[st
         *UPSTREAM,
     ),
 )
-def stop(*, scope: SandboxScope, body: s.SandboxNameBody, prepared: dict[str, bool]) -> dict[str, bool]:
+def stop(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, bool]:
     """Stop a sandbox for all its users."""
-    return prepared
+    return prepare.stop(scope, body)

@@ -45,7 +45,7 @@ def read(*, scope: UserScope) -> service.Profile:
     body=SetPasswordBody,
     result=StatusSchema,
     message="Password set",
-    prepare=prepare.set_password,
+    upstream=prepare.set_password,
     max_bytes=BYTES,
     errors=(
         "INVALID_PASSWORD",
@@ -102,7 +102,7 @@ def update_newsletter(*, scope: UserScope, body: ChangeNewsletterBody) -> User:
     body=DeleteAccountBody,
     result=DeletedUserSchema,
     message="Account deleted",
-    prepare=prepare.delete,
+    upstream=prepare.delete,
     max_bytes=BYTES,
     etag_of="user.read",
     errors=(

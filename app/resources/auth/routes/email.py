@@ -43,7 +43,7 @@ BYTES = InputLimits.auth_bytes
     body=SignUpBody,
     result=SignedUpSchema,
     message="A code was sent to the e-mail address",
-    prepare=email.sign_up,
+    upstream=email.sign_up,
     max_bytes=BYTES,
     rate="sign_up",
     errors=("SIGN_UP_CLOSED",),
@@ -60,7 +60,7 @@ def sign_up(*, scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict
     body=SignInBody,
     result=SignedInSchema,
     message="Signed in",
-    prepare=email.sign_in,
+    upstream=email.sign_in,
     max_bytes=BYTES,
     rate="sign_in",
     errors=(
@@ -83,7 +83,7 @@ def sign_in(*, scope: Scope, body: SignInBody, prepared: tuple[str, str]) -> Ope
     body=VerifyEmailBody,
     result=VerifiedEmailSchema,
     message="E-mail verified",
-    prepare=email.verify_email,
+    upstream=email.verify_email,
     max_bytes=BYTES,
     rate="verify",
     errors=(

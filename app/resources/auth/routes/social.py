@@ -32,7 +32,7 @@ blueprint.after_request(responses.write_cookie)
     body=SocialSignInBody,
     result=SocialStartedSchema,
     message="Continue at the provider",
-    prepare=social.prepare,
+    upstream=social.prepare,
     max_bytes=InputLimits.auth_bytes,
     rate="callback",
     errors=(

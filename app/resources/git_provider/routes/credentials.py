@@ -40,7 +40,7 @@ def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
     status=201,
     other_status=200,
     message="Account connected",
-    prepare=_try,
+    upstream=_try,
     errors=(
         "TOKEN_REJECTED",
         "INSTALLATION_NOT_VISIBLE",
@@ -119,7 +119,7 @@ def _make(scope: OrganizationScope, body: s.CreateRepositoryBody) -> Repository:
     result=s.RepositoryItemSchema,
     status=201,
     message="Repository created",
-    prepare=_make,
+    upstream=_make,
     errors=("NAME_TAKEN", "INVALID_NAME", "PROVIDER_NOT_CONFIGURED"),
 )
 def create_repository(*, scope: OrganizationScope, body: s.CreateRepositoryBody, prepared: Repository) -> Repository:

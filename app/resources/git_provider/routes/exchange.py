@@ -47,7 +47,7 @@ WITH_STATE = verified(
     guard=verified(),
     result=StartedConnectionSchema,
     message="Continue at the provider",
-    prepare=flow.start_a,
+    upstream=flow.start_a,
     max_bytes=MAX_BYTES,
     rate="provider_exchange",
     errors=(
@@ -66,7 +66,7 @@ def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]
     body=StartConnectionBody,
     result=StartedConnectionSchema,
     message="Continue at the provider",
-    prepare=flow.start_b,
+    upstream=flow.start_b,
     max_bytes=MAX_BYTES,
     rate="provider_exchange",
     errors=(
@@ -86,7 +86,7 @@ def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthSta
     query=ExchangeInstallationQuery,
     result=CredentialSchema,
     message="Account connected",
-    prepare=flow.exchange_a,
+    upstream=flow.exchange_a,
     max_bytes=MAX_BYTES,
     rate="provider_exchange",
     errors=(
@@ -111,7 +111,7 @@ def exchange_a(
     body=ExchangeCodeBody,
     result=CredentialSchema,
     message="Account connected",
-    prepare=flow.exchange_b,
+    upstream=flow.exchange_b,
     max_bytes=MAX_BYTES,
     rate="provider_exchange",
     errors=(
@@ -141,7 +141,7 @@ def _refresh_b(scope: Scope) -> str:
     guard=verified(token=MANAGES),
     result=CredentialSchema,
     message="Tokens refreshed",
-    prepare=_refresh_a,
+    upstream=_refresh_a,
     max_bytes=MAX_BYTES,
     rate="provider_refresh",
     errors=(
@@ -161,7 +161,7 @@ def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
     guard=verified(token=MANAGES),
     result=CredentialSchema,
     message="Tokens refreshed",
-    prepare=_refresh_b,
+    upstream=_refresh_b,
     max_bytes=MAX_BYTES,
     rate="provider_refresh",
     errors=(

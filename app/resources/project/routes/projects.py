@@ -71,7 +71,7 @@ def list_of_user(*, scope: UserScope, query: StatusQuery) -> list[queries.Shown]
     result=s.ProjectSchema,
     status=201,
     message="Project created",
-    prepare=prepare_project,
+    upstream=prepare_project,
     rate="project_create",
     errors=("NAME_TAKEN", "LIMIT_REACHED", *GIT_READ),
 )
@@ -147,7 +147,7 @@ def set_generator(*, scope: ProjectScope, body: s.ChangeGeneratorBody) -> querie
     result=s.ProjectSchema,
     etag_of=CURRENT,
     message="Repository updated",
-    prepare=prepare_connection,
+    upstream=prepare_connection,
     errors=GIT_READ,
 )
 def set_connection(
@@ -204,12 +204,12 @@ def _create_branch(scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
     result=s.BranchSchema,
     status=201,
     message="Branch created",
-    prepare=_create_branch,
+    outside=True,
     errors=GIT_WRITE,
 )
-def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody, prepared: Branch) -> Branch:
+def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
     """Create a branch in the project's repository."""
-    return prepared
+    return _create_branch(scope, body)
 
 
 def _delete_branch(scope: ProjectScope) -> str:
@@ -221,7 +221,7 @@ def _delete_branch(scope: ProjectScope) -> str:
     guard=roles(*EVERYONE, project="projectId"),
     result=s.DeletedBranchSchema,
     message="Branch deleted",
-    prepare=_delete_branch,
+    upstream=_delete_branch,
     errors=("WORKING_BRANCH", "DEFAULT_BRANCH", *GIT_WRITE),
 )
 def delete_branch(*, scope: ProjectScope, prepared: str) -> dict[str, object]:

@@ -87,15 +87,15 @@ def _propose(scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
     result=PullRequestSchema,
     status=201,
     message="Pull request created",
-    prepare=_propose,
+    outside=True,
     errors=(
         "NO_PULL_REQUESTS",
         *GIT_WRITE,
     ),
 )
-def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody, prepared: PullRequest) -> PullRequest:
+def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
     """Create a pull request."""
-    return prepared
+    return _propose(scope, body)
 
 
 def _merge(scope: ProjectScope) -> Merged:
@@ -107,7 +107,7 @@ def _merge(scope: ProjectScope) -> Merged:
     guard=roles(*EVERYONE, project="projectId").for_tokens(PUBLISHES),
     result=MergedPullRequestSchema,
     message="Pull request merged",
-    prepare=_merge,
+    upstream=_merge,
     errors=("NO_PULL_REQUESTS", *GIT_WRITE),
 )
 def merge_pull_request(*, scope: ProjectScope, prepared: Merged) -> dict[str, object]:

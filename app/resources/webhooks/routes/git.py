@@ -23,7 +23,7 @@ blueprint = ApiBlueprint(
     documented_body=GitHubEventSchema,
     result=AcknowledgedSchema,
     message="Received",
-    prepare=read_a,
+    upstream=read_a,
     max_bytes=InputLimits.webhook_bytes,
     rate="webhook",
     errors=(
@@ -43,7 +43,7 @@ def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
     documented_body=GitLabEventSchema,
     result=AcknowledgedSchema,
     message="Received",
-    prepare=read_b,
+    upstream=read_b,
     max_bytes=InputLimits.webhook_bytes,
     rate="webhook",
     errors=(
