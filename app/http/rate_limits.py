@@ -8,7 +8,10 @@ succeed.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
+from math import ceil
 
+import sqlalchemy as sa
 import structlog
 from flask import current_app, g, request
 
@@ -16,11 +19,85 @@ from app.access import authentication
 from app.access.caller import Caller
 from app.access.client_address import client_address, network_of
 from app.core.errors import AppError, TooManyRequests
-from app.core.rates import EXPLICIT_ROWS, Rate, RateLimits
+from app.core.ids import new_id
+from app.core.rates import EXPLICIT_ROWS, HOUR, Rate, RateLimits
 from app.database import transactions
 from app.database.errors import DatabaseError
-from app.extensions import current_settings, limiter
-from app.http import rate_events
+from app.extensions import current_settings, db, limiter
+from app.models.base import utcnow_ms
+from app.models.rate_event import RateEvent
+from app.rate_limiting.counter import digest
+
+_EVENTS = RateEvent.__table__.c
+# The oldest of the newest `times` events: the rate is used up as long as it is in the window.
+_OLDEST = (
+    sa.select(_EVENTS.created_at)
+    .where(_EVENTS.name == sa.bindparam("name"), _EVENTS.key == sa.bindparam("key"))
+    .where(_EVENTS.created_at > sa.bindparam("since"))
+    .order_by(_EVENTS.created_at.desc())
+    .offset(sa.bindparam("newer", type_=sa.Integer))
+    .limit(1)
+)
+
+
+def short_rates(rates: Sequence[Rate]) -> tuple[Rate, ...]:
+    """Return the rates that are counted in Redis or in memory."""
+    return tuple(rate for rate in rates if rate.per_s < HOUR)
+
+
+def long_rates(rates: Sequence[Rate]) -> tuple[Rate, ...]:
+    """Return the rates that are counted in the database."""
+    return tuple(rate for rate in rates if rate.per_s >= HOUR)
+
+
+def check_events(rates: Sequence[Rate], name: str, key: str) -> None:
+    """Raise TooManyRequests if one of the rates is used up. Counts nothing."""
+    wait_s = _wait_s(rates, name, digest(key))
+    if wait_s:
+        raise TooManyRequests(retry_after_s=wait_s)
+
+
+def record_events(rates: Sequence[Rate], name: str, key: str) -> str:
+    """Count an event in the running transaction and return its id. A rollback removes it.
+
+    Raises:
+        TooManyRequests: one of the rates is used up.
+    """
+    hashed = digest(key)
+    _lock_events(name, hashed)
+    wait_s = _wait_s(rates, name, hashed)
+    if wait_s:
+        raise TooManyRequests(retry_after_s=wait_s)
+    event_id = new_id("rte")
+    db.session.execute(sa.insert(RateEvent).values(id=event_id, name=name, key=hashed, created_at=utcnow_ms()))
+    return event_id
+
+
+def delete_events(event_ids: Sequence[str]) -> None:
+    """Delete counted events in the running transaction."""
+    db.session.execute(
+        sa.delete(RateEvent).where(RateEvent.id.in_(event_ids)), execution_options={"synchronize_session": False}
+    )
+
+
+def _wait_s(rates: Sequence[Rate], name: str, hashed: str) -> int:
+    """Return the seconds until each rate has room for one more event; 0 if they have it now."""
+    now, scale = utcnow_ms(), current_settings().server.rate_limit_scale
+    wait = timedelta(0)
+    for rate in rates:
+        window = timedelta(seconds=rate.per_s)
+        parameters = {"name": name, "key": hashed, "since": now - window, "newer": rate.scaled(scale).times - 1}
+        for [oldest] in db.session.execute(_OLDEST, parameters):
+            wait = max(wait, oldest + window - now)
+    return ceil(wait.total_seconds())
+
+
+def _lock_events(name: str, hashed: str) -> None:
+    """Serialize the transactions that count the same key. SQLite has one writer, so it needs no lock."""
+    if db.session.connection().dialect.name == "postgresql":
+        number = int.from_bytes(bytes.fromhex(digest(f"{name}:{hashed}")[:16]), signed=True)
+        db.session.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+
 
 log = structlog.get_logger(__name__)
 
@@ -50,7 +127,7 @@ def check_caller(name: str | None, caller: Caller | None) -> None:
         if name is not None and name not in EXPLICIT_ROWS:
             _acquire(name, caller.id)
     for row, key in _stored_rows(name, caller):
-        rate_events.check(rate_events.long_rates(_rates(row)), row, key)
+        check_events(long_rates(_rates(row)), row, key)
 
 
 def _check_requests(caller: Caller) -> None:
@@ -69,7 +146,7 @@ def record(name: str | None, caller: Caller | None) -> None:
         TooManyRequests: a row is used up.
     """
     for row, key in _stored_rows(name, caller):
-        rate_events.record(rate_events.long_rates(_rates(row)), row, key)
+        record_events(long_rates(_rates(row)), row, key)
 
 
 def record_before_prepare(name: str | None, caller: Caller | None) -> None:
@@ -79,7 +156,7 @@ def record_before_prepare(name: str | None, caller: Caller | None) -> None:
         TooManyRequests: a row is used up.
     """
     for row, key in _stored_rows(name, caller):
-        _record_now(rate_events.long_rates(_rates(row)), row, key)
+        _record_now(long_rates(_rates(row)), row, key)
 
 
 def count(name: str, user_id: str) -> None:
@@ -89,17 +166,17 @@ def count(name: str, user_id: str) -> None:
         TooManyRequests: the row is used up.
     """
     _acquire(name, user_id)
-    if stored := rate_events.long_rates(_rates(name)):
+    if stored := long_rates(_rates(name)):
         _record_now(stored, name, user_id)
 
 
 def try_count(name: str, key: str, rates: Sequence[Rate] | None = None) -> bool:
     """Count an event; return False if its row, or one of the given rates, is used up."""
     applied = _rates(name) if rates is None else rates
-    if limiter.try_acquire(rate_events.short_rates(applied), name, key):
+    if limiter.try_acquire(short_rates(applied), name, key):
         return False
     try:
-        if stored := rate_events.long_rates(applied):
+        if stored := long_rates(applied):
             _record_now(stored, name, key)
     except TooManyRequests:
         return False
@@ -129,7 +206,7 @@ def cancel_recorded() -> None:
     transactions.rollback()
     try:
         with transactions.write_transaction():
-            rate_events.delete(event_ids)
+            delete_events(event_ids)
     except (AppError, DatabaseError) as error:
         # The request has failed already. Until the window ends, the events count as requests.
         log.warning("rates.cancel_failed", error=type(error).__name__)
@@ -185,7 +262,7 @@ def is_row(name: str) -> bool:
 def _address_row(name: str | None) -> str:
     """Return the row that counts every request of the address."""
     row = f"{name}_address"
-    if name is not None and rate_events.short_rates(_rates(row)):
+    if name is not None and short_rates(_rates(row)):
         return row
     return "signed_in_address" if _has_credentials() else "anonymous_address"
 
@@ -194,20 +271,20 @@ def _stored_rows(name: str | None, caller: Caller | None) -> Iterator[tuple[str,
     """Yield the rows with rates in the database, each with its key."""
     if name is None:
         return
-    if rate_events.long_rates(_rates(f"{name}_address")):
+    if long_rates(_rates(f"{name}_address")):
         yield f"{name}_address", address()
-    if caller is not None and name not in EXPLICIT_ROWS and rate_events.long_rates(_rates(name)):
+    if caller is not None and name not in EXPLICIT_ROWS and long_rates(_rates(name)):
         yield name, caller.id
 
 
 def _record_now(rates: Sequence[Rate], name: str, key: str) -> None:
     with transactions.write_transaction():
-        event_id = rate_events.record(rates, name, key)
+        event_id = record_events(rates, name, key)
     g.setdefault("rate_events", []).append(event_id)
 
 
 def _acquire(name: str, key: str) -> None:
-    rates = rate_events.short_rates(_rates(name))
+    rates = short_rates(_rates(name))
     wait_s = limiter.try_acquire(rates, name, key) if rates else 0
     if wait_s:
         raise TooManyRequests(retry_after_s=wait_s)

@@ -14,9 +14,9 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.cli.doctor import CHECKS, run_checks
 from app.doctor import host_checks, service_checks, settings_checks, store_checks
 from app.doctor.findings import Deployment, Finding, Severity
-from app.doctor.runner import CHECKS, run_checks
 from app.drivers.errors import DriverError
 from app.drivers.jobs.port import QueueCounts
 from app.drivers.mail.smtp import SmtpMail

@@ -13,10 +13,10 @@ from app.content.schema.archetypes import read_archetype
 from app.content.schema.model import Collection, EntryTemplate, SourceKind
 from app.content.schema.new_entry import new_entry
 from app.content.schema.patterns import matches
-from app.content.schema.schema_readers import READERS as SCHEMA_READERS
 from app.content.search_query import parse
 from app.content.search_text import read_text
 from app.drivers.git.commit_message import co_authors_of, create_git_commit_message
+from app.resources.project_content.schema.schema_sources import READERS as SCHEMA_READERS
 from app.resources.project_content.search.file_search import make_snippet
 from app.runtimes.failure import hint_for
 from app.runtimes.python_sites import mkdocs_packages

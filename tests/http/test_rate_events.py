@@ -16,7 +16,7 @@ from app.core.rates import DAY, HOUR, Rate, RateLimits
 from app.database import transactions
 from app.extensions import db
 from app.factory import create_app
-from app.http import rate_events
+from app.http import rate_limits
 from app.models.rate_event import RateEvent
 from app.rate_limiting.counter import RateCounter
 from app.resources.system.jobs import purge
@@ -61,7 +61,7 @@ def record(app: Flask, key: str, rates: tuple[Rate, ...] = THREE) -> int:
     with app.app_context():
         try:
             with transactions.write_transaction():
-                rate_events.record(rates, "row", key)
+                rate_limits.record_events(rates, "row", key)
         except TooManyRequests as refused:
             return int(refused.headers["Retry-After"])
         finally:
@@ -186,4 +186,4 @@ class TestRetention:
 class TestTable:
     def test_rows_of_the_table_are_counted_in_one_storage_each(self) -> None:
         for rates in vars(RateLimits()).values():
-            assert len(rate_events.short_rates(rates)) + len(rate_events.long_rates(rates)) == len(rates)
+            assert len(rate_limits.short_rates(rates)) + len(rate_limits.long_rates(rates)) == len(rates)

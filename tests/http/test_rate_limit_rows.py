@@ -15,7 +15,7 @@ import pytest
 from flask import Flask
 
 from app.core.rates import Rate, RateLimits
-from app.http.rate_events import short_rates
+from app.http.rate_limits import short_rates
 from app.rate_limiting.counter import RateCounter
 from tests.resources.bucket.uploads import form
 from tests.support.servers.redis import Gate, Redis

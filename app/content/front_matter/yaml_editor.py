@@ -3,6 +3,7 @@
 The caller reads the result again and compares it, because YAML has more notations than this module knows.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,9 +11,114 @@ from typing import Any
 from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
+from app.content.front_matter.values import WrittenFloat
 from app.content.front_matter.yaml_blocks import Entry, Item, entries_of, items_of, key_name
+from app.content.front_matter.yaml_reader import resolve
 from app.content.front_matter.yaml_tree import Kind, Node, compose
-from app.content.front_matter.yaml_writer import block, inline_text, literal, scalar
+
+_YAML_1_1_CONSTANTS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"])
+"""YAML 1.1 does not read these as text, and some generators use YAML 1.1."""
+
+_SWITCHES = frozenset(["y", "n", "yes", "no", "on", "off"])
+
+_LIKE_NUMBER = re.compile(
+    r"[-+.]?[0-9][0-9_,.:]*([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+|[-+]?\.(inf|nan)", re.IGNORECASE
+)
+_LIKE_DATE = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|z|[-+]\d\d(:?\d\d)?)?)?")
+_FIRST = re.compile(r"[\w/(]")
+
+
+def scalar(
+    value: Any, *, style: str | None = None, inline: bool = False, dates_plain: bool = False, like: str | None = None
+) -> str:
+    """Return a value on one line.
+
+    `style` is the preferred quote of a text. `like` is the plain scalar that the value replaces: a date, a number or a
+    switch of YAML 1.1 remains plain if the new value has the same form.
+    """
+    if isinstance(value, WrittenFloat):
+        return value.text
+    if not isinstance(value, str):
+        # YAML 1.1 reads numbers with an exponent only with a point.
+        return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value))
+    if _LIKE_DATE.fullmatch(value) and (dates_plain or (like is not None and is_date(like))):
+        return value
+    if like is not None and resolve(like) == like and resolve(value) == value and _have_same_form(like, value):
+        return value
+    if style == "'" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return value if style != '"' and is_plain(value, inline=inline) else quoted(value)
+
+
+def _have_same_form(one: str, other: str) -> bool:
+    """Return whether two plain scalars are both switches, both written like numbers, or both like versions (`1.2.3`)."""
+    are_switches = {one.lower(), other.lower()} <= _SWITCHES
+    are_versions = {one.count(".") > 1, other.count(".") > 1}
+    are_numbers = _LIKE_NUMBER.fullmatch(one) and _LIKE_NUMBER.fullmatch(other) and len(are_versions) == 1
+    return are_switches or bool(are_numbers)
+
+
+def is_date(text: str) -> bool:
+    """Return whether a plain scalar starts like a date."""
+    return bool(_LIKE_DATE.match(text))
+
+
+def quoted(text: str) -> str:
+    """Return text in double quotes and escape the characters that YAML does not permit."""
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in written)
+
+
+def is_plain(text: str, *, inline: bool) -> bool:
+    """Return whether readers of YAML 1.1 and 1.2 read the unquoted text as this text."""
+    if not text.isprintable() or text != text.strip() or not _FIRST.match(text):
+        return False
+    if ": " in text or " #" in text or text.endswith(":") or (inline and any(c in ",[]{}" for c in text)):
+        return False
+    if text.lower() in _YAML_1_1_CONSTANTS or _LIKE_NUMBER.fullmatch(text) or _LIKE_DATE.match(text):
+        return False
+    return resolve(text) == text
+
+
+def inline_text(value: Any, *, style: str | None = None) -> str:
+    """Return a value on one line, with lists and mappings in brackets. `style` is the preferred quote of a text."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline_text, value))}]"
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{scalar(key, inline=True)}: {inline_text(inner)}" for key, inner in value.items()) + "}"
+        )
+    return scalar(value, style=style, inline=True)
+
+
+def block(value: Any, indent: int) -> list[str]:
+    """Return the lines of a list or mapping that is not empty, with the given indentation."""
+    pairs = [("-", each) for each in value] if isinstance(value, list) else _keyed(value)
+    return [line for lead, inner in pairs for line in _entry(lead, inner, indent)]
+
+
+def _keyed(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(f"{scalar(key)}:", inner) for key, inner in value.items()]
+
+
+def _entry(lead: str, value: Any, indent: int) -> list[str]:
+    margin = " " * indent
+    if not isinstance(value, list | Mapping) or not value:
+        return [f"{margin}{lead} {inline_text(value) if isinstance(value, list | Mapping) else scalar(value)}"]
+    inner = block(value, indent + 2)
+    if lead == "-":
+        return [f"{margin}- {inner[0].lstrip()}", *inner[1:]]
+    return [margin + lead, *inner]
+
+
+def literal(text: str, indent: int) -> list[str] | None:
+    """Return the header and the lines of a block scalar, or None if the text cannot be written as one."""
+    lines, ends_with_newline = text.removesuffix("\n").split("\n"), text.endswith("\n")
+    fits = all((line.isprintable() or not line) for line in lines) and lines[0][:1] not in ("", " ") and lines[-1]
+    if len(lines) < 2 or not fits:
+        return None
+    return ["|" if ends_with_newline else "|-", *(" " * indent + line if line else "" for line in lines)]
+
 
 _DATE_KEYS = re.compile(
     r"date|lastmod|updated|modified|created|published|(publish|expiry|pub|updated|created).?(date|at|on)", re.IGNORECASE

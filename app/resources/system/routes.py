@@ -13,8 +13,24 @@ from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.envelope import json_response
 from app.http.streaming import response
-from app.resources.system import health, metrics, service
+from app.resources.system import health, metrics
 from app.resources.system.schemas import HealthSchema, ReadinessSchema
+
+CONSOLE = "/console"
+"""The page to which a browser is redirected."""
+
+
+def welcome_text(base_url: str) -> str:
+    """Return the text at `/`."""
+    return (
+        "Galley: every save is a commit.\n\n"
+        f"Console:   {base_url}{CONSOLE}\n"
+        f"API:       {base_url}/api/v1\n"
+        f"Reference: {base_url}/api/v1/docs\n"
+        f"OpenAPI:   {base_url}/api/v1/openapi.json\n"
+        f"Health:    {base_url}/healthz\n"
+    )
+
 
 blueprint = ApiBlueprint(
     "system",
@@ -78,8 +94,8 @@ def show_metrics(*, scope: Scope) -> Response:
 def welcome(*, scope: Scope) -> Response:
     """Return a welcome text with links to the documentation, or lead browsers to the console."""
     if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html":
-        response = Response(status=302, headers={"Location": service.CONSOLE})
+        response = Response(status=302, headers={"Location": CONSOLE})
     else:
-        response = Response(service.welcome(current_settings().server.base_url), mimetype="text/plain")
+        response = Response(welcome_text(current_settings().server.base_url), mimetype="text/plain")
     response.vary.add("Accept")
     return response

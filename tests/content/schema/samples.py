@@ -1,7 +1,7 @@
 """Schema files of each format, with the parts that real files use."""
 
 from app.content.schema.model import ContentSchema, SourceKind
-from app.content.schema.schema_readers import READERS
+from app.resources.project_content.schema.schema_sources import READERS
 
 GALLEY = b"""\
 collections:

@@ -6,8 +6,8 @@ from typing import Any
 
 from app.content.schema.document import SchemaDocument
 from app.content.schema.model import SourceKind
-from app.content.schema.schema_readers import READERS
 from app.content.schema.validation import validate
+from app.resources.project_content.schema.schema_sources import READERS
 from tests.content.schema.mutations import VALUES, mutated
 
 MUTATIONS = 1_000 if os.environ.get("GALLEY_LONG") else 100

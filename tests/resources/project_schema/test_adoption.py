@@ -1,7 +1,7 @@
 """The section that an adoption writes to `.galley.yml`."""
 
 from app.content.schema.galley import read_galley
-from app.content.schema.schema_readers import READERS
+from app.resources.project_content.schema.schema_sources import READERS
 from app.resources.project_schema.prepare import galley_section
 from tests.content.schema.mutations import mutated
 

@@ -21,7 +21,6 @@ from app.drivers.sandbox.local.confinement import check_confinement, supports_im
 from app.drivers.sandbox.local.dependency_cache import DependencyCacheEntry, cache_entry_for, evict_old
 from app.drivers.sandbox.local.removal import remove_tree
 from app.drivers.sandbox.local.site_files import write_site
-from app.drivers.sandbox.local.spec import specification
 from app.drivers.sandbox.local.supervisor import disk_image
 from app.drivers.sandbox.local.supervisor.bubblewrap import outer_user
 from app.drivers.sandbox.local.supervisor.jail_process import started
@@ -31,6 +30,7 @@ from app.drivers.sandbox.local.supervisor_client import (
     is_supervised,
     port_of_site,
     send_command,
+    specification,
     start_supervisor,
     wait_for_end,
 )

@@ -1,4 +1,4 @@
-"""Client of the supervisor of a sandbox: its start, its lock, its sockets and its commands."""
+"""Client of the supervisor of a sandbox: its specification, its start, its lock, its sockets and its commands."""
 
 import fcntl
 import json
@@ -7,14 +7,137 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from app.core.limits import MIB, SandboxLimits
 from app.drivers.errors import UpstreamRejected
+from app.drivers.sandbox.local.confinement import LIBRARY, PACKAGES, interpreter, tools
+from app.drivers.sandbox.local.dependency_cache import NODE_MODULES, WRITABLE, DependencyCacheEntry
+from app.drivers.sandbox.local.golang import go_bin
+from app.drivers.sandbox.local.python import select_python
 from app.drivers.sandbox.local.supervisor import disk_image
-from app.drivers.sandbox.port import SandboxEnded, SandboxUnavailable
+from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
+from app.drivers.sandbox.port import SandboxEnded, SandboxSpec, SandboxUnavailable
+from app.runtimes.recipe import HOST, PORT, Recipe
+
+ADDRESS_INSIDE, PORT_INSIDE = "127.0.0.1", 3000
+PROXY = "http://127.0.0.1:3128"
+SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/tmp/.local/bin")  # noqa: S108 (inside the jail)
+OPEN_FILES = 4096
+PYTHONS, PIPS = ("python", "python3"), ("pip", "pip3")
+HEAP_PERCENT = 60
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
+"""Certificate authorities of the machine. Package managers with their own list would not know those of an operator."""
+
+ENVIRONMENT = {
+    "HOME": "/tmp",  # noqa: S108 (inside the jail)
+    "LANG": "C.UTF-8",
+    "NODE_ENV": "development",
+    "NO_UPDATE_NOTIFIER": "1",
+    "npm_config_update_notifier": "false",
+    "ASTRO_TELEMETRY_DISABLED": "1",
+    "NEXT_TELEMETRY_DISABLED": "1",
+    "NUXT_TELEMETRY_DISABLED": "1",
+    "GATSBY_TELEMETRY_DISABLED": "1",
+    "HUGO_CACHEDIR": "/tmp/hugo",  # noqa: S108 (inside the jail)
+    "GOPATH": "/tmp/go",  # noqa: S108 (inside the jail)
+    "GOTOOLCHAIN": "local",
+    "PIP_BREAK_SYSTEM_PACKAGES": "1",  # Packages of a site are installed below /tmp.
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), PROXY),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
+}
+
+
+def port_of(recipe: Recipe) -> int:
+    """Return the port on which the server of a recipe listens."""
+    return recipe.port or PORT_INSIDE
+
+
+def specification(
+    folder: Path,
+    spec: SandboxSpec,
+    cache: DependencyCacheEntry | None,
+    *,
+    user: int | None,
+    image: bool,
+    egress: Sequence[str],
+    limits: SandboxLimits,
+    install_timeout_s: float,
+    serve_timeout_s: float,
+) -> dict[str, Any]:
+    """Return the specification for the supervisor of `folder`. Raises UpstreamRejected for an unavailable tool."""
+    recipe = spec.recipe
+    is_cached, is_new = cache is not None and cache.exists, cache is not None and not cache.exists
+    mounts = {mount["inside"]: mount for mount in (*interpreter().mounts, *tools(recipe))}.values()
+    return {
+        "name": spec.name,
+        "user": user,
+        "image": image,
+        "python": interpreter().path,
+        "mounts": [*mounts, *_dependencies(folder, cache)],
+        "install": [] if is_cached else [_filled(command, recipe) for command in recipe.install],
+        "serve": _filled(recipe.serve, recipe),
+        "network": spec.network,
+        "cache": str(cache.folder) if cache is not None and is_new else None,
+        "cache_folders": _cache_folders(cache) if cache is not None and is_new else [],
+        "environment": _environment(recipe, limits),
+        "port": port_of(recipe),
+        "egress": list(egress),
+        "lifetime_s": spec.lifetime_s,
+        "install_timeout_s": install_timeout_s,
+        "serve_timeout_s": serve_timeout_s,
+        "limits": {
+            "cpus": limits.cpus,
+            "memory_bytes": limits.memory_bytes,
+            "processes": limits.processes,
+            "disk_bytes": limits.disk_bytes,
+            "entries": limits.files,
+            "log_bytes": limits.log_bytes,
+            "files": OPEN_FILES,
+        },
+    }
+
+
+def _cache_folders(cache: DependencyCacheEntry) -> list[str]:
+    names = WRITABLE if cache.inside.endswith(NODE_MODULES) else ()
+    return [f"{cache.inside}/{name}" for name in names]
+
+
+def _dependencies(folder: Path, cache: DependencyCacheEntry | None) -> list[dict[str, object]]:
+    """Return the mount of the cached dependencies, or of the folder that the installation fills."""
+    if cache is None:
+        return []
+    if not cache.exists:
+        return [{"source": f"{folder}/disk/deps", "inside": cache.inside, "writable": True}]
+    cache.note_use()
+    return [{"source": str(cache.folder), "inside": cache.inside, "over": cache.writable}]
+
+
+def _filled(command: Iterable[str], recipe: Recipe) -> list[str]:
+    """Return a command with port and address. A command of a Python site starts with the Python of its version."""
+    program, *arguments = (part.replace(PORT, str(port_of(recipe))).replace(HOST, ADDRESS_INSIDE) for part in command)
+    if "pip" not in recipe.tools or program not in (*PYTHONS, *PIPS):
+        return [program, *arguments]
+    python = select_python(recipe.python).program
+    return [python, *(("-m", "pip") if program in PIPS else ()), *arguments]
+
+
+def _environment(recipe: Recipe, limits: SandboxLimits) -> dict[str, str]:
+    bins = "/".join(filter(None, ("/work", recipe.folder, "node_modules/.bin")))
+    own = {"PORT": str(port_of(recipe)), "HOST": ADDRESS_INSIDE, "GALLEY_FOLDER": recipe.folder}
+    packages = recipe.environment.get("PYTHONPATH")
+    programs = [*([go_bin()] if "go" in recipe.tools else []), *([f"{packages}/bin"] if packages else []), bins]
+    own |= {"PATH": ":".join([TOOLS, *programs, *SYSTEM_PATH])}
+    paths = [packages, LIBRARY if any(name in PACKAGES for name in recipe.tools) else None]
+    own |= {"PYTHONPATH": ":".join(filter(None, paths))} if any(paths) else {}
+    trusted = dict.fromkeys(("PIP_CERT", "NODE_EXTRA_CA_CERTS"), AUTHORITIES) if Path(AUTHORITIES).exists() else {}
+    # Without a control group Node.js derives the size of its heap from the memory of the machine.
+    heap = {"NODE_OPTIONS": f"--max-old-space-size={limits.memory_bytes * HEAP_PERCENT // 100 // MIB}"}
+    return ENVIRONMENT | heap | trusted | dict(recipe.environment) | own
+
 
 COMMAND_TIMEOUT_S = 15
 ENDED = "The preview has ended"

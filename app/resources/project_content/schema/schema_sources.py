@@ -16,8 +16,11 @@ import sqlalchemy as sa
 from app.content import galley_file
 from app.content.field_values import SEPARATOR, ValueKind
 from app.content.filetypes import endings_of
-from app.content.schema import archetypes, schema_readers
+from app.content.schema import archetypes
 from app.content.schema.archetypes import Archetype
+from app.content.schema.decap import read_decap
+from app.content.schema.front_matter_cms import read_front_matter_cms
+from app.content.schema.galley import read_galley
 from app.content.schema.inferred import (
     MAX_COLLECTIONS,
     MAX_OPTIONS,
@@ -28,6 +31,7 @@ from app.content.schema.inferred import (
     folder_of,
 )
 from app.content.schema.model import Collection, ContentSchema, SchemaProblem, SourceKind
+from app.content.schema.pages_cms import read_pages_cms
 from app.core.ids import HasId
 from app.database import bulk, transactions
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
@@ -40,6 +44,15 @@ from app.resources.project_content.entries.entry_conditions import MARKUP, liter
 from app.resources.project_content.entries.entry_statements import SYMLINK
 from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import folder_counts
+
+READERS: dict[SourceKind, Callable[[str, bytes], ContentSchema | None]] = {
+    SourceKind.GALLEY: read_galley,
+    SourceKind.DECAP: read_decap,
+    SourceKind.PAGES_CMS: read_pages_cms,
+    SourceKind.FRONT_MATTER: read_front_matter_cms,
+}
+"""A reader returns None if the file describes no collections. It never raises."""
+
 
 MAX_FILES = 1_000
 """The number of files of a sample. The largest collections share what small ones do not need."""
@@ -266,7 +279,7 @@ def _file_schema(project_id: str, kind: SourceKind, row: Any, read: Read) -> Con
     if kind is SourceKind.DECAP and not all(part in data for part in _IN_DECAP):
         schema = None
     else:
-        schema = schema_readers.READERS[kind](row.path, data)
+        schema = READERS[kind](row.path, data)
     _cached(key, schema)
     return schema
 

@@ -8,9 +8,9 @@ import pytest
 
 from app.core.limits import SandboxLimits
 from app.drivers.errors import UpstreamRejected
-from app.drivers.sandbox.local import golang, spec
+from app.drivers.sandbox.local import golang, supervisor_client
 from app.drivers.sandbox.local.python import PythonProgram
-from app.drivers.sandbox.local.spec import specification
+from app.drivers.sandbox.local.supervisor_client import specification
 from app.drivers.sandbox.port import SandboxSpec
 from app.runtimes.recipe import PORT, Recipe
 
@@ -54,7 +54,7 @@ class TestPython:
     def test_commands_of_a_python_site_start_with_the_selected_program(self) -> None:
         install = (("pip", "install", "a"), ("python3", "-m", "b"), ("sh", "-c", "python3"))
         specified = specify(Recipe(("python", "-m", "http.server", PORT), install=install, tools=("pip",)))
-        assert specified["serve"] == ["/opt/p/bin/python3.12", "-m", "http.server", str(spec.PORT_INSIDE)]
+        assert specified["serve"] == ["/opt/p/bin/python3.12", "-m", "http.server", str(supervisor_client.PORT_INSIDE)]
         assert specified["install"] == [
             ["/opt/p/bin/python3.12", "-m", "pip", "install", "a"],
             ["/opt/p/bin/python3.12", "-m", "b"],

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.drivers.sandbox.local.supervisor.cgroup import Cgroup
+from app.drivers.sandbox.local.supervisor.jail_process import Cgroup
 
 
 def kernel(tmp_path: Path, *, controllers: str = "cpuset cpu io memory pids", own: str = "/app.service/main") -> Path:

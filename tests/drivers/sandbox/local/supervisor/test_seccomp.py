@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from app.drivers.sandbox.local.supervisor.seccomp import AUDIT_ARCH, REFUSED, program
+from app.drivers.sandbox.local.supervisor.jail_process import AUDIT_ARCH, REFUSED, program
 
 ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
 
