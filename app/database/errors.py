@@ -9,6 +9,9 @@ from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 DatabaseError = sa.exc.SQLAlchemyError
 """Base class of the errors that a statement or a connection raises."""
 
+IntegrityError = sa.exc.IntegrityError
+"""A statement violates a constraint."""
+
 TRANSIENT_ERROR_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
 """Classes of PostgreSQL error codes that describe its state: connection, read-only, deadlock, full, locked, stopping."""
 

@@ -41,7 +41,7 @@ from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.drivers.git.errors import GitObjectMissing
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
-from app.resources.project_schema.prepare import branch_schema
+from app.resources.project_schema.routes import branch_schema
 
 PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
 _DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")

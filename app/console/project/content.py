@@ -26,7 +26,7 @@ from app.resources.project_content import routes as content
 from app.resources.project_content.index import index_freshness, unreadable
 from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
-from app.resources.project_schema.prepare import branch_schema
+from app.resources.project_schema.routes import branch_schema
 
 
 @dataclass(frozen=True, kw_only=True)

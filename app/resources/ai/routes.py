@@ -1,17 +1,102 @@
-"""Routes of the AI handlers (spec 4.12). `prepare` calls the model, so that its errors are HTTP statuses."""
+"""Routes of the AI handlers (spec 4.12). They call the model before the transaction, so that its errors are HTTP statuses."""
 
 from typing import Any
 
+from app.access import targets
 from app.access.guards import member_of_named, verified
 from app.access.scope import ProjectScope, Scope
 from app.access.tokens import READS
-from app.core.limits import InputLimits
+from app.concurrency.background import Blocks
+from app.core.limits import AiLimits, InputLimits
+from app.database import transactions
+from app.drivers.ai.port import Prompt
+from app.extensions import context_runner, current_settings, db, drivers
 from app.http.blueprint import ApiBlueprint, Header
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, UPSTREAM
-from app.resources.ai import prepare, queries
-from app.resources.ai.responses import HttpResponse
+from app.models.project import Project
+from app.resources.ai import diffs, editor_command, handlers, messages, prompts, queries, streams
+from app.resources.ai.conversation import Conversation, closing
+from app.resources.ai.credentials import CallerCredentials, choose
+from app.resources.ai.fence_stripper import FenceStripper
+from app.resources.ai.responses import Client, HttpResponse, client_of_request, event_stream, json_response
 from app.resources.ai.schemas import events, requests, responses
+from app.resources.ai.tools import ProjectTools
+from app.resources.ai.usage_ledger import UsageEntry, UsageMeter
+
+CODE_EDITED = "Code edited"
+
+
+def limits() -> AiLimits:
+    """Return the limits of the AI handlers."""
+    return current_settings().limits.ai
+
+
+def _client(body: requests.AiRequestBody) -> Client:
+    return client_of_request(CallerCredentials(body.api_key, body.provider, body.model))
+
+
+def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float | None = None) -> Conversation:
+    """Return a conversation for the caller and release the connection of the request.
+
+    Raises:
+        InvalidRequest, KeyRequired: there is no valid key, provider or model.
+    """
+    settings = current_settings()
+    credentials = choose(client.credentials, settings.ai)
+    organization = scope.organization
+    entry = UsageEntry(
+        user_id=scope.user.id,
+        organization_id=organization.id if organization is not None else None,
+        handler=handler,
+        provider=credentials.provider,
+        model=credentials.access.model,
+        own_key=credentials.own,
+    )
+    meter = UsageMeter(db.engine, settings.limits.ai, entry)
+    transactions.release_connection()
+    total_s = total_s or settings.limits.ai.total_timeout_s
+    model = drivers.ai[credentials.provider]
+    return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=client.watch)
+
+
+def _tools(scope: Scope, project: Project) -> ProjectTools:
+    """Return the tools for the project that the request names."""
+    return ProjectTools(context_runner(), targets.project_of_member, scope.user.id, project.id, drivers.git)
+
+
+def _optional_tools(scope: Scope) -> ProjectTools | None:
+    """Return the tools if the request names a project."""
+    return _tools(scope, scope.project) if scope.project is not None else None
+
+
+def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None) -> HttpResponse:
+    is_allowed = tools.is_allowed if tools is not None else None
+    return event_stream(conversation, blocks, limits(), is_allowed=is_allowed)
+
+
+DEFAULT_PATH = "code"
+
+
+def complete(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> dict[str, Any]:
+    """Return `{path, code, diff}`.
+
+    Raises:
+        AnswerTooLong, InvalidAnswer: the reply is not a complete new text.
+    """
+    with closing(conversation):
+        reply = conversation.complete(prompt)
+    stripper = FenceStripper(old)
+    stripper.feed(reply.text)
+    stripper.end()
+    streams.require_complete(reply.reason, stripper.text)
+    return {"path": path, "code": stripper.text, "diff": diffs.unified(path, old, stripper.text)}
+
+
+def stream(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> Blocks:
+    """Stream the new text, then the diff."""
+    return streams.stream_rewrite(conversation, conversation.stream(prompt), old=old, path=path)
+
 
 blueprint = ApiBlueprint(
     "ai",
@@ -71,7 +156,11 @@ KEY_HEADERS = (
 )
 def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     """Write, rewrite or comment on text of the rich-text editor."""
-    return prepare.command(scope, body)
+    requested = editor_command.read(
+        body.messages, body.prompt, body.ctx or {}, max_characters=limits().context_characters
+    )
+    conversation = _conversation(scope, _client(body), "command")
+    return _stream(conversation, requested.answer(conversation), _optional_tools(scope))
 
 
 @blueprint.post("/copilot")
@@ -89,7 +178,8 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
 )
 def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
     """Complete a text by at most 50 tokens."""
-    return prepare.copilot(scope, body)
+    conversation = _conversation(scope, _client(body), "copilot", total_s=limits().copilot_timeout_s)
+    return handlers.complete(conversation, body.prompt, body.instructions)
 
 
 @blueprint.post("/chat")
@@ -112,7 +202,11 @@ def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
 )
 def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
-    return prepare.chat(scope, body)
+    turns = messages.turns(body.messages, max_characters=limits().context_characters)
+    tools = _tools(scope, scope.project)
+    conversation = _conversation(scope, _client(body), "chat")
+    blocks = handlers.chat(conversation, turns, scope.project.name, library=tools, limits=limits())
+    return _stream(conversation, blocks, tools)
 
 
 @blueprint.post("/code-edit")
@@ -128,12 +222,18 @@ def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     request_headers=KEY_HEADERS,
     allow_archived=True,
     max_bytes=BYTES,
-    message=prepare.CODE_EDITED,
+    message=CODE_EDITED,
     errors=MODEL,
 )
 def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
-    return prepare.code_edit(scope, body)
+    prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
+    client = _client(body)
+    conversation = _conversation(scope, client, "code-edit")
+    old, path = body.code, body.path or DEFAULT_PATH
+    if not client.accepts_stream:
+        return json_response(complete(conversation, prompt, old=old, path=path), CODE_EDITED)
+    return _stream(conversation, stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
 
 
 @blueprint.post("/code-explain")
@@ -153,7 +253,9 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
 )
 def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
     """Explain code or a template."""
-    return prepare.code_explain(scope, body)
+    conversation = _conversation(scope, _client(body), "code-explain")
+    blocks = handlers.explain(conversation, body.code, language=body.language, path=body.path, question=body.question)
+    return _stream(conversation, blocks, _optional_tools(scope))
 
 
 @blueprint.post("/commit")
@@ -171,7 +273,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpRespons
 )
 def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
     """Write a commit message for a diff."""
-    return prepare.commit(scope, body)
+    return handlers.write_commit(_conversation(scope, _client(body), "commit"), body.diff, body.locale)
 
 
 @blueprint.post("/metadata")
@@ -189,7 +291,13 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
 )
 def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any]:
     """Write the SEO metadata of a page."""
-    return prepare.metadata(scope, body)
+    return handlers.write_metadata(
+        _conversation(scope, _client(body), "metadata"),
+        body.content,
+        path=body.path,
+        locale=body.locale,
+        front_matter=body.front_matter,
+    )
 
 
 @blueprint.post("/seo-fix")
@@ -207,11 +315,12 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any
 )
 def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, Any]:
     """Fix SEO issues of a page."""
-    return prepare.seo_fix(scope, body)
+    conversation = _conversation(scope, _client(body), "seo-fix")
+    return handlers.fix_seo(conversation, body.content, body.issues, front_matter=body.front_matter, locale=body.locale)
 
 
 @usage_blueprint.get("/usage")
 @endpoint(guard=verified(token=READS), result=responses.UsageSchema, message="Usage of the AI handlers")
 def used(*, scope: Scope) -> dict[str, Any]:
     """Return the caller's token usage and the daily budget."""
-    return queries.usage_of_user(scope.user, prepare.limits())
+    return queries.usage_of_user(scope.user, limits())

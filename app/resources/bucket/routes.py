@@ -1,18 +1,53 @@
 """Media (spec 4.10): upload, deletion and delivery of images."""
 
-from typing import Any
+import tempfile
+from typing import Any, BinaryIO, cast
 
 from flask import Response, request
 
 from app.access.guards import public
 from app.access.scope import Scope
+from app.database import transactions
+from app.drivers.storage.port import ObjectStore
 from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint, Header
 from app.http.endpoint import ViewResult, endpoint
-from app.resources.bucket import prepare, responses, service
+from app.images.worker import ReencodedImage, remake
+from app.resources.bucket import responses, service
 from app.resources.bucket import schemas as s
 from app.resources.bucket.guards import AssetScope, can_delete_asset, can_upload
+from app.resources.bucket.schemas import UploadBody
 from app.resources.bucket.service import ReservedAsset
+
+
+def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
+    """Re-encode the image and store it. It becomes visible when the view confirms it.
+
+    Raises:
+        InvalidRequest, UnsupportedMediaType, PayloadTooLarge: the file is not an accepted image.
+        TooManyRequests, LimitReached: the quota of the user is used up.
+        UpstreamUnavailable: the store is not available. No row remains.
+    """
+    settings, user_id, upload = current_settings(), scope.user.id, body.file
+    where = service.filing(body.folder, scope.destination, scope.project)
+    limits, scale = settings.limits, settings.server.rate_limit_scale
+    service.check_quota(user_id, upload.size, 0, limits, scale=scale)
+    with transactions.outside_transaction(), tempfile.TemporaryFile() as output:
+        picture = remake(upload.file, cast("BinaryIO", output), limits.upload)
+        with transactions.write_transaction():
+            reserved = service.reserve(user_id, where, upload.size, picture, limits, scale=scale)
+        _put(reserved, cast("BinaryIO", output), picture, drivers.storage)
+    return reserved
+
+
+def _put(reserved: ReservedAsset, file: BinaryIO, picture: ReencodedImage, store: ObjectStore) -> None:
+    try:
+        store.put(reserved.key, file, mimetype=picture.mimetype)
+    except BaseException:
+        with transactions.write_transaction():
+            service.cancel_reservation(reserved)
+        raise
+
 
 blueprint = ApiBlueprint(
     "bucket",
@@ -43,7 +78,7 @@ SMALLER_WIDTHS = Header("Link", 'URLs of the image at smaller widths, with `rel=
     body=s.UploadBody,
     result=s.AssetSchema,
     form=True,
-    upstream=prepare.store_upload,
+    upstream=store_upload,
     status=201,
     message="Image uploaded",
     response_headers=(SMALLER_WIDTHS,),

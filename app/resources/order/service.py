@@ -1,13 +1,17 @@
-"""Orders, subscriptions and pre-orders of a user."""
+"""Orders, subscriptions and pre-orders of a user, and the claims of cancellations."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum
 from typing import Any
 
 import sqlalchemy as sa
 import structlog
 
-from app.drivers.billing.port import PaymentStatus, ProviderEvent
+from app.core.errors import Conflict, NotFound
+from app.drivers.billing.port import PaymentStatus, ProviderEvent, SubscriptionStatus
 from app.extensions import db
+from app.models.base import utcnow_ms
 from app.models.order import Order, PreOrder, Refund, Subscription
 from app.models.user import User
 from app.resources.order.event_store import store_event
@@ -91,3 +95,60 @@ def pre_order(user: User, *, plan: str, **details: str | None) -> PreOrder:
     db.session.add(pre_order_row)
     db.session.flush()
     return pre_order_row
+
+
+CLAIM_LIFETIME = timedelta(seconds=120)
+"""Longer than all attempts of the driver. After that, the next request checks the provider first."""
+
+
+class ClaimOutcome(Enum):
+    """The result of a claim."""
+
+    OURS = "ours"
+    ANOTHERS = "another's"
+    DONE = "done"
+
+
+class SubscriptionEnded(Conflict):
+    """The subscription has ended (409)."""
+
+    code, message = "SUBSCRIPTION_ENDED", "This subscription has already ended"
+
+
+def claim(subscription_id: str, *, immediately: bool, waited: bool) -> tuple[ClaimOutcome, datetime | None]:
+    """Claim the right to cancel a subscription. Returns the expiry of the claim, which only its holder can release.
+
+    A subscription that ended while the caller `waited` for another request is done and not a conflict.
+
+    Raises:
+        SubscriptionEnded: the subscription ended before the request.
+        NotFound: the subscription does not exist.
+    """
+    row = db.session.scalar(
+        sa.select(Subscription)
+        .where(Subscription.id == subscription_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    if row is None:
+        raise NotFound("Subscription not found")
+    if row.status == SubscriptionStatus.CANCELED:
+        if not waited:
+            raise SubscriptionEnded
+        return ClaimOutcome.DONE, None
+    if row.cancel_at is not None and not immediately:
+        return ClaimOutcome.DONE, None
+    if row.canceling_until is not None and row.canceling_until > utcnow_ms():
+        return ClaimOutcome.ANOTHERS, None
+    row.canceling_until = utcnow_ms() + CLAIM_LIFETIME
+    db.session.flush()
+    return ClaimOutcome.OURS, row.canceling_until
+
+
+def release_claim(subscription_id: str, claimed: datetime | None) -> None:
+    """Release a claim after a failed call to the provider."""
+    db.session.execute(
+        sa.update(Subscription)
+        .where(Subscription.id == subscription_id, Subscription.canceling_until == claimed)
+        .values(canceling_until=None)
+    )

@@ -8,7 +8,7 @@ import pytest
 from app.concurrency.background import Blocks
 from app.drivers.ai.port import Event, Message, MessageRole, Prompt, StopReason
 from app.drivers.errors import UpstreamError
-from app.resources.ai import prepare, streams
+from app.resources.ai import routes, streams
 from app.resources.ai.conversation import Conversation, MeteredStream
 from app.resources.ai.errors import AnswerTooLong, InvalidAnswer
 from app.resources.ai.streams import MAX_COMMENTS
@@ -76,10 +76,10 @@ class TestStreamRewrite:
             items.extend(streams.stream_rewrite(*stream_of(events), old="x\n", path="a"))
         assert b"data-diff" not in b"".join(items)
         with pytest.raises(error):
-            prepare.complete(conversation(FakeModel(events)), PROMPT, old="x\n", path="a")
+            routes.complete(conversation(FakeModel(events)), PROMPT, old="x\n", path="a")
 
     def test_complete_returns_the_same_diff(self) -> None:
-        made = prepare.complete(conversation(FakeModel(text_events("```\nb\n```"))), PROMPT, old="a\n", path="f")
+        made = routes.complete(conversation(FakeModel(text_events("```\nb\n```"))), PROMPT, old="a\n", path="f")
         assert made == {"path": "f", "code": "b\n", "diff": "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"}
 
 

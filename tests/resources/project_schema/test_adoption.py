@@ -2,7 +2,7 @@
 
 from app.content.schema.galley import read_galley
 from app.resources.project_content.schema.schema_sources import READERS
-from app.resources.project_schema.prepare import galley_section
+from app.resources.project_schema.routes import galley_section
 from tests.content.schema.mutations import mutated
 
 

@@ -13,7 +13,7 @@ from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import Session
 from app.resources.auth import passwords
-from app.resources.auth.prepare import email
+from app.resources.auth.routes import email
 from app.resources.auth.schemas.email import (
     ChangePasswordBody,
     ForgetPasswordBody,

@@ -5,15 +5,21 @@ from typing import Any
 from app.access import authentication
 from app.access.guards import public, session
 from app.access.scope import Scope
+from app.core.emails import email_key
+from app.core.errors import EmailNotVerified
 from app.core.limits import InputLimits
+from app.database import transactions
 from app.extensions import current_settings
+from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.user import User
-from app.resources.auth import service
-from app.resources.auth.prepare import email
+from app.resources.auth import one_time_codes, passwords, service, sign_up_policy
 from app.resources.auth.schemas.email import (
+    ChangePasswordBody,
     EmailBody,
+    ForgetPasswordBody,
+    ResetPasswordBody,
     SignInBody,
     SignUpBody,
     VerifyEmailBody,
@@ -26,7 +32,112 @@ from app.resources.auth.schemas.responses import (
     SuccessSchema,
     VerifiedEmailSchema,
 )
+from app.resources.user.mail import language_at, language_of
+from app.resources.user.passwords import check_new, hashed, matches
+from app.resources.user.prepare import compare
 from app.resources.user.sessions import OpenedSession
+
+
+def hash_sign_up(scope: Scope, body: SignUpBody) -> dict[str, object]:
+    """Hash the password and compare it, so that known and unknown e-mail addresses take the same time.
+
+    Raises:
+        SignUpClosed: the operator does not accept this sign-up.
+    """
+    sign_up_policy.check_sign_up(email_key(body.email))
+    stored = service.password_of(body.email)
+    return {
+        "password_hash": hashed(body.password),
+        "is_known_password": matches(stored, body.password),
+        "may_notify": rate_limits.try_count(
+            "account_exists", email_key(body.email), current_settings().limits.codes.otp_sends
+        ),
+    }
+
+
+def compare_sign_in(scope: Scope, body: SignInBody) -> tuple[str, str]:
+    """Return the id of the user and the hash with which the password was compared.
+
+    Raises:
+        InvalidEmailOrPassword: no user has this e-mail address and password.
+        EmailNotVerified: the e-mail address is not verified. A new code is mailed if the resend interval allows it.
+    """
+    stored = service.password_of(body.email)
+    failures = rate_limits.FailureCounter(service.account_key(body.email), stored)
+    failures.begin()
+    user = service.find(body.email) if matches(stored, body.password) else None
+    if user is None or stored is None:
+        failures.failed()
+        raise service.InvalidEmailOrPassword
+    failures.succeeded()
+    if not user.email_verified:
+        language = language_of(user, authentication.client_info().language)
+        with transactions.write_transaction():
+            one_time_codes.request_code(user.email_key, limits=current_settings().limits.codes, language=language)
+        raise EmailNotVerified
+    return user.id, stored
+
+
+def find_verification(scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]:
+    """Count the attempt and compare the code. Return the row and the hash of the code.
+
+    Raises:
+        TooManyAttempts: all attempts were used.
+        InvalidOtp: the code is wrong.
+    """
+    with transactions.write_transaction():
+        row = one_time_codes.count_attempt(email_key(body.email), limits=current_settings().limits.codes)
+    if not one_time_codes.is_valid_code(row, body.otp):
+        raise one_time_codes.InvalidOtp
+    return row.id, row.code_hash
+
+
+def forget_password(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
+    """Return the page of the link, the language of the mail and whether the rate allows a mail.
+
+    Raises:
+        InvalidRedirect: the page is outside the allowed origins.
+    """
+    server = current_settings().server
+    page = passwords.resolve_redirect(
+        body.redirect_to,
+        web_url=server.web_url,
+        origins=server.allowed_origins,
+        otherwise=passwords.RESET_PAGE,
+    )
+    key = email_key(body.email)
+    language = language_at(key, authentication.client_info().language)
+    return {
+        "page": page,
+        "is_token_in_query": bool(body.redirect_to),
+        "language": language,
+        "may_mail": rate_limits.try_count("forget_password", key),
+    }
+
+
+def reset_password(scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
+    """Return the row and the hash of the token, and the hash of the new password.
+
+    Raises:
+        InvalidToken: the token is not valid.
+        InvalidRequest: the password is too easy to guess.
+    """
+    row = one_time_codes.find_reset(body.token)
+    check_new(body.new_password, service.find_owner(row))
+    return (row.id, row.code_hash), hashed(body.new_password)
+
+
+def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
+    """Return the hash with which the current password was compared, and the hash of the new password.
+
+    Raises:
+        InvalidPassword: the current password is wrong or not set.
+    """
+    stored = scope.user.password_hash
+    compare(scope.user, body.current_password)
+    check_new(body.new_password, scope.user)
+    return stored, hashed(body.new_password)
+
 
 blueprint = ApiBlueprint(
     "auth",
@@ -43,7 +154,7 @@ BYTES = InputLimits.auth_bytes
     body=SignUpBody,
     result=SignedUpSchema,
     message="A code was sent to the e-mail address",
-    upstream=email.sign_up,
+    upstream=hash_sign_up,
     max_bytes=BYTES,
     rate="sign_up",
     errors=("SIGN_UP_CLOSED",),
@@ -60,7 +171,7 @@ def sign_up(*, scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict
     body=SignInBody,
     result=SignedInSchema,
     message="Signed in",
-    upstream=email.sign_in,
+    upstream=compare_sign_in,
     max_bytes=BYTES,
     rate="sign_in",
     errors=(
@@ -83,7 +194,7 @@ def sign_in(*, scope: Scope, body: SignInBody, prepared: tuple[str, str]) -> Ope
     body=VerifyEmailBody,
     result=VerifiedEmailSchema,
     message="E-mail verified",
-    upstream=email.verify_email,
+    upstream=find_verification,
     max_bytes=BYTES,
     rate="verify",
     errors=(

@@ -1,21 +1,81 @@
 """Routes of credentials and repositories of Git providers (spec 4.8). Also mounted as `/provider`."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from app.access.guards import own_user, permission, verified
 from app.access.scope import OrganizationScope, Scope, UserScope
 from app.access.tokens import MANAGES, READS
+from app.core.errors import PermissionDenied
 from app.core.permissions import Permission
+from app.drivers.errors import ReconnectRequired
+from app.drivers.git.accounts import InstallationToken, TokenRejected, TokenSet
+from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Repository
+from app.drivers.git.rest.responses import RequestRefused
 from app.extensions import drivers, keyring
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.upstream_errors import UPSTREAM
+from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
+from app.models.project import Provider
 from app.resources.git_provider import credentials, removal, repositories
-from app.resources.git_provider.credentials import VerifiedTokens
-from app.resources.git_provider.prepare import credentials as connecting
+from app.resources.git_provider.credentials import RotatedTokens, VerifiedTokens
 from app.resources.git_provider.schemas import credentials as s
+from app.resources.git_provider.schemas.credentials import CreateCredentialBody, RotateCredentialBody
+
+INSTALLATION_LIFE = timedelta(hours=1)  # GitHub: installation access tokens expire after one hour
+
+
+def verify_token(body: CreateCredentialBody, *, hosts: GitHosts) -> VerifiedTokens:
+    """Read the account of a token from the host and check the installation.
+
+    Raises:
+        TokenRejected: the host refuses the token.
+        PermissionDenied: the installation is not visible to the account.
+    """
+    token, installation_id = body.access_token, body.installation_id
+    account = hosts.accounts(body.provider).whoami(token)
+    if body.provider != Provider.GITHUB:
+        installation_id = None
+    if installation_id is not None:
+        _check_sees(hosts, token, installation_id)
+    tokens = TokenSet(
+        token,
+        body.token_type.lower(),
+        (),
+        body.access_token_expires_at,
+        body.refresh_token,
+        body.refresh_token_expires_at,
+    )
+    brought = body.installation_access_token if installation_id else None
+    return VerifiedTokens(
+        tokens,
+        account,
+        installation_id,
+        InstallationToken(brought, utcnow_ms() + INSTALLATION_LIFE) if brought else None,
+    )
+
+
+def rotated(body: RotateCredentialBody) -> tuple[Provider, str, RotatedTokens]:
+    """Return the provider, the old refresh token and the new pair of a body."""
+    pair = RotatedTokens(
+        body.access_token, body.refresh_token, body.access_token_expires_at, body.refresh_token_expires_at
+    )
+    return body.provider, body.old_refresh_token, pair
+
+
+def _check_sees(hosts: GitHosts, token: str, installation_id: str) -> None:
+    """Check that the account sees the installation, because other members will act through it."""
+    _, accounts = hosts.github
+    try:
+        is_visible = accounts.can_access_installation(token, installation_id)
+    except (ReconnectRequired, RequestRefused) as fault:
+        raise TokenRejected from fault
+    if not is_visible:
+        raise PermissionDenied("This installation is not visible to your account", code="INSTALLATION_NOT_VISIBLE")
+
 
 blueprint = ApiBlueprint(
     "git_provider",
@@ -29,7 +89,7 @@ blueprint = ApiBlueprint(
 
 
 def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
-    return connecting.verify_token(body, hosts=drivers.git)
+    return verify_token(body, hosts=drivers.git)
 
 
 @blueprint.post("/create")
@@ -64,7 +124,7 @@ def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedToke
 )
 def rotate(*, scope: Scope, body: s.RotateCredentialBody) -> GitCredential:
     """Store a token pair that the caller refreshed."""
-    return credentials.rotate(scope.user, *connecting.rotated(body), ring=keyring)
+    return credentials.rotate(scope.user, *rotated(body), ring=keyring)
 
 
 @blueprint.get("/<userId>")

@@ -1,6 +1,8 @@
 """Routes of projects and their branches (spec 4.6)."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, UserScope
@@ -14,8 +16,45 @@ from app.http.upstream_errors import GIT_READ, GIT_WRITE
 from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s
-from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
+from app.resources.project.repository_access import (
+    BranchRef,
+    ReachableBranch,
+    changed_branch,
+    detect_site,
+    verify_access,
+)
+from app.resources.project.schemas import ChangeConnectionBody, CreateProjectBody
 from app.resources.user.creation_limits import limits_of
+
+SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network")
+"""Columns of a new project that the body can contain."""
+
+
+@dataclass(frozen=True)
+class PreparedProject:
+    """The columns of a new project and the branch it is connected to."""
+
+    values: dict[str, Any]
+    reached: ReachableBranch
+
+
+def prepare_project(scope: OrganizationScope, body: CreateProjectBody) -> PreparedProject:
+    """Read repository and branch with the credential of the caller, and detect the values that the body does not contain."""
+    target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
+    reached = verify_access(target, scope.organization.id, hosts=drivers.git, user=scope.user)
+    sent = body.sent()
+    kind = detect_site(reached, framework=sent.get("framework"), generator=sent.get("generator"))
+    values = {column: sent[column] for column in SETTABLE if column in sent}
+    return PreparedProject(values | {"framework": kind.framework, "generator": kind.generator}, reached)
+
+
+def prepare_connection(scope: ProjectScope, body: ChangeConnectionBody) -> ReachableBranch | None:
+    """Read the new repository and branch of a project. Return None if the body disconnects it."""
+    target = changed_branch(scope.project, body.sent())
+    if target is None:
+        return None
+    return verify_access(target, scope.project.organization_id, hosts=drivers.git, user=scope.user)
+
 
 blueprint = ApiBlueprint(
     "project",

@@ -7,7 +7,7 @@ from app.drivers.billing.port import ProviderEvent
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.resources.order.event_store import store_event
-from app.resources.webhooks.prepare.git import read_notification
+from app.resources.webhooks.routes.git import read_notification
 from app.resources.webhooks.schemas import AcknowledgedSchema, BillingNotificationSchema
 
 blueprint = ApiBlueprint(
