@@ -132,7 +132,6 @@ class Limiter:
     """The rate counter of the running application."""
 
     def init_app(self, app: Flask, counter: RateCounter) -> None:
-        """Bind the counter."""
         app.extensions["rates"] = counter
 
     def try_acquire(self, rates: Sequence[Rate], name: str, key: str) -> int:
@@ -144,7 +143,6 @@ class Limiter:
         return self._counter.wait_s(rates, name, key)
 
     def reset(self, rates: Sequence[Rate], name: str, key: str) -> None:
-        """Reset the counters of a key."""
         self._counter.reset(rates, name, key)
 
     def ping(self) -> bool | None:

@@ -52,7 +52,6 @@ class Scope:
 
     @property
     def user(self) -> User:
-        """The signed-in user."""
         return self.caller.user
 
     @property

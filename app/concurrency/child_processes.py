@@ -54,7 +54,6 @@ class ChildProcess:
         return os.waitstatus_to_exitcode(self._status)
 
     def is_running(self) -> bool:
-        """Return whether the process has not ended."""
         if self._ended is None:
             with self._lock:
                 self._reap()

@@ -33,7 +33,6 @@ class PeriodicTimer:
         self._runs = False
 
     def register(self, target: TimerTarget) -> None:
-        """Add a target."""
         with self._lock:
             self._targets.add(target)
             if not self._runs:

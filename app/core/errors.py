@@ -68,7 +68,6 @@ class InvalidRequest(AppError):
 
     @classmethod
     def field(cls, path: str, message: str, *, code: str | None = None) -> "InvalidRequest":
-        """Return the error of one field."""
         return cls(message, code=code, fields=[FieldError(path, message)])
 
 

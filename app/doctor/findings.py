@@ -40,7 +40,6 @@ class Deployment:
 
     @property
     def jobs(self) -> JobEngine:
-        """Return the job engine."""
         engine: JobEngine = self.drivers.jobs
         return engine
 

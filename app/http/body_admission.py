@@ -43,7 +43,6 @@ class BodyBudget:
 
     @property
     def reserved_bytes(self) -> int:
-        """The bytes that are reserved now."""
         return self._reserved.total()
 
 
@@ -82,7 +81,6 @@ class BodyAdmission:
             self._reserved_bytes = needed_bytes
 
     def release(self) -> None:
-        """Return the memory of the body."""
         self._budget.release(self._address, self._reserved_bytes)
         self._reserved_bytes = 0
 

@@ -134,13 +134,11 @@ class Endpoint:
 
     @property
     def body_schema(self) -> type[Schema] | None:
-        """The schema of the body."""
         body = self.body
         return body.schema if body is not None and issubclass(body, RequestBody) else body
 
     @property
     def query_schema(self) -> type[Schema] | None:
-        """The schema of the query string."""
         return self.query.schema if self.query is not None else None
 
     @property

@@ -94,7 +94,6 @@ class _CompressedDocument:
         return self._encoded[coding]
 
     def plain(self) -> bytes:
-        """Return the document."""
         return self._plain
 
 

@@ -26,7 +26,6 @@ class Tracer:
 
     @property
     def is_on(self) -> bool:
-        """Return whether tracing is on."""
         return self._tracer is not None
 
     @property

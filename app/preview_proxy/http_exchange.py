@@ -43,7 +43,6 @@ class BoundedReader(io.RawIOBase):
         self._remaining = STEP_BYTES
 
     def readable(self) -> bool:
-        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]

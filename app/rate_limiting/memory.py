@@ -25,12 +25,10 @@ class MemoryWindows:
         return len(self._events)
 
     def wait_s(self, rate: Rate, name: str) -> int:
-        """See `WindowStorage`."""
         with self._lock:
             return self._wait_s(rate, name, time.monotonic())
 
     def take(self, rate: Rate, name: str) -> int:
-        """See `WindowStorage`."""
         now_s = time.monotonic()
         with self._lock:
             self._delete_empty_windows(now_s)
@@ -40,7 +38,6 @@ class MemoryWindows:
             return wait_s
 
     def clear(self, rate: Rate, name: str) -> None:
-        """See `WindowStorage`."""
         with self._lock:
             self._events.pop((name, rate.per_s), None)
 

@@ -24,17 +24,14 @@ class RedisWindows:
         return bool(self._storage.check())
 
     def wait_s(self, rate: Rate, name: str) -> int:
-        """See `WindowStorage`."""
         item = _item(rate)
         return 0 if self._limiter.test(item, name) else self._remaining_s(item, name)
 
     def take(self, rate: Rate, name: str) -> int:
-        """See `WindowStorage`."""
         item = _item(rate)
         return 0 if self._limiter.hit(item, name) else self._remaining_s(item, name)
 
     def clear(self, rate: Rate, name: str) -> None:
-        """See `WindowStorage`."""
         self._limiter.clear(_item(rate), name)
 
     def _remaining_s(self, item: RateLimitItem, name: str) -> int:

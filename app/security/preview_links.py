@@ -26,11 +26,9 @@ class PreviewLinkSigner:
         self._cookies = URLSafeTimedSerializer(secret_key, salt="preview-cookie")
 
     def query(self, label: str, user_id: str) -> str:
-        """Return the query of a link."""
         return urlencode({PARAMETER: self._links.dumps([label, user_id])})
 
     def cookie(self, label: str, user_id: str) -> str:
-        """Return the value of a cookie."""
         signed = self._cookies.dumps([label, user_id])
         return signed if isinstance(signed, str) else signed.decode()
 

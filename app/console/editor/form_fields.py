@@ -64,7 +64,6 @@ class Field:
 
     @property
     def name(self) -> str:
-        """The name of the input."""
         return INPUT + self.target
 
     @property

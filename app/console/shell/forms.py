@@ -57,7 +57,6 @@ class Form:
         return self.values.getlist(name)
 
     def is_checked(self, name: str) -> bool:
-        """Return whether a checkbox is checked."""
         return name in self.values
 
     def was_sent(self) -> bool:

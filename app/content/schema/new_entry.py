@@ -88,7 +88,6 @@ _DEFAULT = (
 
 
 def _texts(slug: str, title: str, now: datetime, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts of the placeholders."""
     return {
         **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
         "slug": slug or "page",

@@ -37,7 +37,6 @@ class SseModelStream:
         self._stream, self._parser = stream, parser
 
     def batches(self) -> Iterator[Sequence[Event]]:
-        """Implement `ModelStream.batches`."""
         try:
             reader = SseReader()
             for piece in self._stream.chunks():
@@ -64,7 +63,6 @@ class SseModelStream:
         return False
 
     def close(self) -> None:
-        """Implement `ModelStream.close`."""
         self._stream.close()
 
 

@@ -51,7 +51,6 @@ class Anthropic:
     def stream(
         self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
     ) -> ModelStream:
-        """Implement `Model.stream`."""
         headers = {"anthropic-version": VERSION} | ({"x-api-key": access.key} if access.key else {})
         parser = MessageEventParser(is_shaped=prompt.shape is not None)
         body = _body(prompt, access.model)

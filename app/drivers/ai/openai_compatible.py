@@ -57,7 +57,6 @@ class OpenAiCompatible:
     def stream(
         self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
     ) -> ModelStream:
-        """Implement `Model.stream`."""
         headers = {"Authorization": f"Bearer {access.key}"} if access.key else {}
         body = self._body(prompt, access.model)
         return stream_reply(
@@ -121,7 +120,6 @@ class ChunkParser:
         self._ids: set[str] = set()
 
     def feed(self, data: dict[str, Any]) -> Sequence[Event]:
-        """Parse one chunk."""
         try:
             events = self._choice(data["choices"][0]) if data.get("choices") else []
             if usage := data.get("usage"):

@@ -18,11 +18,9 @@ class NoBilling:
         raise UnknownSubscription("There is no such subscription")
 
     def list_events(self, since: datetime) -> Iterator[ProviderEvent]:
-        """Return no events."""
         return iter(())
 
     def current_state(self, since: datetime) -> Iterator[ProviderEvent]:
-        """Return no events."""
         return iter(())
 
     def parse_notification(self, signature: str | None, body: bytes, now: datetime) -> ProviderEvent:

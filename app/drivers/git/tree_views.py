@@ -28,7 +28,6 @@ class FullTree:
         self._entries = {entry.path: entry for entry in entries}
 
     def find(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path."""
         return self._entries.get(path)
 
     def files(self, folder: TreeEntry) -> Iterator[str]:
@@ -60,7 +59,6 @@ class LazyTree:
             ]
 
     def find(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path."""
         folder: TreeEntry | None = self._root
         for above in [*_above(path), path]:
             if folder is None or folder.type != FOLDER:

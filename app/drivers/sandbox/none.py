@@ -24,7 +24,6 @@ class NoSandboxes:
         return SandboxStatus(Phase.ENDED)
 
     def read_log(self, reference: str) -> str:
-        """Return an empty log."""
         return ""
 
     def write(self, reference: str, path: str, content: bytes) -> Never:
@@ -43,5 +42,4 @@ class NoSandboxes:
         """Do nothing."""
 
     def list_sandboxes(self) -> Mapping[str, str]:
-        """Return no sandboxes."""
         return {}

@@ -42,5 +42,4 @@ class _Watch:
             self._callback()
 
     def end(self) -> None:
-        """End the watch."""
         ticker.unregister(self)

@@ -200,7 +200,6 @@ class ProjectTokens:
         self._chosen: OwnTokens | InstallationTokens | None = None
 
     def __call__(self, rejected: str | None = None) -> str:
-        """Return the current token."""
         with self._lock:
             if self._chosen is None:
                 self._own = self._own_tokens()
@@ -214,7 +213,6 @@ class ProjectTokens:
             return self._chosen()
 
     def age_s(self, token: str) -> float:
-        """Return the age of the token."""
         return math.inf if self._chosen is None else self._chosen.age_s(token)
 
     def accepted(self, token: str) -> None:

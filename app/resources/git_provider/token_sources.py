@@ -47,7 +47,6 @@ class OwnTokens:
         return self._refresher.token(self._credential_id, rejected, recovering=True)
 
     def age_s(self, token: str) -> float:
-        """Return the age of the token."""
         return self._refresher.age_s(self._credential_id, token)
 
     def accepted(self, token: str) -> None:
@@ -95,7 +94,6 @@ class InstallationTokens:
         return self._current.token
 
     def age_s(self, token: str) -> float:
-        """Return the age of the token."""
         current = self._current
         return seconds_since(current.issued_at) if current is not None and current.token == token else math.inf
 

@@ -23,7 +23,6 @@ class NewRepository(OutsideResource):
     hosts: GitHosts
 
     def discard(self) -> None:
-        """Remove the repository."""
         offload(repositories.local_host(self.hosts).remove, self.reached.repository)
 
 

@@ -97,7 +97,6 @@ class PaddleCalls:
         )
 
     def read(self, path: str) -> Any:
-        """Return one entity."""
         reply = retry(lambda: self._client.get_raw(path), self._retry_options)
         return _data(reply, dict)
 

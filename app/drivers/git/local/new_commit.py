@@ -293,7 +293,6 @@ class TreeEdit:
         self._folders: dict[bytes, Entries] = {_ROOT: dict(tree.root()) if tree is not None else {}}
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
         above, _, name = path.encode().rpartition(b"/")
         self._folder(above).pop(name, None)
 

@@ -58,7 +58,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return list_branches(self._folder(repo), timeout_s=self._timeout_s)
 
     def head(self, repo: RepoRef, branch: str) -> str:
-        """Return the head commit of a branch."""
         folder = folder_of(self._root, repo.name)
         sha = read_loose(folder, branch) if folder is not None and is_branch_name(branch) else None
         sha = sha or self._find_head(self._folder(repo), branch)
@@ -67,7 +66,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return sha
 
     def create_branch(self, repo: RepoRef, name: str, sha: str) -> Branch:
-        """Create a branch at a commit."""
         folder = self._folder(repo)
         if not is_branch_name(name):
             raise UpstreamRejected("The branch name is invalid", code="INVALID_BRANCH")
@@ -79,7 +77,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return Branch(name, sha, name == default_branch(folder), False)
 
     def delete_branch(self, repo: RepoRef, name: str) -> None:
-        """Delete a branch."""
         folder = self._folder(repo)
         sha = self._find_head(folder, name)
         if sha is None:
@@ -120,7 +117,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return sized(self._objects, folder, list_changes(folder, old, new, timeout_s=self._timeout_s))
 
     def is_ancestor(self, repo: RepoRef, ancestor: str, descendant: str) -> bool:
-        """Return whether `ancestor` is reachable from `descendant`."""
         folder = self._folder(repo)
         if not self._are_commits(folder, ancestor, descendant):
             return False
@@ -143,7 +139,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return last
 
     def blob(self, repo: RepoRef, sha: str) -> bytes:
-        """Read a blob."""
         return b"".join(self.open_blob(repo, sha))
 
     def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:

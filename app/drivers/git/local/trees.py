@@ -50,7 +50,6 @@ class LocalTree:
         return _entry(path, mode, sha) if mode else None
 
     def root(self) -> Entries:
-        """Return the entries of the root."""
         return self.folder(self._root)
 
     def folder(self, sha: str) -> Entries:

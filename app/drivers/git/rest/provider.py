@@ -99,7 +99,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         """Delete a branch. Raises RequestRefused."""
 
     def repository(self, repo: RepoRef) -> Repository:
-        """Read the repository."""
         return self._at(repo).facts()
 
     def branches(self, repo: RepoRef) -> Sequence[Branch]:
@@ -107,7 +106,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return sorted(self._branches(self._at(repo)), key=lambda branch: branch.name.encode())
 
     def head(self, repo: RepoRef, branch: str) -> str:
-        """Return the head commit of a branch."""
         return self._at(repo).head(branch)
 
     def create_branch(self, repo: RepoRef, name: str, sha: str) -> Branch:
@@ -160,7 +158,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return self._trees(self._at(repo)).changes(old, new)
 
     def is_ancestor(self, repo: RepoRef, ancestor: str, descendant: str) -> bool:
-        """Return whether `ancestor` is reachable from `descendant`."""
         return self._at(repo).is_ancestor(ancestor, descendant)
 
     def history(self, repo: RepoRef, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
@@ -217,7 +214,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return self._pulls(self._at(repo)).create(title, head, base, body)
 
     def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
-        """Merge a pull request."""
         return self._pulls(self._at(repo)).merge(number)
 
     def _creation_error(self, at: Calls, fault: RequestRefused) -> DriverError:

@@ -24,7 +24,6 @@ class RedisBudgets:
         self._breaker = CircuitBreaker(RETRY_AFTER_S)
 
     def until(self, keys: Sequence[str]) -> list[float]:
-        """See `Board`."""
         unknown = [0.0] * len(keys)
         if self._breaker.is_open:
             return unknown
@@ -36,7 +35,6 @@ class RedisBudgets:
         return [float(until or 0) for until in values]
 
     def close(self, key: str, until: float) -> None:
-        """See `Board`."""
         if self._breaker.is_open:
             return
         try:

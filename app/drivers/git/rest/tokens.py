@@ -63,7 +63,6 @@ class FixedToken:
         return self.token
 
     def age_s(self, token: str) -> float:
-        """Return the age of the token."""
         return math.inf if self.issued_at is None else seconds_since(self.issued_at)
 
     def accepted(self, token: str) -> None:

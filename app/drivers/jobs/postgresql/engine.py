@@ -38,7 +38,6 @@ class ProcrastinateJobs:
         return None if job_id is None else str(job_id)
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
-        """Return the status of a call."""
         return queue.read_status(connection, int(job_id)) if job_id.isdecimal() else None
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
@@ -50,7 +49,6 @@ class ProcrastinateJobs:
         return job_id.isdecimal() and queue.requeue_dead(connection, int(job_id))
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
-        """Return the counts of the queue."""
         return queue.read_counts(connection)
 
     def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:

@@ -122,7 +122,6 @@ class CallerConnector(BaseConnector):
         return self
 
     def execute_query(self, query: str, **arguments: Any) -> None:
-        """Execute statements."""
         # Without parameters psycopg sends several statements at once.
         self._connection.exec_driver_sql(query, {name: _parameter(value) for name, value in arguments.items()} or None)
 

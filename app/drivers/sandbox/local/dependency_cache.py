@@ -42,7 +42,6 @@ class DependencyCacheEntry:
         return tuple(name for name in WRITABLE if _is_folder(self.folder / name))
 
     def note_use(self) -> None:
-        """Record that the entry is in use."""
         with suppress(OSError):
             os.utime(self.folder)
 

@@ -22,7 +22,6 @@ class SiteWriter:
         self._names = EntryNames()
 
     def close(self) -> None:
-        """Close the folder."""
         os.close(self._root)
 
     def write(self, file: SiteFile) -> None:

@@ -31,7 +31,6 @@ class FileEdit:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """All paths of the edit."""
         previous = self.change.previous_path
         return (self.change.path, previous) if previous else (self.change.path,)
 

@@ -104,7 +104,6 @@ class EntriesQuery(RequestQuery):
 
     @cached_property
     def entries(self) -> EntryQuery:
-        """The query of the service."""
         return EntryQuery(
             folder=self.folder,
             fields=None if self.names is None else field_names(self.names),

@@ -47,7 +47,6 @@ class EditFrontMatterBody(RequestBody):
 
     @property
     def edit(self) -> FrontMatterEdit:
-        """The edit of the file."""
         return FrontMatterEdit(
             file=self.file,
             base_sha=self.base_sha,

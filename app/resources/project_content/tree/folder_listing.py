@@ -187,7 +187,6 @@ def _count(index: ContentIndex, view: FolderView) -> int:
 
 
 def _rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Any]:
-    """Return the rows of a page."""
     if view.order is ListOrder.CHANGED:
         return _newest_rows(project_id, index, view, offset)
     path = ContentFile.path
