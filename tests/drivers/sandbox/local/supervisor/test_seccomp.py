@@ -4,14 +4,14 @@ import struct
 
 import pytest
 
-from app.drivers.sandbox.local.supervisor.jail_process import AUDIT_ARCH, REFUSED, program
+from app.drivers.sandbox.local.supervisor.jail_process import AUDIT_ARCH, REFUSED, filter_program
 
 ALLOW, KILL, EPERM, ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
 
 
 def verdict(machine: str, number: int, argument: int = 0, arch: int | None = None) -> int:
     """Run the program on the data of one call. Return its verdict."""
-    code = program(machine)
+    code = filter_program(machine)
     assert code is not None
     data = struct.pack("=IIQ6Q", number, AUDIT_ARCH[machine] if arch is None else arch, 0, argument, 0, 0, 0, 0, 0)
     steps = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
@@ -60,4 +60,4 @@ def test_x32_call_returns_enosys() -> None:
 
 
 def test_unknown_machine_has_no_filter() -> None:
-    assert program("riscv64") is None
+    assert filter_program("riscv64") is None
