@@ -75,10 +75,12 @@ HANDLERS: tuple[tuple[str, Blueprint], ...] = (
 )
 
 INTRODUCTION = """\
-Galley stores the content of websites in Git. Users belong to organizations, connect repositories as projects, and browse
+Galley stores the content of websites in Git. Users belong to organizations, connect repositories as projects, and \
+browse
 and edit the files. Every save is one commit. A save is refused with the paths if another user changed the files.
 
-**Sign in.** `POST /api/v1/auth/sign-in/email` sets a session cookie. Send the cookie with every other request. A browser
+**Sign in.** `POST /api/v1/auth/sign-in/email` sets a session cookie. Send the cookie with every other request. \
+A browser
 page of another origin needs an origin in `ALLOWED_ORIGINS`. A program sends `Authorization: Bearer` with an API token
 instead; the operation names the scopes of which the token needs one.
 
@@ -90,7 +92,8 @@ message, errorMessage, code}`. Programs compare `code`. `errorMessage` lists the
 
 **Repetition.** A signed-in write with an `Idempotency-Key` has its effect once.
 
-**Versions.** Reads return an `ETag`. `If-None-Match` avoids a second transfer. `If-Match` refuses a change of a newer object.
+**Versions.** Reads return an `ETag`. `If-None-Match` avoids a second transfer. \
+`If-Match` refuses a change of a newer object.
 
 **Rates.** A signed-in user may send 600 requests and 120 writes per minute. Operations with other rates name them.
 A refused request is 429 with `Retry-After` in seconds.

@@ -103,7 +103,7 @@ class Guard:
         return scope
 
     def with_session(self, ids: Mapping[str, Any]) -> JoinedTarget | None:
-        """Return the statement that loads the session with the target, and the id. None if the guard has no such one."""
+        """Return the statement that loads the session with the target, and the id. None if the guard has none."""
         return self.find.with_session(ids) if isinstance(self.find, targets.MemberResolver) else None
 
     def _check(self, scope: Scope) -> None:

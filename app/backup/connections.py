@@ -51,7 +51,8 @@ def write_deferred(url: sa.URL) -> Iterator[sa.Connection]:
 
 _REFERENCES = """
 SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
-WHERE contype = 'f' AND connamespace = current_schema()::regnamespace AND conrelid::regclass::text NOT LIKE 'procrastinate%'
+WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
+    AND conrelid::regclass::text NOT LIKE 'procrastinate%'
 """
 
 

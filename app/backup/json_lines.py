@@ -89,7 +89,7 @@ def read_all(path: Path, section: Section) -> Iterator[bytes]:
     """Yield the lines of a file.
 
     Raises:
-        BackupError: the hash of the file or of its lines differs from the section. The hash of the file is checked first.
+        BackupError: the hash of the file or of its lines differs from the section. That of the file is checked first.
     """
     digest = LineDigest()
     with _opened(path) as file:

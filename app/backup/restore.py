@@ -29,8 +29,9 @@ def check_keys(manifest: Manifest, names: Sequence[str]) -> None:
     """
     if missing := sorted(set(manifest.keys) - set(names)):
         raise BackupError(
-            f"Secrets in this backup are encrypted with {', '.join(missing)}. Add the key to ENCRYPTION_KEYS, or copy the "
-            "files encryption_keys and secret_key from the instance folder of the saved installation to INSTANCE_DIR."
+            f"Secrets in this backup are encrypted with {', '.join(missing)}. "
+            "Add the key to ENCRYPTION_KEYS, or copy the files encryption_keys and secret_key from the "
+            "instance folder of the saved installation to INSTANCE_DIR."
         )
 
 
@@ -51,7 +52,8 @@ def check_empty(service: BackupSources, manifest: Manifest) -> bool:
         raise BackupError(f"This database is not empty: {filled} contains rows. Use an empty database.")
     if revision != manifest.revision:
         raise BackupError(
-            f"The schema of this database is {revision}, that of the backup {manifest.revision}. Use a database without tables."
+            f"The schema of this database is {revision}, that of the backup {manifest.revision}. "
+            "Use a database without tables."
         )
     return False
 

@@ -32,7 +32,8 @@ def backup(target: Path) -> None:
     click.echo(f"Saved {_format_counts(manifest)}.")
     if manifest.keys:
         click.echo(
-            f"The secrets in it are encrypted with {', '.join(manifest.keys)}. Store ENCRYPTION_KEYS in another location."
+            f"The secrets in it are encrypted with {', '.join(manifest.keys)}. "
+            "Store ENCRYPTION_KEYS in another location."
         )
     if manifest.missing:
         raise click.ClickException(

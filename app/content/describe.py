@@ -123,7 +123,8 @@ def _not_in_slug(is_ascii: bool) -> re.Pattern[str]:
     return re.compile(r"[^\w\- ]" if is_ascii else rf"[^\w\- {marks()}]")
 
 
-def _count_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: ARG001 - a rule's form
+# The parameters are those of a rule.
+def _count_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: ARG001
     state.env["blocks_left"] -= 1
     if state.env["blocks_left"] < 0:
         raise _EnoughError

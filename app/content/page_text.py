@@ -74,8 +74,8 @@ def _plain(text: str) -> str:
 def _matched(original: bytes, edited: bytes, usual: bytes) -> bytes:
     """Return the edited lines, and the original ones where both are equal but for their line ends.
 
-    A line receives the line end of an original line with the same text, else that of the line that it replaces, else the
-    usual one.
+    A line receives the line end of an original line with the same text, else that of the line that it replaces,
+    else the usual one.
     """
     # The lines of bytes end at CR, LF and CRLF only. Those of a text end at further characters.
     lines, old, new = original.splitlines(keepends=True), original.splitlines(), edited.splitlines()

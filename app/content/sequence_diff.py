@@ -36,7 +36,7 @@ def find_changes(old: Sequence[Hashable], new: Sequence[Hashable], *, max_pairs:
 
 
 def equal_parts(changed: Sequence[RangeChange], length: int) -> Iterator[tuple[range, int]]:
-    """Yield the positions of the old items that no change contains, and the position of the first one in the new sequence."""
+    """Yield the positions of the old items that no change contains, and that of the first one in the new sequence."""
     at, new_at = 0, 0
     for change in changed:
         yield range(at, change.start), new_at

@@ -37,7 +37,7 @@ def slug_of(title: str, form: SlugForm = SlugForm.UNICODE) -> str:
 
 
 def file_name_of(name: str) -> str:
-    """Return the name of an uploaded file with hyphens for other characters than letters, digits, marks, `_`, `.` and `-`."""
+    """Return the name of an uploaded file with hyphens for all but letters, digits, marks, `_`, `.` and `-`."""
     text = _INVISIBLE.sub("", unicodedata.normalize("NFC", name))
     return re.sub(rf"[^\w.{marks()}-]+", "-", text).strip("-.")
 

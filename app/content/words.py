@@ -15,8 +15,8 @@ MAX_TERM_CHARACTERS = 64
 _TOKEN = re.compile(r"[^\W_]+")
 # Marks that most writers omit: points of Hebrew and Arabic, joiners, soft hyphens and variation selectors.
 _OPTIONAL = re.compile(
-    "[\u00ad\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4"
-    "\u06e7\u06e8\u06ea-\u06ed\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff]+"
+    "[\u00ad\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff]+"
 )
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _UNSPACED = re.compile(

@@ -1,4 +1,4 @@
-"""A circuit breaker that refuses calls to a failed server for a fixed time, so that callers do not wait for timeouts."""
+"""A circuit breaker: it refuses calls to a failed server for a fixed time, and callers do not wait for timeouts."""
 
 import time
 

@@ -27,7 +27,8 @@ def insert(connection: sa.Connection, table: sa.Table, columns: Sequence[str], r
                     copy.write_row(row)
         else:
             marks = ", ".join("?" * len(columns))
-            raw.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)  # noqa: S608 (names of our tables and columns)
+            # The names are those of our tables and columns.
+            raw.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)  # noqa: S608
     except dialect.loaded_dbapi.Error as error:
         raise sa.exc.DBAPIError.instance(None, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
     finally:

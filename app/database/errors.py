@@ -13,7 +13,7 @@ IntegrityError = sa.exc.IntegrityError
 """A statement violates a constraint."""
 
 TRANSIENT_ERROR_CLASSES = ("08", "25", "40", "53", "55", "57", "58")
-"""Classes of PostgreSQL error codes that describe its state: connection, read-only, deadlock, full, locked, stopping."""
+"""Classes of PostgreSQL errors that describe its state: connection, read-only, deadlock, full, locked, stopping."""
 
 UNIQUE_VIOLATION, FOREIGN_KEY_VIOLATION, DEADLOCK = "23505", "23503", "40P01"
 MISSING_SCHEMA = ("42P01", "42703")

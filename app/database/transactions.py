@@ -185,7 +185,7 @@ def write_transaction() -> Iterator[None]:
 
 @contextmanager
 def locked_row(model: type[M], row_id: str) -> Iterator[M | None]:
-    """Run the block in a write transaction with the present row of a table, which is locked. None: it does not exist."""
+    """Run the block in a write transaction with the present row of a table, locked. None: it does not exist."""
     with write_transaction():
         yield db.session.get(model, row_id, with_for_update=True, populate_existing=True)
 

@@ -49,7 +49,7 @@ def git(deployment: Deployment) -> Iterator[Finding]:
 
 
 def repositories(deployment: Deployment) -> Iterator[Finding]:
-    """Check that the commit and the tree of each branch of the local repositories can be read, and that they are packed."""
+    """Check that the commit and tree of each branch of the local repositories are readable, and packed."""
     local = deployment.drivers.git.local
     if local is None:
         yield ok("Local repositories are disabled")

@@ -1,4 +1,4 @@
-"""`@endpoint`: a route, declared once for the handling of requests, the OpenAPI document and the authorization matrix."""
+"""`@endpoint`: a route, declared once for its requests, the OpenAPI document and the authorization matrix."""
 
 import functools
 import inspect

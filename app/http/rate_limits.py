@@ -213,7 +213,7 @@ def cancel_recorded() -> None:
 
 
 class FailureCounter:
-    """The counts of wrong passwords: of an account from this address, of an account from all addresses, and from this address.
+    """The counts of wrong passwords: for an account from this address, an account from all addresses, and this address.
 
     An attempt counts for account and address before the password is compared, so that parallel attempts cannot exceed
     the rate; a correct password clears this count. The keys contain a hash of the stored password, so that a reset of

@@ -151,7 +151,7 @@ class RequestSteps:
         )
 
     def _resolve(self) -> dict[str, Any]:
-        """Return the arguments of the view. The guard runs before the body is checked unless the body names the target."""
+        """Return the arguments of the view. The guard runs before the body is checked unless that names the target."""
         declared, arguments = self.declared, dict[str, Any]()
         joined, self._joined = self._joined, None
         if declared.guard.target_in_body and declared.body is not None:

@@ -1,4 +1,7 @@
-"""Forms in `application/x-www-form-urlencoded`, decoded while they arrive: the encoded body is never complete in memory."""
+"""Forms in `application/x-www-form-urlencoded`, decoded while they arrive.
+
+The encoded body is never complete in memory.
+"""
 
 from collections.abc import Callable
 from urllib.parse import unquote_to_bytes

@@ -18,7 +18,8 @@ FOLDER_OF_FILE = "rtrim(path, replace(path, '/', ''))"
 """The folder of a path with its last slash, as SQL of both databases. `ix_content_files_folder` contains it."""
 
 IS_IMAGE = (
-    "lower(substr(path, length(rtrim(path, replace(path, '.', ''))) + 1)) IN ('apng', 'avif', 'bmp', 'gif', 'heic', 'ico', "
+    "lower(substr(path, length(rtrim(path, replace(path, '.', ''))) + 1)) "
+    "IN ('apng', 'avif', 'bmp', 'gif', 'heic', 'ico', "
     "'jfif', 'jpeg', 'jpg', 'png', 'svg', 'tif', 'tiff', 'webp')"
 )
 """The condition that the ending of a path is that of an image. It is the condition of `ix_content_files_image`."""

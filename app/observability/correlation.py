@@ -1,4 +1,4 @@
-"""Propagation of the request id and the trace: from a request to its outbound calls, and to the jobs that it enqueues."""
+"""Propagation of the request id and the trace from a request to its outbound calls and to the jobs that it enqueues."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

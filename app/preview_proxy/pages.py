@@ -5,7 +5,10 @@ from urllib.parse import quote
 
 from flask import Response
 
-STYLE = "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:12vh auto;padding:0 1rem}pre{overflow:auto;background:#f4f4f4;color:#222;padding:1rem}"
+STYLE = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:12vh auto;padding:0 1rem}"
+    "pre{overflow:auto;background:#f4f4f4;color:#222;padding:1rem}"
+)
 REFRESH_S = 1
 
 
@@ -96,7 +99,8 @@ def _page(status: int, title: str, text: str, log: str = "") -> Response:
     shown = f"<pre>{escape(log)}</pre>" if log else ""
     body = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style><h1>{escape(title)}</h1><p>{escape(text)}</p>{shown}</html>"
+        f"<title>{escape(title)}</title><style>{STYLE}</style>"
+        f"<h1>{escape(title)}</h1><p>{escape(text)}</p>{shown}</html>"
     )
     response = Response(body, status, content_type="text/html; charset=utf-8")
     response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"

@@ -1,4 +1,4 @@
-"""Detection of the recipe of a repository: generator configuration, generator dependencies, scripts, then plain files."""
+"""Detection of a repository's recipe: generator configuration, generator dependencies, scripts, then plain files."""
 
 import dataclasses
 import hashlib

@@ -37,7 +37,8 @@ _PROGRAMS = {
     ("hugo",): "Install Hugo on the machine that runs previews.",
 }
 _MISSING_PROGRAM = re.compile(
-    r"^(?:npm (?:error|ERR!) )?(?:[\w/.-]*sh: (?:line )?\d+: )?([\w./-]+): (?:No such file or directory|not found|command not found)$"
+    r"^(?:npm (?:error|ERR!) )?(?:[\w/.-]*sh: (?:line )?\d+: )?([\w./-]+): "
+    r"(?:No such file or directory|not found|command not found)$"
     r"|(?:exec|binary with name) \\?\"(go|npx|node|postcss|sass)\\?\"[^\n]{0,200}not found|spawn ([\w./-]+) ENOENT",
     re.MULTILINE,
 )
@@ -59,14 +60,17 @@ _SIGNATURE = re.compile(
 )
 _NODE_VERSION = (
     re.compile(
-        r"Node\.js (?P<has>v?\d[\w.]{0,20}) is not supported by [^\n]{0,200}\n[^\n]{0,200}version: \"?(?P<needs>[^\"\n]{1,80})"
+        r"Node\.js (?P<has>v?\d[\w.]{0,20}) is not supported by [^\n]{0,200}\n"
+        r"[^\n]{0,200}version: \"?(?P<needs>[^\"\n]{1,80})"
     ),
     re.compile(
-        r"You are using Node\.js (?P<has>v?\d[\w.]{0,20})[.,]\s[^\n]{0,200}(?:version|Requirement:|requires) \"?(?:Node\.js )?(?P<needs>[^\"\n]{1,80})"
+        r"You are using Node\.js (?P<has>v?\d[\w.]{0,20})[.,]\s[^\n]{0,200}"
+        r"(?:version|Requirement:|requires) \"?(?:Node\.js )?(?P<needs>[^\"\n]{1,80})"
     ),
     re.compile(r"Expected version:? \"?(?P<needs>[^\"\n]{1,80})\"?(?:\.|\n)\s*Got:? \"?(?P<has>v?\d[\w.]{0,20})"),
     re.compile(
-        r"code EBADENGINE\n(?>(?:[^\n]{0,200}\n){0,6}?[^\n]{0,200}?Required: )(?>[^\n]{0,200}?\"node\": ?\")(?P<needs>[^\"\n]{1,80})\"[^\n]{0,200}\n"
+        r"code EBADENGINE\n(?>(?:[^\n]{0,200}\n){0,6}?[^\n]{0,200}?Required: )"
+        r"(?>[^\n]{0,200}?\"node\": ?\")(?P<needs>[^\"\n]{1,80})\"[^\n]{0,200}\n"
         r"(?>[^\n]{0,200}?Actual: )(?>[^\n]{0,200}?\"node\": ?\")(?P<has>[^\"\n]{1,80})\""
     ),
 )
@@ -81,13 +85,16 @@ _PYTHON_VERSION = re.compile(
 )
 _LOCK_FILE = re.compile(
     r"can only install (?:with an existing package-lock\.json|packages when your package\.json)|ERR_PNPM_NO_LOCKFILE"
-    r"|ERR_PNPM_OUTDATED_LOCKFILE|ERR_PNPM_LOCKFILE_(?:CONFIG_MISMATCH|BREAKING_CHANGE)|Your lockfile needs to be updated"
-    r"|lockfile would have been (?:modified|created) by this install|no lock ?file was found",
+    r"|ERR_PNPM_OUTDATED_LOCKFILE|ERR_PNPM_LOCKFILE_(?:CONFIG_MISMATCH|BREAKING_CHANGE)"
+    r"|Your lockfile needs to be updated|lockfile would have been (?:modified|created) by this install"
+    r"|no lock ?file was found",
     re.IGNORECASE,
 )
 _UNKNOWN_PACKAGE = re.compile(
-    r"404 +(?:The requested resource )?'([^'\n]+)' (?:could not be found|is not in (?:this|the npm) registry)|ERR_PNPM_FETCH_404\b(?>[^\n]{0,200}?registry)[^/\n]{0,200}/([^:\s]{1,200}):"
-    r"|No matching (?:distribution|version) found for ([^\s]+?)(?:\.?\s|$)|Couldn't find (?:any versions for |package )\"([^\"\n]+)\""
+    r"404 +(?:The requested resource )?'([^'\n]+)' (?:could not be found|is not in (?:this|the npm) registry)"
+    r"|ERR_PNPM_FETCH_404\b(?>[^\n]{0,200}?registry)[^/\n]{0,200}/([^:\s]{1,200}):"
+    r"|No matching (?:distribution|version) found for ([^\s]+?)(?:\.?\s|$)"
+    r"|Couldn't find (?:any versions for |package )\"([^\"\n]+)\""
 )
 _PRIVATE_REGISTRY = re.compile(r"code E40[13]$|ERR_PNPM_FETCH_40[13]\b|HTTP error 40[13] while getting", re.MULTILINE)
 _CONFLICT = re.compile(r"code ERESOLVE$|ResolutionImpossible", re.MULTILINE)
@@ -96,12 +103,13 @@ _OCCUPIED_PORT = re.compile(r"EADDRINUSE|Address already in use|Port \d+ is (?:a
 _INSTALLATION_HINTS = (
     (
         _LOCK_FILE,
-        "The lock file is missing or does not match package.json. Run the package manager of the site and commit its lock file.",
+        "The lock file is missing or does not match package.json. "
+        "Run the package manager of the site and commit its lock file.",
     ),
     (
         _WORKSPACE,
-        "The site is part of a workspace. Set preview.root in .galley.yml to the root of the workspace and preview.command "
-        "to the command that serves the site.",
+        "The site is part of a workspace. Set preview.root in .galley.yml to the root of the workspace and "
+        "preview.command to the command that serves the site.",
     ),
     (
         _PRIVATE_REGISTRY,
@@ -119,7 +127,8 @@ _SITE_HINTS = (
     ),
     (
         _HUGO_FIELD,
-        "The templates use “{}”, which this version of Hugo does not have. Update the theme or the layouts of the site.",
+        "The templates use “{}”, which this version of Hugo does not have. "
+        "Update the theme or the layouts of the site.",
     ),
     (
         _HUGO_THEME,
@@ -128,11 +137,13 @@ _SITE_HINTS = (
     ),
     (
         _LIQUID_TAG,
-        "Jekyll does not know the tag “{}”. Add the plugin that defines it to the Gemfile and to plugins in _config.yml.",
+        "Jekyll does not know the tag “{}”. "
+        "Add the plugin that defines it to the Gemfile and to plugins in _config.yml.",
     ),
     (
         _GIT_HISTORY,
-        "The site reads its Git history, and sandboxes have none. Make the site build without it, or turn its plugin off.",
+        "The site reads its Git history, and sandboxes have none. "
+        "Make the site build without it, or turn its plugin off.",
     ),
     (
         _MISSING_MODULE,
@@ -142,13 +153,16 @@ _SITE_HINTS = (
 """Patterns of the log of a site and their hints. A hint contains the name that the pattern found last."""
 
 _CAUSE_HINTS = {
-    "response": "The server accepts connections, but its first page takes too long. Reduce what the build of the page loads.",
+    "response": "The server accepts connections, but its first page takes too long. "
+    "Reduce what the build of the page loads.",
     "port": "Start the server on the port in the variable PORT, or set preview.port in .galley.yml.",
-    "install_timeout": "The installation must end within five minutes. Commit a lock file and remove unused dependencies.",
+    "install_timeout": "The installation must end within five minutes. "
+    "Commit a lock file and remove unused dependencies.",
 }
 _MODULE_PROXY_HOSTS = frozenset(("proxy.golang.org", "sum.golang.org"))
 _ERROR_LINE = re.compile(
-    r"^(?![^\S\n]*+(?:from|at) |npm (?:error|ERR!) A complete log)[^\n]{0,100}?(?:[Ee]rror|ERROR|Exception|[Ff]atal)\b:? [^\n]{1,200}",
+    r"^(?![^\S\n]*+(?:from|at) |npm (?:error|ERR!) A complete log)"
+    r"[^\n]{0,100}?(?:[Ee]rror|ERROR|Exception|[Ff]atal)\b:? [^\n]{1,200}",
     re.MULTILINE,
 )
 _DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")
@@ -229,14 +243,15 @@ def _hint_for_tools(text: str) -> str | None:
     if _SIGNATURE.search(text):
         return (
             "Corepack cannot verify the package manager: Corepack is outdated, or the registry provides no signatures. "
-            "Use npm exec instead of corepack in preview.install, for example npm exec --yes --package=pnpm@9 -- pnpm install."
+            "Use npm exec instead of corepack in preview.install, "
+            "for example npm exec --yes --package=pnpm@9 -- pnpm install."
         )
     for pattern in _NODE_VERSION:
         if (match := pattern.search(text)) is not None:
             needs, has = match["needs"].strip(" ."), match["has"].strip(" .")
             return (
-                f"The site needs Node.js {needs}, and the machine that runs previews has {has}. Install that version on the "
-                "machine, or use versions of the packages that support the present one."
+                f"The site needs Node.js {needs}, and the machine that runs previews has {has}. Install that version "
+                "on the machine, or use versions of the packages that support the present one."
             )
     return None
 
@@ -244,8 +259,8 @@ def _hint_for_tools(text: str) -> str | None:
 def _hint_for_installation(text: str) -> str | None:
     if _PYTHON_VERSION.search(text):
         return (
-            "A package of the site has no version for the Python of the machine that runs previews. Use a version of the "
-            "package that supports it, or install a newer Python on the machine."
+            "A package of the site has no version for the Python of the machine that runs previews. Use a version "
+            "of the package that supports it, or install a newer Python on the machine."
         )
     package = _first(_UNKNOWN_PACKAGE, text)
     if package is not None:

@@ -1,4 +1,4 @@
-"""The pages to which Git providers redirect after an account was connected (`/connect/provider_a`, `/connect/provider_b`)."""
+"""The pages to which Git providers redirect after a connection (`/connect/provider_a`, `/connect/provider_b`)."""
 
 from dataclasses import dataclass
 from typing import Annotated

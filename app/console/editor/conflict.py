@@ -1,4 +1,4 @@
-"""The conflict page: the parts of a page that two people changed, the choice between them, and the result that is saved."""
+"""The conflict page: the parts that two people changed, the choice between them, and the result that is saved."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -118,7 +118,7 @@ def declared_fields(collection: Collection, values: Mapping[str, Any], suggest: 
 
 
 def usual_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
-    """Return the fields of an inferred schema: the values in their order, then the fields that nearly all files have."""
+    """Return the fields of an inferred schema: the values in their order, then the fields of nearly all files."""
     known = {field.name: field for field in collection.fields}
     missing = [field.name for field in collection.fields if field.required and field.name not in values]
     fields = []
@@ -156,7 +156,7 @@ def _within_limits(fields: Iterable[Field]) -> Iterator[Field]:
 
 
 def _inputs_of(field: Field) -> int:
-    """Return the largest number of fields that a form sends for a field: the kind and the value, or all checked choices."""
+    """Return the largest number of fields that a form sends for a field: its kind and value, or all checked choices."""
     if field.kind is None:
         return int(field.is_list) + sum(map(_inputs_of, field.children))
     return 1 + len(field.options) if field.kind == InputKind.CHOICES else _INPUTS

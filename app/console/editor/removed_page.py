@@ -1,4 +1,4 @@
-"""The page of a draft whose file no longer exists on the branch: it was deleted, renamed, or removed by a force push."""
+"""The page of a draft whose file the branch no longer has: it was deleted, renamed, or removed by a force push."""
 
 from typing import Any
 from urllib.parse import quote

@@ -36,7 +36,7 @@ def is_image(path: str) -> bool:
 
 
 def media_folder(project: Project) -> str:
-    """Return the folder for new images: that of the settings, else the usual one of the generator, else an empty text."""
+    """Return the folder for new images: that of the settings, else the generator's usual one, else an empty text."""
     chosen: str = project.paths.get("media") or ""
     return chosen or (MEDIA_FOLDERS.get(project.generator, "") if project.generator else "")
 

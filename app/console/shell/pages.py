@@ -61,7 +61,7 @@ class PageSteps(RequestSteps):
         return {"form": form}
 
     def _check_sender(self) -> None:
-        """Refuse a large form without a session, except from a browser whose session has ended: its text is shown again."""
+        """Refuse a large form without a session, except from a browser whose session ended: its text is shown again."""
         if not authentication.has_ended_session():
             self.declared.guard.authenticate()
 

@@ -45,7 +45,8 @@ _CLOSINGS = {fence: re.compile(rf"^{end}[ \t]*\r?$", re.MULTILINE) for fence, en
 _COMMENTS = re.compile(r"\ufeff?(?:[ \t]*(?:\r?\n|<!--(?:[^-]|-(?!->))*+-->))*+")
 # The first lines of front matter that `find_block` does not read, for example because it has no end.
 _UNREAD = re.compile(
-    r"(?:---|\+\+\+|;;;)[ \t]*+\w*+[ \t]*+(?:\r\n?|\n)(?:[ \t]*(?:\#[^\r\n]*+)?(?:\r\n?|\n))*+[ \t]*[\w\"'.-][\w\"'.$-]{0,99}[ \t]*[:=]"
+    r"(?:---|\+\+\+|;;;)[ \t]*+\w*+[ \t]*+(?:\r\n?|\n)(?:[ \t]*(?:\#[^\r\n]*+)?(?:\r\n?|\n))*+"
+    r"[ \t]*[\w\"'.-][\w\"'.$-]{0,99}[ \t]*[:=]"
 )
 _JSON_OPENING = re.compile(r"\{[ \t]*\r?\n")
 # Hugo accepts any text that starts with a brace. Here, an object must be followed by the end of its line and an empty

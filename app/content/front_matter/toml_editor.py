@@ -168,8 +168,10 @@ def _written_key(key: str) -> str:
 
 
 MAX_CHARACTERS, MAX_DOTS = 8 * 1024, 200
-"""Longer documents and values, and more parts of dotted keys, would keep the process busy: an edit parses the text several
-times, and tomlkit takes quadratic time for dotted keys."""
+"""Longer documents and values, and more parts of dotted keys, would keep the process busy.
+
+An edit parses the text several times, and tomlkit takes quadratic time for dotted keys.
+"""
 
 TOO_LONG = "The front matter is TOML that is too long to change keys alone. Edit the text of the file"
 

@@ -51,7 +51,7 @@ def scalar(
 
 
 def _have_same_form(one: str, other: str) -> bool:
-    """Return whether two plain scalars are both switches, both written like numbers, or both like versions (`1.2.3`)."""
+    """Return whether two plain scalars are both switches, both like numbers, or both like versions (`1.2.3`)."""
     are_switches = {one.lower(), other.lower()} <= _SWITCHES
     are_versions = {one.count(".") > 1, other.count(".") > 1}
     are_numbers = _LIKE_NUMBER.fullmatch(one) and _LIKE_NUMBER.fullmatch(other) and len(are_versions) == 1

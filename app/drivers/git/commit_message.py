@@ -87,7 +87,7 @@ def _without_trailers(text: str) -> str:
 
 
 def _last_line(lines: list[str]) -> int:
-    """Return the number of the last line for Git, which ignores comments, blank lines and a list of conflicts at the end."""
+    """Return the number of the last line without the comments, blank lines and list of conflicts that Git ignores."""
     end, in_conflicts = 0, False
     for number, line in enumerate(lines, 1):
         if line == "Conflicts:":

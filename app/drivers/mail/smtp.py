@@ -40,10 +40,10 @@ class SmtpMail:
         """Send the message to the relay.
 
         Raises:
-            UpstreamRejected: the relay refuses the recipient or the content permanently (5xx), or the message is invalid.
+            UpstreamRejected: the relay refuses recipient or content permanently (5xx), or the message is invalid.
             UpstreamTimeout: the relay does not respond in time.
-            UpstreamUnavailable: the relay cannot be reached or refuses temporarily (4xx), or its certificate, the sign-in
-                or the sender is refused. Another attempt succeeds after a correction of the settings.
+            UpstreamUnavailable: the relay cannot be reached or refuses temporarily (4xx), or its certificate, the
+                sign-in or the sender is refused. Another attempt succeeds after a correction of the settings.
         """
         message = compose(mail, sender=self._sender)
         with self._signed_in() as relay:

@@ -30,7 +30,7 @@ draining: Callable[[], bool] = lambda: False  # noqa: E731 (set by the server at
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """The keep-alive interval, the interval of the permission checks, and the maximum durations of a stream and of its drain."""
+    """The intervals of keep-alives and permission checks, and the maximum durations of a stream and of its drain."""
 
     comment_interval_s: float = 10
     check_s: float = 10

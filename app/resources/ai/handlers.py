@@ -239,5 +239,6 @@ def _parsed(text: str) -> Mapping[str, Any]:
         objects = JsonObjectScanner().feed(text)
         value = objects[0] if len(objects) == 1 else None
     if not isinstance(value, dict):
-        raise ValueError("the answer must be one JSON object")  # noqa: TRY004 (one kind of failure for the repair round)
+        # Not a TypeError: the repair round handles one kind of failure.
+        raise ValueError("the answer must be one JSON object")  # noqa: TRY004
     return value

@@ -83,7 +83,8 @@ def _about(document: str) -> str | None:
 def copilot(prompt: str, instructions: str | None) -> Prompt:
     """Return the prompt of a completion."""
     system = _join(
-        "You complete text while somebody types. Continue it with the next words, up to the end of the sentence at most."
+        "You complete text while somebody types. Continue it with the next words,"
+        " up to the end of the sentence at most."
         " Answer with the continuation alone; do not repeat what stands there; no quotes, no block marks."
         " Where nothing fits, answer with 0.",
         data(instructions, "Wishes of the user about style") if instructions else None,
@@ -141,8 +142,8 @@ def commit(diff: str, locale: str | None) -> Prompt:
 def metadata(content: str, path: str | None, locale: str | None, front_matter: Mapping[str, Any] | None) -> Prompt:
     """Return the prompt of SEO metadata."""
     system = _join(
-        "You write the SEO metadata of web pages. Title: at most 60 characters. Description: at most 160 characters, one"
-        " or two sentences. Keywords: 3 to 10. Slug: lower-case a-z, 0-9 and hyphens. Say only what the page says.",
+        "You write the SEO metadata of web pages. Title: at most 60 characters. Description: at most 160 characters,"
+        " one or two sentences. Keywords: 3 to 10. Slug: lower-case a-z, 0-9 and hyphens. Say only what the page says.",
         DATA_RULE,
         _in_language(locale) or "Write in the language of the page.",
     )

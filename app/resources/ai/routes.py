@@ -1,4 +1,4 @@
-"""Routes of the AI handlers (spec 4.12). They call the model before the transaction, so that its errors are HTTP statuses."""
+"""Routes of the AI handlers (spec 4.12). They call the model before the transaction: its errors are HTTP statuses."""
 
 from typing import Any
 

@@ -145,7 +145,7 @@ def pack_repository(*, repository: str, git: GitHosts) -> None:
 
 @job("content.follow_local", every=FOLLOW_INTERVAL, retries=0, uses=("git",))
 def follow_local(*, git: GitHosts) -> None:
-    """Detect pushes to local repositories: compare the heads of active projects and enqueue updates of their indexes."""
+    """Detect pushes to local repositories: compare heads of active projects and enqueue updates of their indexes."""
     if git.local is None:
         return
     rows = db.session.execute(

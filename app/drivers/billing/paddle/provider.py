@@ -1,8 +1,8 @@
 """Driver of Paddle Billing. Source: https://developer.paddle.com/api-reference.
 
 Notifications are signed: `Paddle-Signature: ts=…;h1=…`. Several `h1` occur while a secret is rotated. Source:
-https://developer.paddle.com/webhooks/signature-verification. The SDK checks the HMAC. Its `Verifier` is not used, because
-the environment variable `TEST_MODE` switches its time check off.
+https://developer.paddle.com/webhooks/signature-verification. The SDK checks the HMAC. Its `Verifier` is not used,
+because the environment variable `TEST_MODE` switches its time check off.
 """
 
 import random

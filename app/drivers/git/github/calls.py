@@ -47,7 +47,7 @@ class GitHubRepository(RepositoryCalls):
         """Read the repository.
 
         Raises:
-            RepositoryUnavailable: it does not exist, the account cannot read it, or its name belongs to another repository.
+            RepositoryUnavailable: it does not exist or is not readable, or its name belongs to another repository.
         """
         try:
             data = values.repository(self.client.get(self.path, conditional=True, by_id=self.by_id))

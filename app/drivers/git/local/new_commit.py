@@ -175,7 +175,7 @@ def write_pack(file: IO[bytes], objects: Sequence[GitObject], level: int) -> tup
 
 
 def write_index(file: IO[bytes], name: bytes, entries: Iterable[PackEntry]) -> None:
-    """Write the index of a pack smaller than 2 GiB: counts by first byte, ids, checksums and positions, sorted by id."""
+    """Write the index of a pack below 2 GiB: counts by first byte, ids, checksums and positions, sorted by id."""
     ordered = sorted(entries)
     first_bytes = [entry.sha[0] for entry in ordered]
     counts = [bisect_right(first_bytes, byte) for byte in range(256)]

@@ -272,7 +272,7 @@ def note_progress(connection: sa.Connection, job_id: int, done: int, total: int 
 
 
 def purge(connection: sa.Connection, timing: JobTimings, periodic: Collection[str] = ()) -> None:
-    """Delete calls that ended before the retention, and dead letters of periodic jobs, which an earlier version stored."""
+    """Delete calls that ended before the retention, and dead letters of periodic jobs, stored by an earlier version."""
     c = CALLS.c
     failed_s = timing.dead_retention_s
     for state, age_s in (

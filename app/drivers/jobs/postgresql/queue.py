@@ -55,7 +55,8 @@ BEGIN
         WHERE proname LIKE 'procrastinate\\_%' AND pronamespace = current_schema()::regnamespace
     LOOP EXECUTE 'DROP FUNCTION ' || found.name || ' CASCADE'; END LOOP;
     FOR found IN SELECT oid::regtype AS name FROM pg_type
-        WHERE typname LIKE 'procrastinate\\_%' AND typtype IN ('c', 'e') AND typnamespace = current_schema()::regnamespace
+        WHERE typname LIKE 'procrastinate\\_%' AND typtype IN ('c', 'e')
+            AND typnamespace = current_schema()::regnamespace
     LOOP EXECUTE 'DROP TYPE ' || found.name || ' CASCADE'; END LOOP;
 END $$;
 """
@@ -63,7 +64,8 @@ _NOTE = sa.text("SELECT done, total, error FROM background_job_notes WHERE job_i
 _FORGET = sa.text("DELETE FROM background_job_notes WHERE job_id = :id")
 _NOTE_FAILURE = sa.text("""
 INSERT INTO background_job_notes (job_id, failures, error) VALUES (:id, 1, :error)
-ON CONFLICT (job_id) DO UPDATE SET failures = background_job_notes.failures + 1, error = excluded.error RETURNING failures
+ON CONFLICT (job_id) DO UPDATE SET failures = background_job_notes.failures + 1, error = excluded.error
+RETURNING failures
 """)
 _NOTE_KILL = sa.text("""
 INSERT INTO background_job_notes (job_id, kills) VALUES (:id, 1)
@@ -102,7 +104,8 @@ SELECT count(*) FILTER (WHERE status = 'todo') AS waiting, count(*) FILTER (WHER
     (SELECT count(*) FROM procrastinate_periodic_defers p JOIN procrastinate_jobs f ON f.id = p.job_id
         WHERE p.task_name = :task AND 'aborted' = CASE WHEN f.status IN ('todo', 'doing') THEN (
             SELECT o.status FROM procrastinate_jobs o
-            WHERE o.args ->> 'name' = f.args ->> 'name' AND o.status IN ('succeeded', 'aborted') ORDER BY o.id DESC LIMIT 1
+            WHERE o.args ->> 'name' = f.args ->> 'name' AND o.status IN ('succeeded', 'aborted')
+            ORDER BY o.id DESC LIMIT 1
         ) ELSE f.status END) AS failed
 FROM procrastinate_jobs j WHERE task_name = :task
 """)

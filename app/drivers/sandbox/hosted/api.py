@@ -105,7 +105,10 @@ class E2bClient:
         A relative path starts at the home folder of the user. Raises SandboxEnded, UpstreamRejected.
         """
         boundary = secrets.token_hex(16)
-        head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n'
+        head = (
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n'
+            "Content-Type: application/octet-stream\r\n\r\n"
+        )
         body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
         response = self._envd(machine, "POST", _file(path), headers, body)

@@ -70,7 +70,9 @@ class ContextSchema(RequestSchema):
     selection = fields.Raw(
         load_default=None, allow_none=True, metadata={"description": "A Slate range `{anchor, focus}`, or null"}
     )
-    toolName = fields.String(load_default=None, allow_none=True, validate=validate.OneOf([t.value for t in ToolName]))  # noqa: N815 (wire name)
+    toolName = fields.String(  # noqa: N815 (wire name)
+        load_default=None, allow_none=True, validate=validate.OneOf([t.value for t in ToolName])
+    )
 
 
 def _messages(*, required: bool) -> fields.List[Any]:

@@ -39,7 +39,7 @@ class PreparedProject:
 
 
 def prepare_project(scope: OrganizationScope, body: CreateProjectBody) -> PreparedProject:
-    """Read repository and branch with the credential of the caller, and detect the values that the body does not contain."""
+    """Read repository and branch with the caller's credential, and detect the values that the body does not contain."""
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
     reached = verify_access(target, scope.organization.id, hosts=drivers.git, user=scope.user)
     sent = body.sent()

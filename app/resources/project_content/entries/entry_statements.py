@@ -120,7 +120,7 @@ def path_walk(form: ListForm, walk: Walk, limit: int, *, is_continued: bool) -> 
 
 @lru_cache(MAX_STATEMENTS)
 def value_walk(form: ListForm, limit: int, *, is_continued: bool) -> Statement:
-    """Return the statement that reads the values of the sorted field by key, each with its files, until the page is full."""
+    """Return the statement that reads the sorted field's values by key, each with its files, until the page is full."""
     value, key = ContentField, ContentField.key
     conditions = _conditions(form, has_value=True, is_by_sha=True)
     source, file = _joined(form, value, value.sha, conditions)

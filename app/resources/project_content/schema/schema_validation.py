@@ -70,7 +70,8 @@ def values_of(path: str, data: bytes) -> dict[str, Any] | str:
         front = split_front_matter(text)
         return front.problem or front.values or {}
     if len(text) > MAX_DATA_CHARACTERS:
-        return f"The file is larger than {MAX_DATA_CHARACTERS // 1024} KiB, so its values cannot be compared with the schema"
+        size = f"{MAX_DATA_CHARACTERS // 1024} KiB"
+        return f"The file is larger than {size}, so its values cannot be compared with the schema"
     try:
         values = _data(language, text)
     except (ValueError, RecursionError) as error:

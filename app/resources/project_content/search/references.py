@@ -1,4 +1,4 @@
-"""References to a file: the pages of its branch that link to it, and the images with the number of pages that use each."""
+"""References to a file: the pages of its branch that link to it, and the number of pages that use each image."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -40,7 +40,7 @@ ReadObject = Callable[[str], bytes]
 
 @dataclass(frozen=True)
 class TreePart:
-    """A part of a tree: its first path, its number of blobs, and its packed files, here or at an offset in an object."""
+    """A part of a tree: its first path, number of blobs, and packed files, here or at an offset in an object."""
 
     first: str
     blobs: int

@@ -142,7 +142,7 @@ def _facts_of_name(path: str) -> dict[str, Any]:
 
 
 def read_facts(file: Any, source: Source) -> dict[str, Any]:
-    """Return the facts of a file's bytes, read from the Git host, or those of its name if it is large or a submodule."""
+    """Return the facts of a file's bytes on the Git host, or those of its name if it is large or a submodule."""
     if not _is_read(file):
         return _facts_of_name(file.path)
     try:

@@ -143,7 +143,7 @@ def last_change(source: Source, path: str, commit: str) -> CommitInfo | None:
 
 
 def people_of(commit: CommitInfo) -> list[str]:
-    """Return the names of the people who made a commit: its co-authors if the service is the author, else its author."""
+    """Return the names of the people who made a commit: co-authors if the service is the author, else the author."""
     return [person.name for person in co_authors_of(commit.message) or (commit.author,)]
 
 

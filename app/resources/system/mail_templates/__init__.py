@@ -68,5 +68,6 @@ def _environment(language: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["unlinked"] = unlinked
-    environment.install_gettext_translations(read_catalog(CATALOGS, language), newstyle=True)  # type: ignore[attr-defined]
+    catalog = read_catalog(CATALOGS, language)
+    environment.install_gettext_translations(catalog, newstyle=True)  # type: ignore[attr-defined]
     return environment

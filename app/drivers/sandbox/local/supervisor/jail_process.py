@@ -184,8 +184,9 @@ class JailProcess:
 
     def _start(self, inner: socket.socket, serving: socket.socket) -> tuple["subprocess.Popen[bytes]", int]:
         disk = f"{self._folder}/disk"
-        mounts = [Mount(f"{disk}/work", "/work", writable=True), Mount(f"{disk}/tmp", "/tmp", writable=True)]  # noqa: S108
-        mounts += [
+        mounts = [
+            Mount(f"{disk}/work", "/work", writable=True),
+            Mount(f"{disk}/tmp", "/tmp", writable=True),  # noqa: S108
             Mount(f"{self._folder}/egress.sock", "/run/egress.sock"),
             *(Mount(**each) for each in self._spec["mounts"]),
         ]
@@ -285,7 +286,8 @@ class JailProcess:
         if user is not None:
             os.chown(target, user, user)
         mounts = [Mount(f"{self._folder}/disk/deps", "/work"), Mount(str(target), "/tmp", writable=True)]  # noqa: S108
-        process, inner = self._run(mounts, ["/usr/bin/cp", "-a", "--reflink=auto", "/work/.", "/tmp/"], {}, [])  # noqa: S108
+        command = ["/usr/bin/cp", "-a", "--reflink=auto", "/work/.", "/tmp/"]  # noqa: S108
+        process, inner = self._run(mounts, command, {}, [])
         try:
             process.communicate(timeout=COPY_TIMEOUT_S)
         except subprocess.TimeoutExpired:
