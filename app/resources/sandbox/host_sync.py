@@ -1,16 +1,85 @@
-"""Synchronization of sandbox rows with their hosts: the request that waits, connecting requests and the job."""
+"""Synchronization of sandbox rows with their hosts: heartbeats of starts, waiting and connecting requests, and the job."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import sqlalchemy as sa
+import structlog
 
 from app.core.errors import Conflict, ErrorMessage, ServiceUnavailable, UnprocessableEntity
 from app.database import transactions
 from app.drivers.sandbox.port import Phase, SandboxHost, SandboxStatus
-from app.extensions import db
+from app.extensions import db, start_background
 from app.models.project_preview import PreviewState
 from app.models.sandbox import ACTIVE_STATES, Sandbox
-from app.resources.sandbox import preview_record, service, start_heartbeat
+from app.resources.sandbox import service
 from app.runtimes.failure import hint_for
+
+log = structlog.get_logger(__name__)
+
+HEARTBEAT_INTERVAL_S = 5.0
+HEARTBEAT_TIMEOUT = timedelta(seconds=20)
+"""A process without a heartbeat for this time has died. With the interval of the job this is far below one minute."""
+
+MAX_START_TIME = timedelta(minutes=3)
+"""No host needs longer to receive a site."""
+
+START_ABANDONED_MESSAGE = "The process that was starting the preview has ended; start it again"
+
+
+@contextmanager
+def start_heartbeat(sandbox_id: str, start_id: str, interval_s: float = HEARTBEAT_INTERVAL_S) -> Iterator[None]:
+    """Write the heartbeat in the background while the block runs."""
+    done = threading.Event()
+    start_background("sandbox-heartbeat", lambda: _write(sandbox_id, start_id, interval_s, done))
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
+    """Check a row without a host id: take over a sandbox of the host by its name, or mark the row as failed.
+
+    Does nothing while the heartbeat is recent. Writes in a separate transaction.
+    """
+    now, started_at = service.database_now(), sandbox.created_at if sandbox.start_id == sandbox.label else None
+    heartbeat_at = sandbox.start_heartbeat_at or sandbox.created_at
+    is_recent = started_at is None or now - started_at < MAX_START_TIME
+    if now - heartbeat_at < HEARTBEAT_TIMEOUT and is_recent:
+        return
+    start_id, name = sandbox.start_id, sandbox.start_id or sandbox.label
+    with transactions.outside_transaction():
+        matches = (reference for reference, sandbox_name in host.list_sandboxes().items() if sandbox_name == name)
+        reference = next(matches, None) if sandbox.node == host.node else None
+        runs = reference is not None and host.status(reference).phase is not Phase.ENDED
+    log.info("sandbox.start_recovered", sandbox_id=sandbox.id, runs=runs)
+    with transactions.write_transaction():
+        if runs:
+            service.set_host_id(sandbox, reference or "", start_id=start_id)
+        else:
+            service.mark_failed(
+                sandbox, service.StartFailure(START_ABANDONED_MESSAGE, "UNAVAILABLE"), start_id=start_id
+            )
+
+
+def _write(sandbox_id: str, start_id: str, interval_s: float, done: threading.Event) -> None:
+    while not done.wait(interval_s):
+        try:
+            with transactions.write_transaction():
+                service.record_start_heartbeat(sandbox_id, start_id)
+        except (
+            ServiceUnavailable,
+            sa.exc.OperationalError,
+            sa.exc.TimeoutError,
+        ) as error:  # The next one follows soon.
+            log.warning("sandbox.heartbeat_write_failed", sandbox_id=sandbox_id, error=type(error).__name__)
+        finally:
+            db.session.remove()
+
 
 POLL_INTERVAL_S = 0.1
 CHECKING, CLONING = "Checking session", "Cloning repository"
@@ -66,7 +135,7 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
         return None
     host_id, start_id = sandbox.host_id, sandbox.start_id
     if host_id is None:
-        start_heartbeat.recover_start(sandbox, host)
+        recover_start(sandbox, host)
         return None
     with transactions.outside_transaction():
         status = host.status(host_id)
@@ -115,5 +184,5 @@ def _check(sandbox: Sandbox, log_url: Callable[[str], str]) -> None:
             raise ServiceUnavailable(sandbox.problem, code=sandbox.code, retry_after_s=60)
         if sandbox.code in ("NEEDS_RECONNECT", "DISCONNECTED"):
             raise Conflict(sandbox.problem, code=sandbox.code)
-        failure = preview_record.failure_of(sandbox) or {}
+        failure = service.failure_of(sandbox) or {}
         raise SandboxFailed(sandbox.problem, code=sandbox.code, result=failure | {"log_url": log_url(sandbox.label)})

@@ -15,7 +15,7 @@ from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import current_settings, db
 from app.models.sandbox import ACTIVE_STATES, Sandbox
-from app.resources.sandbox import host_sync, lease, service
+from app.resources.sandbox import host_sync, service
 from app.resources.system.retention import purge
 
 log = structlog.get_logger(__name__)
@@ -39,14 +39,16 @@ def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
         with _isolated(row.id):
             _reconcile_row(row, sandbox)
     _stop_unreferenced(sandbox)
-    purge(Sandbox, sa.and_(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < lease.now() - MAX_ROW_AGE))
+    purge(
+        Sandbox, sa.and_(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < service.database_now() - MAX_ROW_AGE)
+    )
 
 
 def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
-    now, limits = lease.now(), current_settings().limits.sandbox
-    if lease.is_overlong(row.expires_at, now, limits):
+    now, limits = service.database_now(), current_settings().limits.sandbox
+    if service.is_overlong(row.expires_at, now, limits):
         with transactions.write_transaction():
-            row.expires_at = lease.at_create(now, limits)
+            row.expires_at = service.at_create(now, limits)
     if row.expires_at <= now:
         with transactions.write_transaction():
             service.end(row)

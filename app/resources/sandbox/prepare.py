@@ -13,10 +13,8 @@ from app.http import rate_limits
 from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.resources.sandbox import lifecycle, service
 from app.resources.sandbox.guards import SandboxScope
-from app.resources.sandbox.lifecycle import SandboxHandle
-from app.resources.sandbox.preview_urls import PreviewUrls
+from app.resources.sandbox.lifecycle import PreviewUrls, SandboxHandle, SandboxStarter
 from app.resources.sandbox.schemas import CreateSandboxBody, SandboxNameBody
-from app.resources.sandbox.starter import SandboxStarter
 from app.security.preview_links import PreviewLinkSigner
 
 CREATE_BYTES = 5 * MIB

@@ -1,22 +1,104 @@
-"""Rules of sandboxes: limits, leases, state changes and the preview record. Calls no host."""
+"""The state of sandboxes: limits, leases, state changes and the preview record. Calls no host.
+
+Leases are calculated with the clock of the database: the clocks of several nodes differ.
+"""
 
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
+from app.core import clock
 from app.core.errors import LimitReached
 from app.core.limits import MIB, SandboxLimits
 from app.extensions import db
+from app.models.base import utcnow_ms
 from app.models.organization import Organization
 from app.models.project import Project
-from app.models.project_preview import PreviewState
+from app.models.project_preview import PreviewState, ProjectPreview
 from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.models.user import User
-from app.resources.sandbox import lease, preview_record
-from app.runtimes.failure import plain
+from app.resources.project_preview import service as previews
+from app.runtimes.failure import log_tail, plain
+
+_CLOCKS = {
+    "sqlite": sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float),
+    "postgresql": sa.literal_column("extract(epoch FROM clock_timestamp())::float", sa.Float),
+}
+
+
+def database_now() -> datetime:
+    """Return the time of the database in whole milliseconds."""
+    seconds = db.session.execute(sa.select(_CLOCKS[db.engine.dialect.name])).scalar_one()
+    return datetime.fromtimestamp(round(seconds, 3), UTC) + clock.offset()
+
+
+def at_create(now: datetime, limits: SandboxLimits) -> datetime:
+    """Return the expiry of a new sandbox (spec 8)."""
+    return now + timedelta(seconds=limits.lifetime_s)
+
+
+def extend_on_connect(expires_at: datetime, created_at: datetime, now: datetime, limits: SandboxLimits) -> datetime:
+    """Return the expiry after a connection: that of a new sandbox, within the total lifetime."""
+    return max(expires_at, min(at_create(now, limits), _last(created_at, limits)))
+
+
+def extend_on_heartbeat(expires_at: datetime, created_at: datetime, now: datetime, limits: SandboxLimits) -> datetime:
+    """Return the expiry after a heartbeat: 300 s later, at most 600 s from now, within the total lifetime (spec 8)."""
+    expiry = expires_at + timedelta(seconds=limits.heartbeat_s)
+    return max(expires_at, min(expiry, at_create(now, limits), _last(created_at, limits)))
+
+
+def is_overlong(expires_at: datetime, now: datetime, limits: SandboxLimits) -> bool:
+    """Return whether the expiry is later than any lease permits, so that the clock was set back."""
+    return expires_at > at_create(now, limits)
+
+
+def _last(created_at: datetime, limits: SandboxLimits) -> datetime:
+    return created_at + timedelta(seconds=limits.total_s)
+
+
+def begin(sandbox: Sandbox, url: str) -> None:
+    """Record a new sandbox and its URL."""
+    hosts = (urlsplit(url).hostname or "",)
+    address = {"sandbox_id": sandbox.id, "sandbox_name": sandbox.label, "preview_url": url, "urls": {}}
+    previews.upsert(db.session.get_one(Project, sandbox.project_id), address | _values(sandbox), hosts=hosts)
+
+
+def follow(sandbox: Sandbox) -> None:
+    """Record the state of the sandbox, unless the record was deleted or describes another sandbox."""
+    record = db.session.get(ProjectPreview, sandbox.project_id, populate_existing=True)
+    if record is not None and record.sandbox_id == sandbox.id:
+        for name, value in _values(sandbox).items():
+            setattr(record, name, value)
+
+
+def failure_of(sandbox: Sandbox) -> dict[str, Any] | None:
+    """Return the report of a failed start: code, message, step, hint and the end of its log."""
+    if sandbox.state is not PreviewState.FAILED:
+        return None
+    return {
+        "code": sandbox.code,
+        "message": sandbox.problem,
+        "step": sandbox.step,
+        "hint": sandbox.hint,
+        "log_tail": log_tail(sandbox.log or ""),
+    }
+
+
+def _values(sandbox: Sandbox) -> dict[str, Any]:
+    return {
+        "state": sandbox.state,
+        "failure": failure_of(sandbox),
+        "commit_sha": sandbox.commit_sha,
+        "expires_at": sandbox.expires_at,
+        "last_used_at": utcnow_ms(),
+    }
+
 
 MAX_LOG_CHARACTERS = MIB
 
@@ -56,11 +138,11 @@ def claim(
         LimitReached: the user or the organization has the maximum number of sandboxes (limits, section 1: Sandbox).
     """
     _lock(project, user)
-    now = lease.now()
+    now = database_now()
     active = find_active(project.id)
     if active is not None and active.expires_at > now:
-        active.expires_at = lease.extend_on_connect(active.expires_at, active.created_at, now, limits)
-        preview_record.follow(active)
+        active.expires_at = extend_on_connect(active.expires_at, active.created_at, now, limits)
+        follow(active)
         return active, False
     if active is not None:
         end(active)
@@ -74,11 +156,11 @@ def claim(
         node=node,
         created_at=now,
         start_heartbeat_at=now,
-        expires_at=lease.at_create(now, limits),
+        expires_at=at_create(now, limits),
     )
     db.session.add(sandbox)
     db.session.flush()
-    preview_record.begin(sandbox, address(sandbox.label))
+    begin(sandbox, address(sandbox.label))
     return sandbox, True
 
 
@@ -87,7 +169,7 @@ def restart(sandbox: Sandbox, *, node: str, limits: SandboxLimits) -> bool:
 
     A start that is under way loses the row: it finds another `start_id`.
     """
-    now = lease.now()
+    now = database_now()
     return _change(
         sandbox,
         *ACTIVE_STATES,
@@ -97,18 +179,18 @@ def restart(sandbox: Sandbox, *, node: str, limits: SandboxLimits) -> bool:
         start_id=secrets.token_hex(16),
         commit_sha=None,
         start_heartbeat_at=now,
-        expires_at=lease.extend_on_connect(sandbox.expires_at, sandbox.created_at, now, limits),
+        expires_at=extend_on_connect(sandbox.expires_at, sandbox.created_at, now, limits),
     )
 
 
 def heartbeat(sandbox: Sandbox, *, limits: SandboxLimits) -> float | None:
     """Extend the lease of an active sandbox. Return the remaining seconds, or None if it has ended."""
     locked = db.session.scalar(sa.select(Sandbox).where(Sandbox.id == sandbox.id).with_for_update())
-    now = lease.now()
+    now = database_now()
     if locked is None or locked.state not in ACTIVE_STATES or locked.expires_at <= now:
         return None
-    locked.expires_at = lease.extend_on_heartbeat(locked.expires_at, locked.created_at, now, limits)
-    preview_record.follow(locked)
+    locked.expires_at = extend_on_heartbeat(locked.expires_at, locked.created_at, now, limits)
+    follow(locked)
     return (locked.expires_at - now).total_seconds()
 
 
@@ -121,7 +203,7 @@ def record_start_heartbeat(sandbox_id: str, start_id: str) -> None:
         Sandbox.state.in_(ACTIVE_STATES),
     )
     db.session.execute(
-        sa.update(Sandbox).where(*waiting).values(start_heartbeat_at=lease.now()),
+        sa.update(Sandbox).where(*waiting).values(start_heartbeat_at=database_now()),
         execution_options={"synchronize_session": False},
     )
 
@@ -161,18 +243,18 @@ def mark_failed(sandbox: Sandbox, failure: StartFailure, *, start_id: str | None
         step=failure.step,
         hint=failure.hint,
         log=log,
-        ended_at=lease.now(),
+        ended_at=database_now(),
     )
 
 
 def end(sandbox: Sandbox) -> bool:
     """Record that the sandbox was stopped or no longer exists."""
-    return _change(sandbox, *ACTIVE_STATES, state=PreviewState.STOPPED, ended_at=lease.now())
+    return _change(sandbox, *ACTIVE_STATES, state=PreviewState.STOPPED, ended_at=database_now())
 
 
 def end_start(sandbox: Sandbox, *, start_id: str | None) -> bool:
     """Record that the sandbox of one start no longer exists. A newer start stays."""
-    return _change(sandbox, *ACTIVE_STATES, start_id_is=start_id, state=PreviewState.STOPPED, ended_at=lease.now())
+    return _change(sandbox, *ACTIVE_STATES, start_id_is=start_id, state=PreviewState.STOPPED, ended_at=database_now())
 
 
 def _lock(project: Project, user: User) -> None:
@@ -184,7 +266,7 @@ def _check_limits(project: Project, user: User, limits: SandboxLimits) -> None:
     active = (
         sa.select(sa.func.count())
         .select_from(Sandbox)
-        .where(Sandbox.state.in_(ACTIVE_STATES), Sandbox.expires_at > lease.now())
+        .where(Sandbox.state.in_(ACTIVE_STATES), Sandbox.expires_at > database_now())
     )
     if db.session.scalar(active.where(Sandbox.user_id == user.id)) >= limits.per_user:  # type: ignore[operator]
         raise LimitReached(f"You have {limits.per_user} previews running; stop one first")
@@ -213,5 +295,5 @@ def _change(
     if changed is None:
         return False
     db.session.refresh(sandbox)
-    preview_record.follow(sandbox)
+    follow(sandbox)
     return True

@@ -8,7 +8,7 @@ from flask import Flask
 
 from app.core.errors import ServiceUnavailable
 from app.resources.sandbox import service
-from app.resources.sandbox.start_heartbeat import start_heartbeat
+from app.resources.sandbox.host_sync import start_heartbeat
 
 
 def test_start_heartbeat_failed_write_is_repeated(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from app.drivers.git.port import EntryType, GitProvider, RepoRef, TreeEntry
 from app.resources.project_content.source import Source
-from app.resources.sandbox.starter import Site
+from app.resources.sandbox.lifecycle import Site
 
 PAGE, VIDEO = "a" * 40, "b" * 40
 
