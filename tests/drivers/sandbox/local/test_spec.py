@@ -27,7 +27,7 @@ def specify(recipe: Recipe) -> dict[str, Any]:
 def python(monkeypatch: pytest.MonkeyPatch) -> None:
     """Select Python 3.12 below `/opt` for each site."""
     program = PythonProgram((3, 12, 1), "/opt/p/bin/python3.12", "/opt/p")
-    for module in ("spec", "confinement"):
+    for module in ("supervisor_client", "confinement"):
         monkeypatch.setattr(f"app.drivers.sandbox.local.{module}.select_python", lambda _declared: program)
 
 
