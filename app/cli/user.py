@@ -30,8 +30,9 @@ def create(email: str, name: str, admin: bool, password_stdin: bool) -> None:
     key, password = email_key_of(email), _password(email, from_stdin=password_stdin)
     account = User(email=email.strip(), email_key=key, name=service.display_name(name, email), email_verified=False)
     account.password_hash, account.is_admin = hash_password(password), admin
+    taken = click.ClickException(f"{email} has an account. `flask user reset-password` sets a new password.")
     with write_transaction():
-        with savepoint(lambda: _has_account(email), User.email_key):
+        with savepoint(lambda: taken, User.email_key):
             db.session.add(account)
         service.confirm(account)
     click.echo(f"Created {account.email}{' as a platform admin' if admin else ''}.")
@@ -77,10 +78,6 @@ def promote(email: str, undo: bool) -> None:
         account = lock_user(account_of(email).id)
         account.is_admin = not undo
     click.echo(f"{account.email} is {'no longer ' if undo else ''}a platform admin.")
-
-
-def _has_account(email: str) -> click.ClickException:
-    return click.ClickException(f"{email} has an account. `flask user reset-password` sets a new password.")
 
 
 def _password(email: str, *, from_stdin: bool) -> str:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import partial
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -43,11 +44,7 @@ def map_in_order(task: Callable[[T], R], items: Iterable[T], limit: int = DEFAUL
     """Yield the result of `task` for every item, in order. At most four results per thread are in memory."""
     waiting = iter(items)
     while batch := list(islice(waiting, limit * 4)):
-        yield from run_with_concurrency([_bound(task, item) for item in batch], limit)
-
-
-def _bound(task: Callable[[T], R], item: T) -> Callable[[], R]:
-    return lambda: task(item)
+        yield from run_with_concurrency([partial(task, item) for item in batch], limit)
 
 
 class _TaskRun(Generic[T]):

@@ -176,6 +176,7 @@ def describe(path: str, data: bytes, *, outline: bool = True) -> FileDescription
     read = Outline()
     if kind.language in ("markdown", "mdx", "markdoc") and (outline or title is None):
         read = read_outline(front.body, mdx=kind.language == "mdx")
+    headings = (heading["text"] for heading in read.headings if heading["level"] == 1 and heading["text"])
     cut = None if read.whole and len(data) <= MAX_BYTES else "The file is too large to be read completely"
     return FileDescription(
         encoding=encoding,
@@ -183,7 +184,7 @@ def describe(path: str, data: bytes, *, outline: bool = True) -> FileDescription
         language=kind.language,
         mime=kind.mime or TEXT,
         front_matter=front.values,
-        title=title or _first_heading(read),
+        title=title or next(headings, "")[:MAX_TITLE] or None,
         headings=read.headings if outline else [],
         links=read.links if outline else [],
         problems=tuple(problem for problem in (front.problem, cut) if problem),
@@ -195,9 +196,3 @@ def _title(values: dict[str, Any] | None) -> str | None:
     if isinstance(title, bool | dict | list) or title is None:
         return None
     return str(title).strip()[:MAX_TITLE] or None
-
-
-def _first_heading(read: Outline) -> str | None:
-    return next(
-        (heading["text"][:MAX_TITLE] for heading in read.headings if heading["level"] == 1 and heading["text"]), None
-    )

@@ -111,7 +111,8 @@ def disk(deployment: Deployment) -> Iterator[Finding]:
     if settings.git.local_enabled:
         folders["GIT_LOCAL_ROOT"] = settings.git.local_root
     for name, folder in folders.items():
-        free = shutil.disk_usage(_existing(folder)).free
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        free = shutil.disk_usage(existing).free
         observed = f"{free / 1024**3:.1f} GiB free at {name}"
         if free < MIN_FREE:
             yield failure(observed, "Free disk space: saves and uploads will fail.")
@@ -163,7 +164,3 @@ def files(_deployment: Deployment) -> Iterator[Finding]:
         yield judge(
             f"A process can open only {soft} files", f"Set ulimit -n (LimitNOFILE) to {RECOMMENDED_FILES} or more."
         )
-
-
-def _existing(folder: Path) -> Path:
-    return next(path for path in (folder, *folder.parents) if path.exists())

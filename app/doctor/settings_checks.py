@@ -55,7 +55,13 @@ def production(deployment: Deployment) -> Iterator[Finding]:
         findings.append(warning("LOG_LEVEL is DEBUG", "Set LOG_LEVEL=INFO."))
     if any(origin.startswith("http:") for origin in server.allowed_origins):
         findings.append(failure("ALLOWED_ORIGINS contains an origin without TLS", "Name https origins only."))
-    hosts = shared_sites(settings.sandbox.preview_host, _sign_in_hosts(settings))
+    sign_in_urls = {
+        "GITHUB_URL": settings.github.url,
+        "GITLAB_URL": settings.gitlab.url,
+        "SOCIAL_A_URL": settings.social_a.url,
+        "SOCIAL_B_ISSUER": settings.social_b.issuer,
+    }
+    hosts = shared_sites(settings.sandbox.preview_host, sign_in_urls)
     if hosts:
         findings.append(
             warning(
@@ -64,16 +70,6 @@ def production(deployment: Deployment) -> Iterator[Finding]:
             )
         )
     yield from findings or [ok("The settings are suitable for production")]
-
-
-def _sign_in_hosts(settings: Settings) -> dict[str, str]:
-    """Return the URLs of other services to which the users sign in, by their variables."""
-    return {
-        "GITHUB_URL": settings.github.url,
-        "GITLAB_URL": settings.gitlab.url,
-        "SOCIAL_A_URL": settings.social_a.url,
-        "SOCIAL_B_ISSUER": settings.social_b.issuer,
-    }
 
 
 def _incomplete(settings: Settings) -> Iterator[tuple[str, list[str]]]:

@@ -112,7 +112,9 @@ class Endpoint:
         def respond(**ids: str) -> Response:
             if any(len(value) > InputLimits.path_bytes for value in ids.values()):
                 raise NotFound
-            return self.steps(declared, {name: _storable(value) for name, value in ids.items()}).run()
+            # PostgreSQL refuses to compare U+0000. No id contains the replacement character either.
+            storable = {name: value.replace("\0", "\ufffd") for name, value in ids.items()}
+            return self.steps(declared, storable).run()
 
         respond.endpoint = declared  # type: ignore[attr-defined]
         return respond
@@ -172,8 +174,3 @@ def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...], guard
         raise TypeError(f"{view.__qualname__} must take the keyword-only parameters {', '.join(expected)}")
     if not issubclass(guard.find.scope, parameters["scope"].annotation):
         raise TypeError(f"the guard of {view.__qualname__} returns a {guard.find.scope.__name__}")
-
-
-def _storable(value: str) -> str:
-    """Replace U+0000, which PostgreSQL refuses to compare. No id contains the replacement character either."""
-    return value.replace("\0", "\ufffd")

@@ -1,12 +1,11 @@
 """The envelope of every JSON response (contract, section 0)."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import orjson
 from flask import Flask, Request, Response, current_app
 
-from app.core.errors import AppError, FieldError
+from app.core.errors import AppError
 from app.http.blueprint import overview
 
 API, HANDLERS = "/api/v1/", "/api/"
@@ -35,7 +34,7 @@ def failure(request: Request, error: AppError) -> Response:
         "statusCode": error.status,
         "success": False,
         "message": error.message,
-        "errorMessage": _items(error.fields),
+        "errorMessage": [{"path": item.path, "message": item.message} for item in error.fields],
         "code": error.code,
     }
     if error.result is not None:
@@ -45,10 +44,6 @@ def failure(request: Request, error: AppError) -> Response:
     response = json_response(content, error.status)
     response.headers.extend(error.headers)
     return response
-
-
-def _items(fields: Sequence[FieldError]) -> list[dict[str, str]]:
-    return [{"path": item.path, "message": item.message} for item in fields]
 
 
 def json_response(content: Any, status: int = 200) -> Response:

@@ -59,17 +59,13 @@ def init_cors(app: Flask, allowed_origins: tuple[str, ...]) -> None:
     """Allow pages of these origins to read responses with credentials."""
     CORS(
         app,
-        origins=[_exactly(origin) for origin in allowed_origins],
+        # Patterns: Flask-Cors would read the brackets of an IPv6 address in a text as a pattern.
+        origins=[re.compile(re.escape(origin) + r"\Z", re.IGNORECASE) for origin in allowed_origins],
         supports_credentials=True,
         expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed", TRACEPARENT],
         max_age=600,
         vary_header=False,  # Flask-Cors adds Origin only for allowed origins
     )
-
-
-def _exactly(origin: str) -> re.Pattern[str]:
-    """Return a pattern for exactly this origin. Flask-Cors would read the brackets of an IPv6 address as a pattern."""
-    return re.compile(re.escape(origin) + r"\Z", re.IGNORECASE)
 
 
 def _start() -> None:

@@ -188,7 +188,8 @@ def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int
         with warnings.catch_warnings(), Image.open(source, formats=[image_format.name]) as image:
             # Pillow warns about sizes that the bounds refuse and about defects that the output does not have.
             warnings.simplefilter("ignore")
-            return _written(image_format, _frames(image_format, image, bounds, width), out, _is_lossless(head))
+            is_lossless = head[12:16] == b"VP8L"
+            return _written(image_format, _frames(image_format, image, bounds, width), out, is_lossless)
     except ImageError:
         raise
     except (Image.DecompressionBombError, MemoryError) as error:
@@ -220,10 +221,6 @@ def detect_format(head: bytes) -> str | None:
         brands = {head[at : at + 4] for at in (8, *range(16, size, 4))}
         return "AVIF" if brands & {b"avif", b"avis"} else None
     return None
-
-
-def _is_lossless(head: bytes) -> bool:
-    return head[12:16] == b"VP8L"
 
 
 @dataclass

@@ -28,10 +28,6 @@ def is_search_table(kind: str, name: str) -> bool:
     )
 
 
-def _of_project() -> Mapped[str]:
-    return mapped_column(sa.String(ID_LENGTH), sa.ForeignKey("projects.id", ondelete="CASCADE"))
-
-
 class ContentText(Base):
     """The text of a blob. `words` is the searched text, `body` the beginning of the text, for snippets.
 
@@ -43,7 +39,7 @@ class ContentText(Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "sha"),)
 
     id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer(), "sqlite"), primary_key=True)
-    project_id: Mapped[str] = _of_project()
+    project_id: Mapped[str] = mapped_column(sa.String(ID_LENGTH), sa.ForeignKey("projects.id", ondelete="CASCADE"))
     sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
     title: Mapped[str | None]
     body: Mapped[str]

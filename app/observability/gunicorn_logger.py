@@ -10,17 +10,12 @@ SECRET_PARAMETERS = ("preview_token", "token", "code", "state")
 _SECRET = re.compile(rf"\b({'|'.join(SECRET_PARAMETERS)})=[^&\s\"'\\#]+", re.IGNORECASE)
 
 
-def redact(text: str) -> str:
-    """Replace the values of secret query parameters."""
-    return _SECRET.sub(r"\1=***", text)
-
-
 class RedactingFilter(logging.Filter):
     """A filter that redacts the complete message of each record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact the record."""
-        record.msg, record.args = redact(record.getMessage()), ()
+        record.msg, record.args = _SECRET.sub(r"\1=***", record.getMessage()), ()
         return True
 
 

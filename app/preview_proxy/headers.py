@@ -51,7 +51,8 @@ def request_head(environ: Mapping[str, Any], upstream: Upstream, *additional: tu
 
     Host and Origin name that server, because development servers reject requests of other origins.
     """
-    excluded = NOT_PASSED_IN | _connection_options(environ) | {name.lower() for name in upstream.headers}
+    options = {option.strip().lower() for option in environ.get("HTTP_CONNECTION", "").split(",")}
+    excluded = NOT_PASSED_IN | options | {name.lower() for name in upstream.headers}
     passed = ((name, value) for name, value in _headers_of(environ) if name not in excluded)
     headers = [("Host", upstream.host)]
     headers += [(name, value) for name, value in passed if not name.startswith(NOT_PASSED_IN_FROM)]
@@ -88,10 +89,6 @@ def _headers_of(environ: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name[5:].replace("_", "-").lower(), value
     if environ.get("CONTENT_TYPE"):
         yield "content-type", environ["CONTENT_TYPE"]
-
-
-def _connection_options(environ: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(option.strip().lower() for option in environ.get("HTTP_CONNECTION", "").split(","))
 
 
 def _origin(environ: Mapping[str, Any], upstream: Upstream) -> str:

@@ -96,15 +96,11 @@ def _open(scope: ProjectScope) -> Opened:
 
 
 def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> Versions:
-    base = _base(scope, draft)
+    # The text from which the draft started: empty for a new file and a version that no longer exists.
+    base = read_base(scope, scope.path["file"], draft["base_blob_sha"]).decode("utf-8", "replace")
     theirs = present.data.decode("utf-8", "replace")
     with transactions.outside_transaction():
         return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
-
-
-def _base(scope: ProjectScope, draft: dict[str, Any]) -> str:
-    """Return the text from which the draft started. It is empty for a new file and a version that no longer exists."""
-    return read_base(scope, scope.path["file"], draft["base_blob_sha"]).decode("utf-8", "replace")
 
 
 @blueprint.get(URL)

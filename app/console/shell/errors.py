@@ -39,7 +39,9 @@ def handle(error: Exception) -> Response:
 def _answer(error: AppError) -> Response:
     form: Form | None = g.get("console_form")
     if isinstance(error, NotAuthenticated) and not _is_public():
-        return _sign_in() if request.method == "GET" else _session_ended(form)
+        if request.method == "GET":
+            return see_other(f"{ROOT}/sign-in?{urlencode({'next': request.full_path.rstrip('?')})}")
+        return _session_ended(form)
     if isinstance(error, EmailNotVerified) and form is None:
         return see_other(f"{ROOT}/verify")
     declared = find_endpoint(current_app.view_functions[request.endpoint or ""])
@@ -58,10 +60,6 @@ def _error_page(error: AppError) -> Response:
 def _is_public() -> bool:
     declared = find_endpoint(current_app.view_functions[request.endpoint or ""])
     return declared is not None and declared.guard.public
-
-
-def _sign_in() -> Response:
-    return see_other(f"{ROOT}/sign-in?{urlencode({'next': request.full_path.rstrip('?')})}")
 
 
 def _session_ended(form: Form | None) -> Response:

@@ -23,17 +23,9 @@ def changed_values(before: Mapping[str, Any] | None, after: Mapping[str, Any] | 
 def _changes(pointer: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ValueChange]:
     for key in [*before, *(key for key in after if key not in before)]:
         old, new = before.get(key), after.get(key)
-        location = f"{pointer}/{_escaped(key)}"
+        location = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             yield from _changes(location, old, new)
-        elif key not in before or key not in after or not _equal(old, new):
+        # In JSON `true` is not `1`, so the types are compared too.
+        elif key not in before or key not in after or type(old) is not type(new) or old != new:
             yield ValueChange(location, old, new)
-
-
-def _equal(old: Any, new: Any) -> bool:
-    """Compare values of JSON, in which `true` is not `1`."""
-    return type(old) is type(new) and old == new
-
-
-def _escaped(key: str) -> str:
-    return str(key).replace("~", "~0").replace("/", "~1")

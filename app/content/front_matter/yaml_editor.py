@@ -93,12 +93,9 @@ def inline_text(value: Any, *, style: str | None = None) -> str:
 
 def block(value: Any, indent: int) -> list[str]:
     """Return the lines of a list or mapping that is not empty, with the given indentation."""
-    pairs = [("-", each) for each in value] if isinstance(value, list) else _keyed(value)
+    is_list = isinstance(value, list)
+    pairs = [("-", each) for each in value] if is_list else [(f"{scalar(key)}:", value[key]) for key in value]
     return [line for lead, inner in pairs for line in _entry(lead, inner, indent)]
-
-
-def _keyed(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(f"{scalar(key)}:", inner) for key, inner in value.items()]
 
 
 def _entry(lead: str, value: Any, indent: int) -> list[str]:

@@ -123,9 +123,11 @@ def _fields(counts: FieldCounts, parent: str, files: int, depth: int) -> tuple[S
     """Return the fields of an object, the most frequent first. `files` is the number of the objects."""
     if depth > MAX_DEPTH:
         return ()
-    names = [name for name in counts.names_by_parent.get(parent, ()) if not _is_item(name, parent)]
+    item = f"{parent}{SEPARATOR}{ITEM}" if parent else None
+    names = [name for name in counts.names_by_parent.get(parent, ()) if name != item]
     names.sort(key=lambda name: (-sum(counts.kinds[name].values()), name))
-    return tuple(_field(counts, name, _own_name(name, parent), files, depth) for name in names[:MAX_FIELDS])
+    start = len(parent) + 1 if parent else 0
+    return tuple(_field(counts, name, name[start:], files, depth) for name in names[:MAX_FIELDS])
 
 
 def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> SchemaField:
@@ -141,7 +143,7 @@ def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> 
         options=options,
         fields=_fields(counts, name, number, depth + 1) if kind is FieldType.OBJECT else (),
         item=_field(counts, item, "", 0, depth + 1) if kind is FieldType.LIST and item in counts.kinds else None,
-        types=_types_of(kinds) if kind is FieldType.MIXED else (),
+        types=tuple(sorted({_TYPES[each] for each in kinds})) if kind is FieldType.MIXED else (),
     )
 
 
@@ -155,10 +157,6 @@ def type_of(kinds: Iterable[ValueKind]) -> FieldType:
     return _TYPES[present.pop()] if len(present) == 1 else FieldType.MIXED
 
 
-def _types_of(kinds: Iterable[ValueKind]) -> tuple[FieldType, ...]:
-    return tuple(sorted({_TYPES[kind] for kind in kinds}))
-
-
 def _parent_of(name: str, counts: FieldCounts) -> str:
     """Return the object or item that has a field. A dot may also be a part of a name."""
     parent = name
@@ -167,14 +165,6 @@ def _parent_of(name: str, counts: FieldCounts) -> str:
         if parent in counts.kinds:
             return parent
     return ""
-
-
-def _is_item(name: str, parent: str) -> bool:
-    return bool(parent) and name == f"{parent}{SEPARATOR}{ITEM}"
-
-
-def _own_name(name: str, parent: str) -> str:
-    return name[len(parent) + 1 :] if parent else name
 
 
 def _label(name: str) -> str:

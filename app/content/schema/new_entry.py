@@ -69,12 +69,24 @@ def new_entry(
     """
     template = collection.template if collection is not None else None
     values = dict(template.values) if template is not None else {}
-    texts = _texts(slug_of(title, template.slug if template is not None else SlugForm.UNICODE), title, now, values)
+    texts = {
+        **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
+        "slug": slug_of(title, template.slug if template is not None else SlugForm.UNICODE) or "page",
+        "title": title,
+        "date": now.date().isoformat(),
+        "year": now.strftime("%Y"),
+        "month": now.strftime("%m"),
+        "day": now.strftime("%d"),
+        "hour": now.strftime("%H"),
+        "minute": now.strftime("%M"),
+        "second": now.strftime("%S"),
+    }
     path = name or _expand(template.path if template is not None else "{{slug}}.md", texts).strip("/")
     if "." not in path.rpartition("/")[2]:
         path = f"{path}.md"
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
-    filled = _filled(fields, _expanded(values, texts), title, now)
+    expanded = {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
+    filled = _filled(fields, expanded, title, now)
     body = _expand(template.body, texts) if template is not None else ""
     full = f"{folder}/{path}" if folder else path
     return NewEntry(full, _text(full, filled, body))
@@ -87,21 +99,6 @@ _DEFAULT = (
 )
 
 
-def _texts(slug: str, title: str, now: datetime, values: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
-        "slug": slug or "page",
-        "title": title,
-        "date": now.date().isoformat(),
-        "year": now.strftime("%Y"),
-        "month": now.strftime("%m"),
-        "day": now.strftime("%d"),
-        "hour": now.strftime("%H"),
-        "minute": now.strftime("%M"),
-        "second": now.strftime("%S"),
-    }
-
-
 def _expand(text: str, texts: Mapping[str, str]) -> str:
     """Replace the placeholders of a text. An unknown one is replaced by the slug."""
     return _PLACEHOLDER.sub(lambda match: match[0] if match[1] is None else _value_of(match[1], texts), text)
@@ -110,10 +107,6 @@ def _expand(text: str, texts: Mapping[str, str]) -> str:
 def _value_of(expression: str, texts: Mapping[str, str]) -> str:
     name = expression.partition("|")[0].strip().removeprefix("fields.")
     return texts.get(name, texts["slug"])
-
-
-def _expanded(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    return {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
 
 
 def _filled(fields: tuple[SchemaField, ...], values: dict[str, Any], title: str, now: datetime) -> dict[str, Any]:

@@ -44,14 +44,10 @@ def rekey(ring: Keyring) -> RotationResult:
 
 
 def _ids(table: Table) -> Iterator[str]:
-    after = ""
-    while batch := _some(table, after):
+    after, ids = "", sa.select(table.id).order_by(table.id).limit(BATCH_SIZE)
+    while batch := list(db.session.scalars(ids.where(table.id > after))):
         yield from batch
         after = batch[-1]
-
-
-def _some(table: Table, after: str) -> list[str]:
-    return list(db.session.scalars(sa.select(table.id).where(table.id > after).order_by(table.id).limit(BATCH_SIZE)))
 
 
 def _rekey_row(table: Table, row_id: str, fields: tuple[str, ...], ring: Keyring) -> bool:

@@ -45,7 +45,10 @@ def build_periods(states: Sequence[TimedState[SubscriptionState]]) -> list[Perio
     """Return the history of a subscription without gaps. Neighbouring periods differ."""
     begun: list[tuple[datetime, SubscriptionTerms]] = []
     for one in states:
-        since, terms = _since(one, begun[-1][0] if begun else None), _terms(one.state)
+        since, state = _since(one, begun[-1][0] if begun else None), one.state
+        terms = SubscriptionTerms(
+            state.status, state.plan, state.amount_minor, state.currency, state.interval, state.frequency
+        )
         if begun and begun[-1][0] == since:
             begun.pop()
         if not begun or begun[-1][1] != terms:
@@ -90,9 +93,3 @@ def _since(one: TimedState[SubscriptionState], before: datetime | None) -> datet
     elif before is None:
         since = min(since, state.started_at or since)
     return since if before is None else max(since, before)
-
-
-def _terms(state: SubscriptionState) -> SubscriptionTerms:
-    return SubscriptionTerms(
-        state.status, state.plan, state.amount_minor, state.currency, state.interval, state.frequency
-    )

@@ -52,9 +52,10 @@ def of_user(user: User, *, status: ArchiveStatus | None) -> list[OrganizationDic
         if row[2] is not None:
             projects[row[0].id].append(row[2:])
     people = _people([organization.id for organization in roles])
+    active = {key: [_short(row) for row in own if row[9] == ArchiveStatus.ACTIVE] for key, own in projects.items()}
     return [
         _shown(organization, people[organization.id], len(projects[organization.id]))
-        | {"role": role, "projects": _active(projects[organization.id])}
+        | {"role": role, "projects": active.get(organization.id, [])}
         for organization, role in roles.items()
     ]
 
@@ -112,10 +113,6 @@ def _shown(organization: Organization, people: list[OrganizationDict], project_c
         "createdAt": clock.iso(organization.created_at),
         "updatedAt": clock.iso(organization.updated_at),
     }
-
-
-def _active(rows: Iterable[Sequence[Any]]) -> list[OrganizationDict]:
-    return [_short(row) for row in rows if row[9] == ArchiveStatus.ACTIVE]
 
 
 def _short(row: Sequence[Any]) -> OrganizationDict:

@@ -200,17 +200,14 @@ def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
     `GIT_COMMIT_AUTHOR` decides whether the person is the author or a co-author.
     """
     if grant is not None and grant.is_service_account:
-        return _named(Person(_INVALID.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{_host()}"))
+        # The e-mail addresses of service accounts receive no mail.
+        host = f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
+        return _named(Person(_INVALID.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{host}"))
     preference = db.session.get(UserPreference, user.id)
     if preference is not None and preference.impersonate:
         return Attribution()
     name = _INVALID.sub(" ", user.name).strip() or user.email.partition("@")[0]
     return _named(Person(_INVALID.sub("", name), _INVALID.sub("", user.email)))
-
-
-def _host() -> str:
-    """Return the domain of the e-mail addresses of service accounts. They receive no mail."""
-    return f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
 
 
 def _named(person: Person) -> Attribution:

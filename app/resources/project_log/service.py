@@ -14,7 +14,7 @@ from app.models.base import utcnow_ms
 from app.models.project import Project
 from app.models.project_log import LOG_ID, LogAction, LogSource, ProjectLogEntry
 from app.models.user import User
-from app.resources.project.events import FileEvent, FilesChanged
+from app.resources.project.events import FilesChanged
 
 FILE_TYPE_LENGTH = 40
 PER_COMMIT = ("project_id", "commit_sha", "file")
@@ -61,27 +61,22 @@ def record_changes(changed: FilesChanged) -> None:
         else ()
     )
     by = _actor(changed.by, changed.grant) if changed.by else None
-    rows = [_values(changed, event, by or _pusher(event)) for event in changed.files]
+    rows = [
+        {
+            "id": new_id(LOG_ID),
+            "created_at": utcnow_ms(),
+            "project_id": changed.project_id,
+            "action": event.action,
+            "file": event.path,
+            "file_type": _type_of(event.path),
+            "source": changed.source,
+            "commit_sha": event.commit_sha,
+            **(by or {"user_id": None, "user_name": event.author, "token_id": None, "token_name": None}),
+        }
+        for event in changed.files
+    ]
     if rows:
         insert_rows(db.session.connection(), _ENTRIES, rows, unique=PER_COMMIT, changed=replaced)
-
-
-def _values(changed: FilesChanged, event: FileEvent, actor: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "id": new_id(LOG_ID),
-        "created_at": utcnow_ms(),
-        "project_id": changed.project_id,
-        "action": event.action,
-        "file": event.path,
-        "file_type": _type_of(event.path),
-        "source": changed.source,
-        "commit_sha": event.commit_sha,
-        **actor,
-    }
-
-
-def _pusher(event: FileEvent) -> dict[str, Any]:
-    return {"user_id": None, "user_name": event.author, "token_id": None, "token_name": None}
 
 
 def _actor(by: User, grant: TokenGrant | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Synchronization of sandbox rows with their hosts: heartbeats of starts, waiting and connecting requests, and the job."""
+"""Synchronization of sandbox rows with their hosts: heartbeats of starts, waiting and connecting requests, the job."""
 
 import threading
 import time

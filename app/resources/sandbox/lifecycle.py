@@ -1,6 +1,6 @@
 """Start of sandboxes: connect to the active sandbox of a project, restart it, or claim and start a new one."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from app.core.limits import SandboxLimits
 from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected, UpstreamUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import EntryType, TreeEntry
+from app.drivers.git.port import EntryType
 from app.drivers.sandbox.port import SandboxEnded, SandboxHost, SandboxSpec, SiteFile
 from app.extensions import db, start_background
 from app.models.project import Project
@@ -130,14 +130,12 @@ class Site:
         for path, uncommitted in self._extra.items():
             yield SiteFile(path, "100644", uncommitted)
         entries = [entry for path, entry in self._entries.items() if path not in self._extra]
-        for entry, (_, content) in zip(entries, self._blobs(entries), strict=True):
+        blobs = self._git.blobs(self._repo, [entry.sha for entry in entries])
+        for entry, (_, content) in zip(entries, blobs, strict=True):
             if content is None:
                 log.info("sandbox.file_skipped", path=entry.path, sha=entry.sha)
             else:
                 yield SiteFile(entry.path, entry.mode, content)
-
-    def _blobs(self, entries: Sequence[TreeEntry]) -> Iterator[tuple[str, bytes | None]]:
-        return self._git.blobs(self._repo, [entry.sha for entry in entries])
 
     def _read(self, path: str) -> bytes | None:
         if path in self._extra:

@@ -1,6 +1,5 @@
 """Calls to the sandbox host before the transactions of the routes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,7 +44,7 @@ def create(scope: ProjectScope, body: CreateSandboxBody) -> CreateResult:
         starter=starter,
         urls=urls,
         limits=_limits(),
-        count_start=_start_counter(user_id),
+        count_start=lambda: rate_limits.count("sandbox_create", user_id),
     )
     if handle is not None and handle.is_new:
         rate_limits.confirm_recorded()  # A start that runs counts, also if the site fails.
@@ -96,10 +95,6 @@ def preview_urls() -> PreviewUrls:
     settings = current_settings()
     signer = PreviewLinkSigner(settings.security.secret_key)
     return PreviewUrls(settings.server.base_url, settings.sandbox.preview_host, signer)
-
-
-def _start_counter(user_id: str) -> Callable[[], None]:
-    return lambda: rate_limits.count("sandbox_create", user_id)
 
 
 def _sandbox_of(scope: SandboxScope) -> Sandbox | None:

@@ -150,8 +150,5 @@ def _tree_changes(plan: CommitPlan, shas: dict[str, str], tree: TreeView) -> lis
 def _outcome(plan: CommitPlan, shas: dict[str, str]) -> dict[str, TreeEntry | None]:
     """Return the new entry of every path."""
     removed: dict[str, TreeEntry | None] = dict.fromkeys(plan.removed)
-    return removed | {w.path: TreeEntry(w.path, "blob", w.mode, shas[w.path], _size(w)) for w in plan.written}
-
-
-def _size(write: FileWrite) -> int | None:
-    return len(write.content) if write.content is not None else write.size
+    sizes = {w.path: w.size if w.content is None else len(w.content) for w in plan.written}
+    return removed | {w.path: TreeEntry(w.path, "blob", w.mode, shas[w.path], sizes[w.path]) for w in plan.written}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.local.commands import fields, stream
-from app.drivers.git.local.processes import CatFiles, ObjectHeader
+from app.drivers.git.local.processes import CatFiles
 from app.drivers.git.port import EntryType, PathChange, TreeEntry
 
 FOLDER = "tree"
@@ -199,16 +199,12 @@ def sized(objects: CatFiles, directory: Path, changes: Iterable[PathChange]) -> 
     waiting = iter(changes)
     while chunk := list(islice(waiting, CHUNK)):
         shas = {entry.sha for _, entry in chunk if entry is not None and _lacks_size(entry)}
-        results = {blob.sha: blob for blob in objects.check(directory, shas) if blob is not None} if shas else {}
+        sizes = {blob.sha: blob.size for blob in objects.check(directory, shas) if blob is not None} if shas else {}
         for path, entry in chunk:
             if entry is not None and _lacks_size(entry):
-                entry = entry._replace(size=_size(results.get(entry.sha)))
+                entry = entry._replace(size=sizes.get(entry.sha))
             yield PathChange(path, entry)
 
 
 def _lacks_size(entry: TreeEntry) -> bool:
     return entry.type == EntryType.BLOB and entry.size is None
-
-
-def _size(blob: ObjectHeader | None) -> int | None:
-    return blob.size if blob else None

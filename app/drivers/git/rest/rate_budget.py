@@ -71,12 +71,13 @@ class RateBudgets:
         """Record the budget that a response reports."""
         wait_s = retry_after_s(response)
         remaining_calls, reset_at = remaining(response), _reset_at(response)
+        limit = _first(response, "X-RateLimit-Limit", "RateLimit-Limit")
         if wait_s is not None:
             self._close(key, time.time() + wait_s)
         elif remaining_calls is not None and reset_at is not None:
             if remaining_calls == 0:
                 self._close(key, reset_at)
-            elif remaining_calls < RESERVED_FOR_REQUESTS * (_limit(response) or 0):
+            elif remaining_calls < RESERVED_FOR_REQUESTS * (limit or 0):
                 self._close(_background(key), reset_at)
 
     def _close(self, key: str, until: float) -> None:
@@ -97,10 +98,6 @@ def _background(key: str) -> str:
 def remaining(response: HttpResponse) -> int | None:
     """Return the remaining calls of the limit, or None if the response does not report them."""
     return _first(response, "X-RateLimit-Remaining", "RateLimit-Remaining")
-
-
-def _limit(response: HttpResponse) -> int | None:
-    return _first(response, "X-RateLimit-Limit", "RateLimit-Limit")
 
 
 def _reset_at(response: HttpResponse) -> float | None:

@@ -41,7 +41,8 @@ def compare_trees(trees: TreeReader, blobs: BlobReader, base: str, head: str) ->
         files = [_with_type(_without_counts(path, pair), pair) for path, pair in pairs.items()]
         return Differences(sort_differences(files), truncated=True)
     contents = _read(blobs, pairs)
-    readable = {path: pair for path, pair in pairs.items() if not _unread(pair, contents)}
+    unread = {sha for sha, content in contents.items() if content is None}
+    readable = {p: pair for p, pair in pairs.items() if not any(e is not None and e.sha in unread for e in pair)}
     files = [_without_counts(path, pair) for path, pair in pairs.items() if path not in readable]
     sides = [
         {path: contents[entry.sha] or b"" for path, pair in readable.items() if (entry := pair[side]) is not None}
@@ -69,10 +70,6 @@ def _read(blobs: BlobReader, pairs: Mapping[str, _Pair]) -> dict[str, bytes | No
             return entry.sha, None
 
     return dict(map_in_order(read, entries.values()))
-
-
-def _unread(pair: _Pair, contents: Mapping[str, bytes | None]) -> bool:
-    return any(entry is not None and contents[entry.sha] is None for entry in pair)
 
 
 def _same_bytes(pairs: Mapping[str, _Pair], contents: Mapping[str, bytes | None]) -> Iterator[FileDifference]:

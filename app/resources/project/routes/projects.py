@@ -232,10 +232,6 @@ def list_branches(*, scope: ProjectScope) -> Sequence[Branch]:
     return branches.list_all(scope.project, hosts=drivers.git, user=scope.user)
 
 
-def _create_branch(scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
-    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, user=scope.user)
-
-
 @blueprint.post("/<projectId>/branches")
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
@@ -248,7 +244,7 @@ def _create_branch(scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
 )
 def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
     """Create a branch in the project's repository."""
-    return _create_branch(scope, body)
+    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, user=scope.user)
 
 
 def _delete_branch(scope: ProjectScope) -> str:

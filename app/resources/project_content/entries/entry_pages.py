@@ -214,7 +214,8 @@ def entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> 
     rows = EntryRows(project.id, index, query.folder, query.order, query.filters).after(after, query.limit + 1)
     page = rows[: query.limit]
     values = _front_matter(project.id, page)
-    cursor = _encode(page[-1], kind) if len(rows) > query.limit else None
+    has_next = len(rows) > query.limit
+    cursor = encode_cursor(kind, json.dumps([page[-1].key, page[-1].path])) if has_next else None
     is_complete = index.described_sha == index.commit_sha
     meta = {"next_cursor": cursor, "commit_sha": index.commit_sha, "complete": is_complete}
     return EntryPage([_entry(row, values[row.path], query.fields) for row in page], meta)
@@ -244,10 +245,6 @@ def _cursor_kind(query: EntryQuery) -> str:
     parts = [query.folder, query.order.name, query.order.is_descending]
     parts += [list(map(str, (f.name, f.operator, f.value))) for f in query.filters]  # type: ignore[misc]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=6).hexdigest()
-
-
-def _encode(row: EntryRow, kind: str) -> str:
-    return encode_cursor(kind, json.dumps([row.key, row.path]))
 
 
 def _decode(cursor: str, kind: str) -> Position:

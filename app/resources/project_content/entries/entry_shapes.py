@@ -103,10 +103,9 @@ def _store(project_id: str, shas: set[str]) -> None:
         statement = sa.select(value.sha, value.name).where(value.project_id == project_id, value.number == 0)
         for sha, name in db.session.execute(statement.where(value.sha.in_(names))) if names else ():
             names[sha].add(name)
-        rows = [(project_id, sha, _digest(own)) for sha, own in names.items()]
+        texts = {sha: "\0".join(sorted(own)).encode() for sha, own in names.items()}
+        rows = [
+            (project_id, sha, hashlib.blake2b(text, digest_size=DIGITS // 2).hexdigest()) for sha, text in texts.items()
+        ]
         with transactions.write_transaction():
             bulk.insert(db.session.connection(), cast("sa.Table", shape.__table__), COLUMNS, rows)
-
-
-def _digest(names: set[str]) -> str:
-    return hashlib.blake2b("\0".join(sorted(names)).encode(), digest_size=DIGITS // 2).hexdigest()

@@ -111,7 +111,7 @@ def _edits(
         if version is None:
             yield FileEdit(FileChange(path, Action.DELETE), now.sha if now else None)
             continue
-        if now is not None and _is_equal(version, now):
+        if now is not None and (version.sha, is_executable(version)) == (now.sha, is_executable(now)):
             continue
         _require_file(path, version, now)
         content = _read(source, version)
@@ -121,11 +121,6 @@ def _edits(
         action = Action.CREATE if now is None else Action.UPDATE
         change = FileChange(path, action, content, is_executable=is_executable(version))
         yield FileEdit(change, now.sha if now else None)
-
-
-def _is_equal(version: TreeEntry, now: TreeEntry) -> bool:
-    """Return whether the bytes and the executable bit are equal."""
-    return version.sha == now.sha and is_executable(version) == is_executable(now)
 
 
 def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:

@@ -238,7 +238,9 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
             schema = _file_schema(project.id, kind, row, read)
             if schema is not None:
                 return schema
-    return _inferred(project.id, index, [row for path, row in rows.items() if _is_archetype(path)], read)
+    start, endings = f"{archetypes.FOLDER}/", (".md", ".markdown", ".html", ".adoc")
+    samples = [row for path, row in rows.items() if path.startswith(start) and path.endswith(endings)]
+    return _inferred(project.id, index, samples, read)
 
 
 def _candidates(index: ContentIndex) -> dict[str, Any]:
@@ -260,10 +262,6 @@ def _is_decap_folder(path: str) -> bool:
 def _decap_paths(rows: dict[str, Any]) -> Sequence[str]:
     paths = [path for path in rows if path.endswith(DECAP_FILES) and not path.startswith(f"{archetypes.FOLDER}/")]
     return sorted(paths, key=lambda path: (path.count("/"), path))[:MAX_DECAP_FILES]
-
-
-def _is_archetype(path: str) -> bool:
-    return path.startswith(f"{archetypes.FOLDER}/") and path.endswith((".md", ".markdown", ".html", ".adoc"))
 
 
 def _file_schema(project_id: str, kind: SourceKind, row: Any, read: Read) -> ContentSchema | None:

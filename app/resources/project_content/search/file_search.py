@@ -166,7 +166,7 @@ def _files(
     file, terms = ContentFile, question.terms
     held = {term: _holds(term.part) for term in terms if term.where is not TermField.FIELD}
     conditions = [file.index_id == index.id, file.generation == index.generation]
-    conditions += [sa.or_(*(_ends_with(ending) for ending in endings_of(kind))) for kind in types]
+    conditions += [sa.or_(*(_like(file.path, f"%{escaped(ending)}") for ending in endings_of(kind))) for kind in types]
     conditions += [held[term] for term in terms if not term.tokens]
     if any(term.tokens for term in terms):
         conditions.append(_is_met(project_id, [term for term in terms if term.tokens], held, texts, compare_all))
@@ -218,10 +218,6 @@ def _holds(part: str) -> sa.ColumnElement[bool]:
     """Return the condition that the path contains a folded part, regardless of case and accents."""
     pattern = f"%{escaped(part)}%"
     return sa.or_(_like(ContentFile.path, pattern), ContentFile.folded.like(pattern, escape=ESCAPE))
-
-
-def _ends_with(ending: str) -> sa.ColumnElement[bool]:
-    return _like(ContentFile.path, f"%{escaped(ending)}")
 
 
 def _like(column: Any, pattern: str) -> sa.ColumnElement[bool]:

@@ -288,7 +288,7 @@ def _store(project_id: str, held: list[_Read]) -> None:
             r.text.title,
             r.text.body,
             pack(project_id, r.text),
-            _json(r.text.front_matter),
+            orjson.dumps(r.text.front_matter).decode(),
             READER_VERSION,
         )
         for r in held
@@ -307,10 +307,6 @@ def _store(project_id: str, held: list[_Read]) -> None:
         bulk.insert(connection, cast("sa.Table", ContentText.__table__), TEXT_COLUMNS, rows)
         bulk.insert(connection, cast("sa.Table", ContentLink.__table__), LINK_COLUMNS, links)
         bulk.insert(connection, cast("sa.Table", ContentField.__table__), FIELD_COLUMNS, values)
-
-
-def _json(values: dict[str, Any] | None) -> str:
-    return orjson.dumps(values).decode()
 
 
 def _delete_outdated(project_id: str, shas: Sequence[str]) -> None:

@@ -180,7 +180,13 @@ class JailProcess:
         if not spec["install"]:
             self.change_egress_to_serving()
         names = ("install", "serve", "environment", "port", "cache_folders", "network")
-        self.send(**{name: spec[name] for name in names}, limits=_rlimits(spec["limits"]))
+        rlimits = {
+            "processes": spec["limits"]["processes"],
+            "data_bytes": DATA_FACTOR * spec["limits"]["memory_bytes"],
+            "file_bytes": spec["limits"]["disk_bytes"],
+            "files": spec["limits"]["files"],
+        }
+        self.send(**{name: spec[name] for name in names}, limits=rlimits)
 
     def _start(self, inner: socket.socket, serving: socket.socket) -> tuple["subprocess.Popen[bytes]", int]:
         disk = f"{self._folder}/disk"
@@ -343,12 +349,3 @@ def _readable(data: bytes) -> int:
     os.write(writer, data)
     os.close(writer)
     return reader
-
-
-def _rlimits(limits: dict[str, int]) -> dict[str, int]:
-    return {
-        "processes": limits["processes"],
-        "data_bytes": DATA_FACTOR * limits["memory_bytes"],
-        "file_bytes": limits["disk_bytes"],
-        "files": limits["files"],
-    }
