@@ -51,7 +51,6 @@ ALLOWED: dict[str, set[str]] = {
     "order/subscribers.py": {"app.drivers"},
     "project_content/streams.py": {"flask", "sqlalchemy"},
     "project_content/tree/tree_rows.py": {"flask"},
-    "project_log/jobs.py": {"flask"},
     "system/routes.py": {"flask"},
 }
 

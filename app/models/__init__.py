@@ -1,45 +1,7 @@
-"""All tables. Importing this package completes the metadata."""
+"""All tables. The import of this package completes the metadata."""
 
-from app.models import (
-    ai_usage,
-    base,
-    content_search,
-    git_credential,
-    idempotency,
-    login,
-    media,
-    order,
-    organization,
-    project,
-    project_content,
-    project_draft,
-    project_log,
-    project_preview,
-    rate_event,
-    repository_import,
-    sandbox,
-    user,
-    user_preference,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "ai_usage",
-    "base",
-    "content_search",
-    "git_credential",
-    "idempotency",
-    "login",
-    "media",
-    "order",
-    "organization",
-    "project",
-    "project_content",
-    "project_draft",
-    "project_log",
-    "project_preview",
-    "rate_event",
-    "repository_import",
-    "sandbox",
-    "user",
-    "user_preference",
-]
+for _module in iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)

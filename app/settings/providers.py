@@ -295,9 +295,7 @@ class Billing(_WebhookSecrets):
                 "PLAN_LIMITS",
                 "Limits of paid plans in addition to LIMIT_*, for example Pro: projects=300, members=100; Team: "
                 "members=500. "
-                "Plans are named as in the catalogue of Paddle. Names: organizations, projects, "
-                "projects_per_organization, "
-                "members.",
+                f"Plans are named as in the catalogue of Paddle. Names: {', '.join(CREATION_LIMITS)}.",
             ),
         ),
     ]
