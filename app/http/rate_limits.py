@@ -149,7 +149,7 @@ def record(name: str | None, caller: Caller | None) -> None:
         record_events(long_rates(_rates(row)), row, key)
 
 
-def record_before_prepare(name: str | None, caller: Caller | None) -> None:
+def record_before_upstream(name: str | None, caller: Caller | None) -> None:
     """Count the request in a separate transaction. `cancelled_on_failure` deletes the events if the request fails.
 
     Raises:

@@ -97,7 +97,7 @@ class RequestSteps:
         scope: Scope = arguments["scope"]
         self._check_archived(scope)
         self._check_precondition(scope)
-        rate_limits.record_before_prepare(self.declared.rate, authentication.caller())
+        rate_limits.record_before_upstream(self.declared.rate, authentication.caller())
         is_retry = self.claim is not None and self.claim.is_takeover
         arguments["scope"] = replace(scope, is_retry=is_retry)
         prepared = self._run_upstream(arguments)

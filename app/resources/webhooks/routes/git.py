@@ -1,4 +1,4 @@
-"""Routes for notifications of Git hosts (contract 4.12)."""
+"""Routes for notifications of Git hosts (contract 4.12): their signatures, parsing and processing."""
 
 import hashlib
 import hmac
@@ -9,10 +9,8 @@ import orjson
 
 from app.access.guards import public
 from app.access.scope import Scope
-from app.core import clock
 from app.core.limits import InputLimits
-from app.drivers.billing.port import BillingProvider, InvalidSignature, MalformedEvent, ProviderEvent
-from app.extensions import current_settings, drivers
+from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.raw_request import header, raw_body
@@ -20,25 +18,6 @@ from app.models.project import Provider
 from app.resources.webhooks.errors import BadSignature, UnreadableEvent
 from app.resources.webhooks.schemas import AcknowledgedSchema, GitHubEventSchema, GitLabEventSchema
 from app.resources.webhooks.service import AppUninstalled, BranchPushed, Notification, process_notification
-
-SIGNATURE = "Paddle-Signature"
-
-
-def read_notification(scope: Scope) -> ProviderEvent:
-    """Verify the signature and parse the event.
-
-    Raises:
-        BadSignature: no live secret signed the event, or its timestamp is too old.
-        UnreadableEvent: the event is signed and cannot be parsed.
-    """
-    billing: BillingProvider = drivers.billing
-    try:
-        return billing.parse_notification(header(SIGNATURE), raw_body(), clock.now())
-    except InvalidSignature as error:
-        raise BadSignature from error
-    except MalformedEvent as error:
-        raise UnreadableEvent(str(error)) from error
-
 
 BRANCH_PREFIX = "refs/heads/"
 UNINSTALLED_ACTIONS = ("deleted", "suspend")
