@@ -207,7 +207,7 @@ class TestOutsideTransaction:
     def test_loaded_objects_stay_loaded(self) -> None:
         with transactions.write_transaction():
             add_row()
-        loaded = db.session.scalar(sa.select(RateEvent).limit(1))
+        loaded = db.session.scalar(sa.select(RateEvent).where(RateEvent.name == "other").limit(1))
         with transactions.outside_transaction():
             assert loaded is not None
             assert loaded.name == "other"
