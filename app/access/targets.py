@@ -81,7 +81,7 @@ class MemberTable:
         return self._fields(row)
 
     def of_joined(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return the fields of a scope from the columns of `with_session` behind the session. Raises NotFound."""
+        """Return the fields of a scope from the columns of `with_session` that follow the session. Raises NotFound."""
         objects, start = list[Any](), 0
         for entity, kind in self._rows:
             row = kind._make(values[start : start + len(kind._fields)])

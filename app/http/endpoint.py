@@ -105,7 +105,10 @@ class Endpoint:
         Raises:
             TypeError: the parameters of the view differ from the declaration.
         """
-        _check_parameters(view, self.arguments, self.guard)
+        _check_parameters(view, self.arguments)
+        for function in (view, self.upstream):
+            if function is not None:
+                _check_scope(function, self.guard)
         declared = replace(self, view=view)
 
         @functools.wraps(view)
@@ -167,10 +170,14 @@ def find_endpoint(view: Callable[..., Any]) -> Endpoint | None:
     return declared
 
 
-def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...], guard: Guard) -> None:
+def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...]) -> None:
     parameters = inspect.signature(view).parameters
     is_keyword_only = all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters.values())
     if not is_keyword_only or set(parameters) != set(expected):
         raise TypeError(f"{view.__qualname__} must take the keyword-only parameters {', '.join(expected)}")
-    if not issubclass(guard.find.scope, parameters["scope"].annotation):
-        raise TypeError(f"the guard of {view.__qualname__} returns a {guard.find.scope.__name__}")
+
+
+def _check_scope(function: Callable[..., Any], guard: Guard) -> None:
+    parameter = inspect.signature(function).parameters["scope"]
+    if not issubclass(guard.find.scope, parameter.annotation):
+        raise TypeError(f"the guard of {function.__qualname__} returns a {guard.find.scope.__name__}")

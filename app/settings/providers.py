@@ -76,8 +76,7 @@ class Git:
             metadata=describe(
                 "GIT_CLONE_HOSTS",
                 "Hosts with private addresses, as HOST or HOST:PORT, from which the console may clone repositories, "
-                "also over "
-                "http. Public hosts need no entry.",
+                "also over http. Public hosts need no entry.",
             ),
         ),
     ]
@@ -255,8 +254,7 @@ class SandboxSettings:
             metadata=describe(
                 "SANDBOX_EGRESS",
                 "Hosts that a sandbox may reach while it installs packages, comma-separated. Default: the registries "
-                "of npm, "
-                "PyPI, RubyGems and Go. Add the hosts of dependencies that are installed from Git.",
+                "of npm, PyPI, RubyGems and Go. Add the hosts of dependencies that are installed from Git.",
             ),
         ),
     ]
@@ -294,8 +292,7 @@ class Billing(_WebhookSecrets):
             metadata=describe(
                 "PLAN_LIMITS",
                 "Limits of paid plans in addition to LIMIT_*, for example Pro: projects=300, members=100; Team: "
-                "members=500. "
-                f"Plans are named as in the catalogue of Paddle. Names: {', '.join(CREATION_LIMITS)}.",
+                f"members=500. Plans are named as in the catalogue of Paddle. Names: {', '.join(CREATION_LIMITS)}.",
             ),
         ),
     ]

@@ -45,8 +45,7 @@ class ServerSettings:
         number(
             "TRUSTED_HOPS",
             "Number of proxies in front of the service. The client address is the nth entry of X-Forwarded-For from "
-            "the "
-            "right; 0 uses the address of the connection.",
+            "the right; 0 uses the address of the connection.",
             *(0, 0, 10),
         ),
     ]
@@ -66,8 +65,7 @@ class ServerSettings:
             metadata=describe(
                 "INSTANCE_DIR",
                 "Folder of all data that the embedded defaults write. A relative path starts at the root of the "
-                "project, here "
-                "and in every other variable.",
+                "project, here and in every other variable.",
             ),
         ),
     ]

@@ -39,6 +39,16 @@ class TestSignature:
             def view(*, scope: ProjectScope) -> None:
                 """Do nothing."""
 
+    def test_scope_of_an_upstream_function_that_the_guard_does_not_return_raises_type_error(self) -> None:
+        def read(scope: ProjectScope) -> None:
+            """Do nothing."""
+
+        with pytest.raises(TypeError, match="read returns a Scope"):
+
+            @endpoint(guard=verified(), upstream=read)
+            def view(*, scope: Scope, prepared: None) -> None:
+                """Do nothing."""
+
     def test_unknown_rate_raises_value_error(self) -> None:
         with pytest.raises(ValueError, match="no row"):
             endpoint(guard=verified(), rate="unknown")

@@ -9,8 +9,7 @@ from app.http.endpoint import SAFE, Endpoint
 IDEMPOTENCY_KEY = Header(
     "Idempotency-Key",
     "A key of your choice. A repetition with the same key and body within 24 hours has no second effect and returns "
-    "the "
-    "first response.",
+    "the first response.",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
 )
 IF_MATCH = Header(

@@ -26,10 +26,10 @@ TASK = "galley.run"
 EXTRA_TABLE = "background_job_notes"
 UNIQUE_INDEX = "procrastinate_jobs_queueing_lock_idx_v1"
 
-TODO, DOING, FAILED = Status.TODO.value, Status.DOING.value, Status.FAILED.value
+WAITING, RUNNING, FAILED = Status.TODO.value, Status.DOING.value, Status.FAILED.value
 STATES = {
-    TODO: JobState.WAITING,
-    DOING: JobState.RUNNING,
+    WAITING: JobState.WAITING,
+    RUNNING: JobState.RUNNING,
     Status.SUCCEEDED.value: JobState.SUCCEEDED,
     Status.ABORTED.value: JobState.FAILED,  # only periodic jobs end with this status
 }
@@ -83,11 +83,6 @@ _IS_KEY_FREE = sa.select(sa.func.pg_try_advisory_xact_lock(_KEY))
 _HOLD = sa.select(sa.func.pg_advisory_xact_lock(_KEY))
 REQUEUE_KEY = f"{QUEUE}:requeue"
 
-# The method of the job manager adds an argument `timestamp`, which workers of version 1.0 refuse.
-_FIRE = """
-SELECT procrastinate_defer_periodic_job_v2(
-    %(queue)s, NULL, %(key)s, %(task)s, %(priority)s, %(key)s, %(slot)s, %(args)s)
-"""
 _DEAD = sa.text("""
 SELECT j.id, j.args ->> 'name' AS name, j.args -> 'args' AS args, j.attempts, coalesce(n.error, '') AS error,
     (SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id) AS died_at
@@ -186,7 +181,7 @@ def add(connection: sa.Connection, call: JobCall) -> int | None:
     if call.unique is None:
         return _insert(connection, call)
     connection.execute(_HOLD_KEY, {"key": call.unique})
-    if manager_on(connection).list_jobs(queueing_lock=call.unique, status=TODO):
+    if manager_on(connection).list_jobs(queueing_lock=call.unique, status=WAITING):
         return None
     try:
         with connection.begin_nested():
@@ -210,10 +205,16 @@ def _insert(connection: sa.Connection, call: JobCall) -> int:
     return id_of(manager_on(connection).defer_job(job))
 
 
-def fire(connection: sa.Connection, job: DeclaredJob, slot: int) -> None:
-    """Enqueue a periodic job once per period on all nodes. Raise `IntegrityError` while its previous call waits."""
-    values = {"queue": QUEUE, "task": TASK, "key": periodic_key(job.name), "priority": job.priority}
-    CallerConnector(connection).execute_query(_FIRE, **values, slot=slot, args=envelope(job.name, {}))
+def periodic_call(job: DeclaredJob, slot: int) -> Job:
+    """Return the call of a periodic job in a period."""
+    return Job(
+        queue=QUEUE,
+        task_name=TASK,
+        task_kwargs=envelope(job.name, {}) | {"timestamp": slot},
+        priority=job.priority,
+        lock=None,
+        queueing_lock=periodic_key(job.name),
+    )
 
 
 def is_key_free(connection: sa.Connection, key: str) -> bool:
@@ -224,7 +225,7 @@ def is_key_free(connection: sa.Connection, key: str) -> bool:
 def free_key(connection: sa.Connection, key: str | None) -> None:
     """Delete the waiting call with the key of a call that waits again. Both do the same work."""
     manager = manager_on(connection)
-    for waiting in manager.list_jobs(queueing_lock=key, status=TODO) if key is not None else ():
+    for waiting in manager.list_jobs(queueing_lock=key, status=WAITING) if key is not None else ():
         manager.cancel_job_by_id(id_of(waiting), delete_job=True)
 
 
@@ -260,7 +261,7 @@ def requeue_stalled(connection: sa.Connection, job: Job, limit: int, error: str)
 
 def is_running(connection: sa.Connection, job: Job) -> bool:
     """Return whether a stored call is still in the run that `job` describes."""
-    expected = (DOING, job.attempts, job.worker_id)
+    expected = (RUNNING, job.attempts, job.worker_id)
     return all(
         (now.status, now.attempts, now.worker_id) == expected for now in manager_on(connection).list_jobs(job.id)
     )
@@ -302,7 +303,7 @@ def read_counts(connection: sa.Connection) -> QueueCounts:
 def read_unfinished(connection: sa.Connection) -> Iterator[JobCall]:
     """Yield the waiting and running calls with their remaining delays."""
     manager, now = manager_on(connection), clock(connection)
-    unfinished = [*manager.list_jobs(task=TASK, status=TODO), *manager.list_jobs(task=TASK, status=DOING)]
+    unfinished = [*manager.list_jobs(task=TASK, status=WAITING), *manager.list_jobs(task=TASK, status=RUNNING)]
     for job in sorted(unfinished, key=id_of):
         stored: dict[str, Any] = job.task_kwargs
         delay = max(timedelta(0), job.scheduled_at - now) if job.scheduled_at else timedelta(0)

@@ -25,6 +25,7 @@ from app.drivers.jobs.retry_policy import (
     describe,
     may_retry,
     periodic,
+    periodic_key,
     slot,
     too_many_crashes,
 )
@@ -158,8 +159,9 @@ class ProcrastinateWorker:
         name: str,
         args: dict[str, Any],
         cause: dict[str, str] | None = None,
+        timestamp: int | None = None,
     ) -> None:
-        """Run one call in this thread, and report its outcome to Procrastinate."""
+        """Run one call in this thread, and report its outcome to Procrastinate. Periodic calls have a timestamp."""
         job, job_id = context.job, queue.id_of(context.job)
         self._worker_id = job.worker_id
         self._running.add(job_id)
@@ -206,7 +208,7 @@ class ProcrastinateWorker:
         tasks: list[tuple[Callable[[], Awaitable[object]], float]] = [
             (lambda: self._beat(manager), timing.heartbeat_s),
             (lambda: self._requeue_stalled(manager), timing.sweep_s),
-            (lambda: asyncio.to_thread(self._fire), timing.progress_s),
+            (lambda: self._fire(manager), timing.progress_s),
             (self._note_all_progress, timing.progress_s),
             (lambda: self._purge(manager), PURGE_INTERVAL_S),
         ]
@@ -226,7 +228,7 @@ class ProcrastinateWorker:
         lease_s = self._timing.lease_s
         stalled = list(await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=lease_s))
         if self._worker_id is not None:
-            stalled += await manager.list_jobs_async(queue=QUEUE, status=queue.DOING, worker_id=self._worker_id)
+            stalled += await manager.list_jobs_async(queue=QUEUE, status=queue.RUNNING, worker_id=self._worker_id)
         now = time.monotonic()
         for job_id, ended_at in list(self._ended_at.items()):
             if now - ended_at > lease_s:  # Procrastinate no longer writes its outcome.
@@ -254,19 +256,22 @@ class ProcrastinateWorker:
         with self._engine.begin() as connection:
             return queue.requeue_stalled(connection, job, limit, too_many_crashes(limit))
 
-    def _fire(self) -> None:
-        """Enqueue the periodic jobs of a new period. Skip those whose previous call waits."""
-        with self._engine.connect() as connection:
-            now_s = queue.clock(connection).timestamp()
+    async def _fire(self, manager: JobManager) -> None:
+        """Enqueue the periodic jobs of a new period, once on all nodes. Skip those whose previous call waits."""
+        now_s = (await asyncio.to_thread(self._clock)).timestamp()
         for job, every in periodic(self._jobs):
             number = slot(now_s, every)
             if self._slots.get(job.name) != number:
+                call = queue.periodic_call(job, number)
                 try:
-                    with self._engine.begin() as connection:
-                        queue.fire(connection, job, number)
-                except sa.exc.IntegrityError:
+                    await manager.defer_periodic_job(call, periodic_key(job.name), number)
+                except exceptions.AlreadyEnqueued:
                     log.debug("job.period_skipped", job=job.name)
                 self._slots[job.name] = number
+
+    def _clock(self) -> datetime:
+        with self._engine.connect() as connection:
+            return queue.clock(connection)
 
     async def _note_all_progress(self) -> None:
         for job_id in list(self._reports):

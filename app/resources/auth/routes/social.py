@@ -49,7 +49,7 @@ class PlannedLogin:
     url: str
 
 
-def prepare(scope: object, body: SocialSignInBody) -> PlannedLogin:
+def plan_sign_in(scope: object, body: SocialSignInBody) -> PlannedLogin:
     """Plan a sign-in.
 
     Raises:
@@ -171,7 +171,7 @@ blueprint.after_request(responses.write_cookie)
     body=SocialSignInBody,
     result=SocialStartedSchema,
     message="Continue at the provider",
-    upstream=prepare,
+    upstream=plan_sign_in,
     max_bytes=InputLimits.auth_bytes,
     rate="callback",
     errors=(

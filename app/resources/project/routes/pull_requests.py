@@ -75,11 +75,6 @@ def list_pull_requests(*, scope: ProjectScope) -> Sequence[PullRequest]:
     return pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.user)
 
 
-def _propose(scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
-    proposal = Proposal(body.title, body.head, body.base, body.body)
-    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, user=scope.user)
-
-
 @blueprint.post(PATH)
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
@@ -95,7 +90,8 @@ def _propose(scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
 )
 def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
     """Create a pull request."""
-    return _propose(scope, body)
+    proposal = Proposal(body.title, body.head, body.base, body.body)
+    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, user=scope.user)
 
 
 def _merge(scope: ProjectScope) -> Merged:

@@ -130,7 +130,7 @@ class TestRequeue(_OnPostgres, contract.Suite):
         with worker_process(url, run_log, FAST):
             until(run_log.read)
         with database.begin() as connection:
-            (stalled,) = queue.manager_on(connection).list_jobs(status=queue.DOING)
+            (stalled,) = queue.manager_on(connection).list_jobs(status=queue.RUNNING)
 
         for _ in range(2):
             with database.begin() as connection:
@@ -138,7 +138,7 @@ class TestRequeue(_OnPostgres, contract.Suite):
 
         with database.begin() as connection:
             (waiting,) = queue.manager_on(connection).list_jobs(id=int(job_id))
-        assert (waiting.status, waiting.attempts) == (queue.TODO, 1)
+        assert (waiting.status, waiting.attempts) == (queue.WAITING, 1)
 
 
 class TestSuspendedWorker(_OnPostgres, contract.Suite):
