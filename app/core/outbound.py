@@ -18,7 +18,7 @@ def before_call(client: str) -> None:
 
 
 class OutsideResource(ABC):
-    """A result of `prepare` that exists outside of the database."""
+    """A result of `upstream` that exists outside of the database."""
 
     @abstractmethod
     def discard(self) -> None:

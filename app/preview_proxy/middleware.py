@@ -28,7 +28,7 @@ from app.models.sandbox import ACTIVE_STATES
 from app.preview_proxy import pages
 from app.preview_proxy.http_exchange import proxy_request
 from app.preview_proxy.websocket import is_cross_origin, is_upgrade, upgrade
-from app.resources.sandbox import queries
+from app.resources.sandbox import service
 from app.security.preview_links import COOKIE, COOKIE_AGE_S, PARAMETER, SECURE_COOKIE, PreviewLinkSigner
 from config import Settings
 
@@ -156,7 +156,7 @@ class PreviewProxy:
         if user_id is None:
             return None
         with transactions.reading_context(self._app):
-            row = queries.find_of_member(label, user_id)
+            row = service.find_of_member(label, user_id)
             if row is None:
                 return None
             return PreviewAccess(row.state, row.host_id, row.problem, row.log, row.state not in ACTIVE_STATES)

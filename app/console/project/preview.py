@@ -17,7 +17,7 @@ from app.console.shell.rendering import page
 from app.core.errors import InvalidRequest
 from app.http.envelope import json_response
 from app.http.loading import field_errors, instance
-from app.resources.sandbox import prepare, service
+from app.resources.sandbox import lifecycle, service
 from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandboxBody
 
@@ -36,10 +36,10 @@ def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) 
         body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved)
     except ValidationError as error:
         raise InvalidRequest(fields=field_errors(error)) from error
-    result = prepare.create(scope, body)
+    result = sandbox.connect(scope, body)
     if result.handle is None:
         return None
-    address: str | None = prepare.wait(result).get("previewUrl")
+    address: str | None = lifecycle.wait(result).get("previewUrl")
     return address
 
 
@@ -65,8 +65,8 @@ def preview(*, scope: ProjectScope) -> Response:
 @Page(guard=MEMBER, inputs=("file",), shown_by="preview")
 def start_preview(*, scope: ProjectScope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one."""
-    result = prepare.create(scope, _body(scope, forceSync=True))
-    prepare.wait(result)
+    result = sandbox.connect(scope, _body(scope, forceSync=True))
+    lifecycle.wait(result)
     file = form.text("file")
     return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))
 

@@ -1,4 +1,4 @@
-"""Rules for forgotten, reset and changed passwords. Passwords are compared and hashed in `prepare`."""
+"""Rules for forgotten, reset and changed passwords. The routes compare and hash passwords."""
 
 from app.core.errors import PermissionDenied
 from app.core.limits import SessionLimits

@@ -1,4 +1,4 @@
-"""Rules for sign-up, sign-in and sign-out with e-mail and password. Passwords are compared and hashed in `prepare`."""
+"""Rules for sign-up, sign-in and sign-out with e-mail and password. The routes compare and hash passwords."""
 
 from typing import Any
 

@@ -94,3 +94,10 @@ def users_of_commits(project_id: str, shas: Sequence[str]) -> dict[str, str]:
         )
     )
     return {str(sha): str(user_id) for sha, user_id in db.session.execute(statement)}
+
+
+def progress_of(project_id: str, branch: str) -> sa.Executable:
+    """Return the statement that reads the state and the progress of an index."""
+    index = ContentIndex
+    columns = (index.status, index.commit_sha, index.progress, index.files, index.problem)
+    return sa.select(*columns).where(index.project_id == project_id, index.branch == branch)

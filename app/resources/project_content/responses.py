@@ -1,23 +1,43 @@
 """Responses of project content: results of saves, trees, bytes of files, event streams and 304."""
 
+import threading
+from collections.abc import Callable
+from typing import Any
+
 from flask import Response, current_app, request
 
+from app.access.guards import membership_check
 from app.access.scope import ProjectScope, Scope
+from app.concurrency.background import Blocks
+from app.concurrency.limiter import ConcurrencyLimiter
+from app.core.errors import TooManyRequests
 from app.extensions import drivers
 from app.http import caching
 from app.http.endpoint import ViewResult
 from app.http.envelope import success
 from app.http.file_bytes import stream_file
-from app.http.streaming.response import StreamSettings, sse_response
-from app.models.project_content import ContentIndex
-from app.resources.project_content import queries, service, streams
+from app.http.streaming.response import EventStream, StreamSettings, sse_response
+from app.http.streaming.sse import failure, sse_event
+from app.models.project_content import ContentIndex, IndexStatus
+from app.resources.project_content import queries, service
 from app.resources.project_content.saving.commit_builder import Saved
 from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schemas.content import TreeQuery
 from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions.raw_file import RawFile
 
-INDEX_STREAM_S = 600
+INDEX_STREAM_S, POLL_INTERVAL_S = 600, 0.5
+FINAL_STATES = (IndexStatus.READY, IndexStatus.FAILED)
+MAX_STREAMS_PER_USER, MAX_STREAMS = 16, 400
+"""Limits of one worker. Each stream is a connection for minutes and reads the index twice a second."""
+
+index_stream_limiter = ConcurrencyLimiter(per_key=MAX_STREAMS_PER_USER, total=MAX_STREAMS)
+
+
+class TooManyIndexStreams(TooManyRequests):
+    """A stream beyond the limit of the user or of the worker (429)."""
+
+    code, message = "TOO_MANY_STREAMS", "Too many index streams are open. Close another page first"
 
 
 def tree(scope: ProjectScope, query: TreeQuery, index: ContentIndex | None) -> Response:
@@ -59,13 +79,48 @@ def raw(file: RawFile) -> Response:
 
 
 def index_events(scope: ProjectScope, branch: str | None) -> Response:
-    """Return the events of the index of a branch until it is ready or has failed."""
-    app = current_app._get_current_object()  # type: ignore[attr-defined]
-    events = streams.events_of(
-        app,
-        scope.project.id,
-        branch or scope.project.branch,
-        organization_id=scope.organization.id,
-        user_id=scope.user.id,
-    )
+    """Return the events of the index of a branch until it is ready or has failed, while the reader is a member.
+
+    Holds no connection between two reads.
+
+    Raises:
+        TooManyIndexStreams: the limit of the user or of the worker is reached.
+    """
+    disconnected, user_id = threading.Event(), scope.user.id
+    statement = queries.progress_of(scope.project.id, branch or scope.project.branch)
+    reading = current_app.extensions["reading_engine"]
+    allowed = membership_check(reading, scope.organization.id, user_id)
+
+    def read() -> Any:
+        with reading.connect() as connection:
+            return connection.execute(statement).first()
+
+    if not index_stream_limiter.acquire(user_id):
+        raise TooManyIndexStreams(retry_after_s=5)
+    blocks = _blocks(read, disconnected, lambda: index_stream_limiter.release(user_id))
+    events = EventStream(blocks, cancel=disconnected.set, failed=failure, allowed=allowed)
     return sse_response(events, timing=StreamSettings(total_s=INDEX_STREAM_S))
+
+
+def _blocks(read: Callable[[], Any], disconnected: threading.Event, release: Callable[[], None]) -> Blocks:
+    previous = None
+    try:
+        while not disconnected.is_set():
+            row = read()
+            state = _state(row)
+            if state != previous:
+                yield sse_event(state)
+                previous = state
+            if row is not None and row.status in FINAL_STATES:
+                return
+            disconnected.wait(POLL_INTERVAL_S)
+            yield b""
+    finally:
+        release()
+
+
+def _state(row: Any) -> dict[str, Any]:
+    if row is None:
+        return {"status": IndexStatus.QUEUED, "commit_sha": None, "files": 0, "problem": None}
+    files = row.progress if row.progress is not None else row.files
+    return {"status": row.status, "commit_sha": row.commit_sha, "files": files, "problem": row.problem}

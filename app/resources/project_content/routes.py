@@ -1,20 +1,27 @@
 """Routes of the files of a project's branches (spec 4.9)."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from flask import Response
 
 from app.access.guards import can_commit, member_of_org
 from app.access.scope import ProjectScope
+from app.content.schema.model import ContentSchema
 from app.core.limits import InputLimits
+from app.core.refs import is_sha
+from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
 from app.models.project_content import ContentIndex
-from app.resources.project_content import prepare, responses, service
+from app.resources.project_content import commits, responses, service
 from app.resources.project_content.entries.entry_pages import entries
-from app.resources.project_content.saving.commit_builder import Saved
+from app.resources.project_content.index import index_freshness
+from app.resources.project_content.saving import front_matter
+from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
 from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
+from app.resources.project_content.schema import schema_sources, schema_validation
 from app.resources.project_content.schemas.content import (
     BranchQuery,
     CommitFilesBody,
@@ -39,9 +46,115 @@ from app.resources.project_content.schemas.revisions import (
 from app.resources.project_content.schemas.search import BacklinkSchema, SearchHitSchema, SearchQuery
 from app.resources.project_content.search import file_search
 from app.resources.project_content.search.references import Backlink, backlinks
+from app.resources.project_content.source import Source, source_of
 from app.resources.project_content.tree import tree_snapshot
-from app.resources.project_content.versions import comparison, history
+from app.resources.project_content.versions import comparison, file_metadata, history, raw_file
+from app.resources.project_content.versions.commit_refs import find_commit
 from app.resources.project_content.versions.raw_file import RawFile
+
+
+class RefQuery(Protocol):
+    """A query with a branch; None is the working branch."""
+
+    @property
+    def ref(self) -> str | None:
+        """The name of the branch."""
+
+
+def branch_index(scope: ProjectScope, branch: str | None) -> ContentIndex | None:
+    """Return the index of a branch, the working branch by default. Create it at the first read."""
+    return index_freshness.ensure_index(scope.project, scope.index, branch, hosts=drivers.git, by=scope.caller)
+
+
+def read_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
+    """Return the index of the branch of a query. Create it at the first read."""
+    return branch_index(scope, query.ref)
+
+
+def read_fresh_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
+    """Return the index of the branch of a query, marked as stale if a local branch moved."""
+    return index_freshness.mark_stale_if_moved(scope.project, read_index(scope, query), hosts=drivers.git)
+
+
+def branch_source(scope: ProjectScope, branch: str | None = None) -> Source:
+    """Return the source of a branch, the working branch by default, with the credential of the caller."""
+    return source_of(scope.project, drivers.git, branch=branch, user=scope.user)
+
+
+def read_metadata(scope: ProjectScope, query: FileQuery) -> dict[str, Any]:
+    """Return the metadata of a file. Raises NotFound."""
+    if query.ref and is_sha(query.ref):
+        source = branch_source(scope)
+        return file_metadata.metadata_at_commit(source, find_commit(source, query.ref), query.file)
+    index = read_index(scope, query)
+    return file_metadata.metadata(scope.project, index, query.file, hosts=drivers.git, by=scope.caller)
+
+
+def find_raw_file(scope: ProjectScope, query: FileQuery) -> RawFile:
+    """Return the blob of a file with its source. Raises NotFound."""
+    if query.ref and is_sha(query.ref):
+        source = branch_source(scope)
+        return raw_file.find_at_commit(source, find_commit(source, query.ref), query.file)
+    return raw_file.find(read_index(scope, query), query.file, branch_source(scope, query.ref))
+
+
+def read_history(scope: ProjectScope, query: HistoryQuery) -> history.History:
+    """Return a page of the history of a file or branch. Raises NotFound, InvalidRequest."""
+    source = branch_source(scope)
+    return history.read_history(source, file=query.file, ref=query.ref, cursor=query.cursor, limit=query.limit)
+
+
+def compare_commits(scope: ProjectScope, query: CompareQuery) -> comparison.CommitComparison:
+    """Return the difference of two commits. Raises NotFound, InvalidRequest."""
+    source, base, head = branch_source(scope), query.base, query.head
+    if query.file is not None:
+        return comparison.compare_one(source, base=base, head=head, file=query.file)
+    return comparison.compare(source, base=base, head=head, cursor=query.cursor, limit=query.limit)
+
+
+def commit_files(scope: ProjectScope, body: CommitFilesBody) -> Saved:
+    """Create the commit of a save."""
+    if body.is_validated:
+        schema_validation.check(_schema_of_save(scope, body.branch), body.files)
+    save = SaveRequest(body.base_sha, body.files, body.message, body.description)
+    return create_commit(scope, branch_source(scope, body.branch), save)
+
+
+def change_front_matter(scope: ProjectScope, body: EditFrontMatterBody) -> Saved | NoChange:
+    """Create the commit of a front matter edit, or return NoChange."""
+    edit, source = body.edit, branch_source(scope, body.edit.branch)
+    change = front_matter.apply_edit(source, edit)
+    if isinstance(change, NoChange):
+        return change
+    if body.is_validated:
+        schema_validation.check(_schema_of_save(scope, edit.branch), [change], prefix="")
+    message = edit.message or f"Edit the front matter of {edit.file}"
+    return create_commit(scope, source, SaveRequest(edit.base_sha, [change], message))
+
+
+def restore_version(scope: ProjectScope, body: RestoreVersionBody) -> Saved | NoChange:
+    """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
+    path, source = body.file or body.folder or "", branch_source(scope, body.branch)
+    edits = plan_restore(source, RestoreRequest(path, body.file is None, body.commit_sha, body.base_sha))
+    if isinstance(edits, NoChange):
+        return edits
+    message = body.message or f"Restore {path} from {body.commit_sha[:7]}"
+    return create_commit(scope, source, SaveRequest(body.base_sha, edits, message))
+
+
+def _schema_of_save(scope: ProjectScope, branch: str | None) -> ContentSchema:
+    """Return the schema for a save. A branch that is not indexed yet has the schema of the working branch."""
+    index = branch_index(scope, branch)
+    if index is None or index.generation == 0:
+        index = scope.index
+    return schema_sources.content_schema(scope.project, index, hosts=drivers.git, by=scope.caller)
+
+
+def create_commit(scope: ProjectScope, source: Source, save: SaveRequest) -> Saved:
+    """Create the commit of a save in the name of the caller. Raises as `commits.create_commit`."""
+    project_id, user, grant = scope.project.id, scope.user, scope.grant
+    return commits.create_commit(project_id, source, save, user=user, grant=grant, is_retry=scope.is_retry)
+
 
 blueprint = ApiBlueprint(
     "project_content",
@@ -63,7 +176,7 @@ blueprint = ApiBlueprint(
 @endpoint(
     guard=member_of_org(),
     query=TreeQuery,
-    upstream=prepare.read_fresh_index,
+    upstream=read_fresh_index,
     raw_response=True,
     result=TreeSchema,
     message=tree_snapshot.MESSAGE,
@@ -78,7 +191,7 @@ def tree(*, scope: ProjectScope, query: TreeQuery, prepared: ContentIndex | None
 @endpoint(
     guard=member_of_org(),
     query=BranchQuery,
-    upstream=prepare.read_index,
+    upstream=read_index,
     raw_response=True,
     events=(IndexEventSchema, StreamFailureSchema),
     message="Progress of the index",
@@ -100,14 +213,14 @@ def index_events(*, scope: ProjectScope, query: BranchQuery, prepared: ContentIn
 )
 def file(*, scope: ProjectScope, query: FileAtRefQuery) -> dict[str, Any]:
     """Read the metadata of a file."""
-    return prepare.read_metadata(scope, query)
+    return read_metadata(scope, query)
 
 
 @blueprint.get("/<project_id>/raw")
 @endpoint(
     guard=member_of_org(),
     query=FileAtRefQuery,
-    upstream=prepare.find_raw_file,
+    upstream=find_raw_file,
     raw_response=True,
     media_type="*/*",
     message="The file's bytes",
@@ -122,7 +235,7 @@ def raw_bytes(*, scope: ProjectScope, query: FileAtRefQuery, prepared: RawFile) 
 @endpoint(
     guard=member_of_org(),
     query=EntriesQuery,
-    upstream=prepare.read_index,
+    upstream=read_index,
     result=EntrySchema,
     many=True,
     meta=EntriesMetaSchema,
@@ -139,7 +252,7 @@ def list_entries(*, scope: ProjectScope, query: EntriesQuery, prepared: ContentI
 @endpoint(
     guard=member_of_org(),
     query=HistoryQuery,
-    upstream=prepare.read_history,
+    upstream=read_history,
     result=HistoryCommitSchema,
     many=True,
     meta=HistoryMetaSchema,
@@ -155,7 +268,7 @@ def list_history(*, scope: ProjectScope, query: HistoryQuery, prepared: history.
 @endpoint(
     guard=member_of_org(),
     query=CompareQuery,
-    upstream=prepare.compare,
+    upstream=compare_commits,
     result=ComparisonSchema,
     message="Changed files",
     errors=("NOT_SUPPORTED", *GIT_READ),
@@ -170,7 +283,7 @@ def compare(*, scope: ProjectScope, query: CompareQuery, prepared: comparison.Co
 @endpoint(
     guard=member_of_org(),
     query=SearchQuery,
-    upstream=prepare.read_index,
+    upstream=read_index,
     result=SearchHitSchema,
     many=True,
     message="Matching files",
@@ -185,7 +298,7 @@ def find(*, scope: ProjectScope, query: SearchQuery, prepared: ContentIndex | No
 @endpoint(
     guard=member_of_org(),
     query=FileQuery,
-    upstream=prepare.read_index,
+    upstream=read_index,
     result=BacklinkSchema,
     many=True,
     message="Files that link to this file",
@@ -200,7 +313,7 @@ def list_backlinks(*, scope: ProjectScope, query: FileQuery, prepared: ContentIn
 @endpoint(
     guard=can_commit(lambda body: body.branch),
     body=CommitFilesBody,
-    upstream=prepare.commit,
+    upstream=commit_files,
     result=CommittedSchema,
     status=201,
     max_bytes=InputLimits.commit_bytes,
@@ -216,7 +329,7 @@ def commit(*, scope: ProjectScope, body: CommitFilesBody, prepared: Saved) -> Vi
 @endpoint(
     guard=can_commit(lambda body: body.branch),
     body=RestoreVersionBody,
-    upstream=prepare.restore_version,
+    upstream=restore_version,
     result=CommittedSchema,
     status=201,
     other_status=200,
@@ -235,7 +348,7 @@ def restore(*, scope: ProjectScope, body: RestoreVersionBody, prepared: Saved | 
 @endpoint(
     guard=can_commit(lambda body: body.branch),
     body=EditFrontMatterBody,
-    upstream=prepare.edit_front_matter,
+    upstream=change_front_matter,
     result=CommittedSchema,
     message="The front matter is saved",
     errors=("CANNOT_KEEP", *SAVE),

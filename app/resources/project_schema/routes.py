@@ -15,12 +15,12 @@ from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
 from app.resources.project_content import responses
-from app.resources.project_content.prepare import branch_index, commit_to_host
+from app.resources.project_content.routes import branch_index, branch_source, create_commit
 from app.resources.project_content.saving.commit_builder import FileEdit, SaveConflict, Saved, SaveRequest, require_base
 from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schema.schema_sources import content_schema
 from app.resources.project_content.schemas.content import BranchQuery, CommittedSchema
-from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.source import Source
 from app.resources.project_schema.schemas import AdoptSchemaBody, ContentSchemaSchema
 
 
@@ -37,11 +37,11 @@ def read_schema(scope: ProjectScope, query: BranchQuery) -> ContentSchema:
 def adopt_schema(scope: ProjectScope, body: AdoptSchemaBody) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
     schema = branch_schema(scope, body.branch)
-    source = source_of(scope.project, drivers.git, branch=body.branch, user=scope.user)
+    source = branch_source(scope, body.branch)
     save = adoption(schema, source, base_sha=body.base_sha, message=body.message)
     if isinstance(save, NoChange):
         return save
-    return commit_to_host(scope, save, body.branch)
+    return create_commit(scope, source, save)
 
 
 MESSAGE = "Add the content schema to .galley.yml"

@@ -183,6 +183,18 @@ class SandboxHandle:
     pending: UncommittedFileBody | None
 
 
+@dataclass(frozen=True)
+class CreateResult:
+    """Result of a create call. `handle` is None if no sandbox is running and none was requested."""
+
+    handle: SandboxHandle | None
+    user_id: str
+    organization_id: str
+    urls: PreviewUrls
+    host: SandboxHost
+    has_file: bool
+
+
 def create(
     project: Project,
     user: User,
@@ -296,6 +308,16 @@ def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote
     return result | ({"uncommittedSynced": True} if wrote else {})
 
 
+def wait(result: CreateResult) -> dict[str, Any]:
+    """Wait until the sandbox runs and return the response. Raises as `wait_until_running`."""
+    handle = result.handle
+    if handle is None:
+        return {"active": False}
+    for _step in steps(handle, result.host, result.user_id, urls=result.urls):
+        pass
+    return to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
+
+
 def renew(sandbox: Sandbox, host: SandboxHost) -> None:
     """Send the remaining lifetime to the host. A sandbox that the host does not have yet receives it at its start."""
     remaining_s = (sandbox.expires_at - service.database_now()).total_seconds()
@@ -308,13 +330,33 @@ def renew(sandbox: Sandbox, host: SandboxHost) -> None:
         host_sync.sync_with_host(sandbox, host)
 
 
-def stop(sandbox: Sandbox, host: SandboxHost) -> None:
-    """Stop a sandbox. The row ends first, so that a start that is under way stops its own sandbox."""
+def heartbeat(sandbox: Sandbox | None, host: SandboxHost, *, limits: SandboxLimits) -> dict[str, object]:
+    """Extend the lease of the row, then of the host. Return the response."""
+    ended: dict[str, object] = {"ok": False, "status": "stopped", "expiresAt": None}
+    if sandbox is None:
+        return ended
+    with transactions.write_transaction():
+        remaining_s = service.heartbeat(sandbox, limits=limits)
+    if remaining_s is None:
+        return ended
+    renew(sandbox, host)
+    is_active = sandbox.state in ACTIVE_STATES
+    return {"ok": True, "status": sandbox.state.value, "expiresAt": sandbox.expires_at} if is_active else ended
+
+
+def stop(sandbox: Sandbox | None, host: SandboxHost) -> dict[str, bool]:
+    """Stop a sandbox and return the response.
+
+    The row ends first, so that a start that is under way stops its own sandbox.
+    """
+    if sandbox is None:
+        return {"ok": True}
     with transactions.write_transaction():
         service.end(sandbox)
     if sandbox.host_id is not None:
         with transactions.outside_transaction():
             host.stop(sandbox.host_id)
+    return {"ok": True}
 
 
 def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:

@@ -6,22 +6,14 @@ from typing import Any
 from flask import Flask, Response, current_app, request
 
 from app.access.guards import membership_check
-from app.access.scope import ProjectScope
 from app.concurrency.background import Blocks, prefetch
 from app.database import transactions
 from app.http import envelope
 from app.http.streaming.response import EventStream, StreamSettings, sse_response
 from app.http.streaming.sse import failure, sse_event
-from app.resources.sandbox import lifecycle, prepare
+from app.resources.sandbox import lifecycle
 from app.resources.sandbox.host_sync import SandboxFailed
-from app.resources.sandbox.prepare import CreateResult
-from app.resources.sandbox.schemas import CreateSandboxBody
-
-
-def create(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, Any] | None]:
-    """Create the sandbox and wait for it if the caller accepts JSON only."""
-    result = prepare.create(scope, body)
-    return result, None if accepts_events() and result.handle is not None else prepare.wait(result)
+from app.resources.sandbox.lifecycle import CreateResult
 
 
 def render(result: CreateResult, content: dict[str, Any] | None) -> Response:

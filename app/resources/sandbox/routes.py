@@ -6,12 +6,59 @@ from flask import Response
 
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
+from app.core.limits import MIB
+from app.extensions import current_settings, drivers
+from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, UPSTREAM
-from app.resources.sandbox import prepare, responses
+from app.models.sandbox import Sandbox
+from app.resources.sandbox import lifecycle, responses, service
 from app.resources.sandbox import schemas as s
 from app.resources.sandbox.guards import SandboxScope, member_of_named
+from app.resources.sandbox.lifecycle import CreateResult, PreviewUrls, SandboxStarter
+from app.resources.sandbox.schemas import CreateSandboxBody
+from app.security.preview_links import PreviewLinkSigner
+
+CREATE_BYTES = 5 * MIB
+"""A file of a million characters in any encoding of JSON."""
+
+
+def connect(scope: ProjectScope, body: CreateSandboxBody) -> CreateResult:
+    """Connect to the sandbox of the project or start it. Only starts count in the rate `sandbox_create`."""
+    user_id, organization_id = scope.user.id, scope.organization.id
+    host, urls = drivers.sandbox, preview_urls()
+    starter = SandboxStarter(drivers.git, host, current_settings().sandbox.module_proxy)
+    handle = lifecycle.create(
+        scope.project,
+        scope.user,
+        body,
+        starter=starter,
+        urls=urls,
+        limits=current_settings().limits.sandbox,
+        count_start=lambda: rate_limits.count("sandbox_create", user_id),
+    )
+    if handle is not None and handle.is_new:
+        rate_limits.confirm_recorded()  # A start that runs counts, also if the site fails.
+    return CreateResult(handle, user_id, organization_id, urls, host, body.uncommitted_file is not None)
+
+
+def create_sandbox(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, Any] | None]:
+    """Create the sandbox and wait for it if the caller accepts JSON only."""
+    result = connect(scope, body)
+    return result, None if responses.accepts_events() and result.handle is not None else lifecycle.wait(result)
+
+
+def preview_urls() -> PreviewUrls:
+    """Return the URLs of previews as configured."""
+    settings = current_settings()
+    signer = PreviewLinkSigner(settings.security.secret_key)
+    return PreviewUrls(settings.server.base_url, settings.sandbox.preview_host, signer)
+
+
+def _sandbox_of(scope: SandboxScope) -> Sandbox | None:
+    return scope.sandbox or service.find_active(scope.project.id)
+
 
 blueprint = ApiBlueprint(
     "sandbox",
@@ -28,8 +75,8 @@ blueprint = ApiBlueprint(
     result=s.CreatedSandboxSchema,
     events=(s.StartStepSchema, s.StartDoneSchema, s.StartFailedSchema),
     other_status=201,
-    upstream=responses.create,
-    max_bytes=prepare.CREATE_BYTES,
+    upstream=create_sandbox,
+    max_bytes=CREATE_BYTES,
     raw_response=True,
     message="Preview is running",
     rate="sandbox_create",
@@ -44,7 +91,7 @@ blueprint = ApiBlueprint(
     ),
 )
 def create(
-    *, scope: ProjectScope, body: s.CreateSandboxBody, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
+    *, scope: ProjectScope, body: s.CreateSandboxBody, prepared: tuple[CreateResult, dict[str, Any] | None]
 ) -> Response:
     """Start the preview sandbox of the project or connect to it. Returns events, or JSON when it is ready."""
     return responses.render(*prepared)
@@ -67,7 +114,7 @@ def create(
 )
 def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, object]:
     """Extend the lease of a running sandbox by five minutes."""
-    return prepare.heartbeat(scope, body)
+    return lifecycle.heartbeat(_sandbox_of(scope), drivers.sandbox, limits=current_settings().limits.sandbox)
 
 
 @blueprint.post("/stop")
@@ -87,4 +134,4 @@ def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, obje
 )
 def stop(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, bool]:
     """Stop a sandbox for all its users."""
-    return prepare.stop(scope, body)
+    return lifecycle.stop(_sandbox_of(scope), drivers.sandbox)

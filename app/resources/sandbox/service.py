@@ -17,7 +17,7 @@ from app.core.errors import LimitReached
 from app.core.limits import MIB, SandboxLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.organization import Organization
+from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.project_preview import PreviewState, ProjectPreview
 from app.models.sandbox import ACTIVE_STATES, Sandbox
@@ -112,6 +112,16 @@ class StartFailure:
     step: str | None = None
     hint: str | None = None
     log: str | None = None
+
+
+def find_of_member(label: str, user_id: str) -> Sandbox | None:
+    """Return the sandbox of a preview host if the user is a member of its organization, else None."""
+    return db.session.scalar(
+        sa.select(Sandbox)
+        .join(Project, Project.id == Sandbox.project_id)
+        .join(Membership, Membership.organization_id == Project.organization_id)
+        .where(Sandbox.label == label, Membership.user_id == user_id)
+    )
 
 
 def find_active(project_id: str) -> Sandbox | None:

@@ -8,9 +8,11 @@ from app.core.limits import InputLimits
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
+from app.http.rate_limits import FailureCounter
 from app.models.user import User
-from app.resources.user import creation_limits, prepare, service
+from app.resources.user import creation_limits, service
 from app.resources.user.creation_limits import limits_of
+from app.resources.user.passwords import InvalidPassword, check_new, hashed, matches
 from app.resources.user.schemas import (
     ChangeCountryBody,
     ChangeNewsletterBody,
@@ -22,6 +24,50 @@ from app.resources.user.schemas import (
     StatusSchema,
     UserSchema,
 )
+
+
+def compare_password(user: User, password: str | None) -> None:
+    """Compare the password of a signed-in user. A wrong password counts as a failed sign-in.
+
+    Raises:
+        InvalidPassword: the password is missing, wrong or not set.
+        TooManyRequests: too many passwords were wrong.
+    """
+    failures = FailureCounter(user.email_key, user.password_hash)
+    if password is None:
+        raise InvalidPassword
+    failures.begin()
+    if not matches(user.password_hash, password):
+        failures.failed()
+        raise InvalidPassword
+    failures.succeeded()
+
+
+def hash_passwords(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
+    """Return the hash with which the current password was compared (None if it is not set), and the new hash.
+
+    Raises:
+        InvalidPassword: a password is set, and the sent one is missing or wrong.
+    """
+    stored = scope.user.password_hash
+    if stored is not None:
+        compare_password(scope.user, body.current_password)
+    check_new(body.new_password, scope.user)
+    return stored, hashed(body.new_password)
+
+
+def confirm_identity(scope: Scope, body: DeleteAccountBody) -> None:
+    """Confirm the identity of the user.
+
+    Raises:
+        InvalidPassword: the password is wrong.
+        ReauthRequired: no password was sent, and the session is older than 15 minutes.
+    """
+    if body.password is not None:
+        compare_password(scope.user, body.password)
+    elif not service.is_fresh(scope.session, limits=current_settings().limits.sessions):
+        raise service.ReauthRequired
+
 
 blueprint = ApiBlueprint(
     "user",
@@ -45,7 +91,7 @@ def read(*, scope: UserScope) -> service.Profile:
     body=SetPasswordBody,
     result=StatusSchema,
     message="Password set",
-    upstream=prepare.set_password,
+    upstream=hash_passwords,
     max_bytes=BYTES,
     errors=(
         "INVALID_PASSWORD",
@@ -102,7 +148,7 @@ def update_newsletter(*, scope: UserScope, body: ChangeNewsletterBody) -> User:
     body=DeleteAccountBody,
     result=DeletedUserSchema,
     message="Account deleted",
-    upstream=prepare.delete,
+    upstream=confirm_identity,
     max_bytes=BYTES,
     etag_of="user.read",
     errors=(

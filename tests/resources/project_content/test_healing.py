@@ -10,14 +10,12 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.access.caller import caller_of
-from app.access.scope import ProjectScope
 from app.database import transactions
 from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
-from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentFile
-from app.resources.project_content import prepare
+from app.resources.project_content import commits
 from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.saving.commit_builder import FileEdit, SaveRequest
 from app.resources.project_content.source import source_of
@@ -105,12 +103,9 @@ class TestKillDuringSave:
         with app.app_context():
             transactions.start_reading()
             project, [caller, _] = db.session.get_one(Project, site.project), caller_of(site.owner.token)
-            scope = ProjectScope(
-                project=project,
-                organization=db.session.get_one(Organization, project.organization_id),
-                optional_caller=caller,
-            )
-            prepare.commit_to_host(scope, SaveRequest(site.repo.head(), [edit], "Save"), branch=None)
+            save = SaveRequest(site.repo.head(), [edit], "Save")
+            source = source_of(project, drivers.git)
+            commits.create_commit(project.id, source, save, user=caller.user, grant=None, is_retry=False)
             waiting = app.extensions["jobs"].counts(db.session.connection())
             assert waiting.waiting >= 1, "nothing would reindex for it"
             db.session.rollback()

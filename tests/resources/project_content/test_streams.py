@@ -4,7 +4,7 @@ import json
 import threading
 from typing import Any
 
-from app.resources.project_content.streams import MAX_STREAMS_PER_USER
+from app.resources.project_content.responses import MAX_STREAMS_PER_USER
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.world import World
 

@@ -9,11 +9,11 @@ from app.access.scope import Scope
 from app.core.emails import email_key
 from app.core.limits import InputLimits
 from app.extensions import current_settings
+from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import Session
-from app.resources.auth import passwords
-from app.resources.auth.routes import email
+from app.resources.auth import one_time_codes, passwords, service
 from app.resources.auth.schemas.email import (
     ChangePasswordBody,
     ForgetPasswordBody,
@@ -24,8 +24,59 @@ from app.resources.auth.schemas.email import (
 from app.resources.auth.schemas.responses import AccountSchema, ListedSessionSchema, PasswordChangedSchema
 from app.resources.user import service as users
 from app.resources.user import sessions, sign_in_methods
+from app.resources.user.mail import language_at
+from app.resources.user.passwords import check_new, hashed
+from app.resources.user.routes import compare_password
 from app.resources.user.schemas import StatusSchema
 from app.resources.user.sessions import OpenedSession
+
+
+def plan_reset_mail(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
+    """Return the page of the link, the language of the mail and whether the rate allows a mail.
+
+    Raises:
+        InvalidRedirect: the page is outside the allowed origins.
+    """
+    server = current_settings().server
+    page = passwords.resolve_redirect(
+        body.redirect_to,
+        web_url=server.web_url,
+        origins=server.allowed_origins,
+        otherwise=passwords.RESET_PAGE,
+    )
+    key = email_key(body.email)
+    language = language_at(key, authentication.client_info().language)
+    return {
+        "page": page,
+        "is_token_in_query": bool(body.redirect_to),
+        "language": language,
+        "may_mail": rate_limits.try_count("forget_password", key),
+    }
+
+
+def hash_reset(scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
+    """Return the row and the hash of the token, and the hash of the new password.
+
+    Raises:
+        InvalidToken: the token is not valid.
+        InvalidRequest: the password is too easy to guess.
+    """
+    row = one_time_codes.find_reset(body.token)
+    check_new(body.new_password, service.find_owner(row))
+    return (row.id, row.code_hash), hashed(body.new_password)
+
+
+def hash_change(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
+    """Return the hash with which the current password was compared, and the hash of the new password.
+
+    Raises:
+        InvalidPassword: the current password is wrong or not set.
+    """
+    stored = scope.user.password_hash
+    compare_password(scope.user, body.current_password)
+    check_new(body.new_password, scope.user)
+    return stored, hashed(body.new_password)
+
 
 blueprint = ApiBlueprint(
     "auth_account",
@@ -47,7 +98,7 @@ def _forgot() -> str:
     guard=public("public+rate"),
     body=ForgetPasswordBody,
     result=StatusSchema,
-    upstream=email.forget_password,
+    upstream=plan_reset_mail,
     message="If the e-mail address has an account, a link was sent",
     max_bytes=BYTES,
     rate="forget_password",
@@ -63,7 +114,7 @@ def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[st
     guard=public("public+token"),
     body=ResetPasswordBody,
     result=StatusSchema,
-    upstream=email.reset_password,
+    upstream=hash_reset,
     message="Password changed",
     max_bytes=BYTES,
     rate="reset",
@@ -84,7 +135,7 @@ def reset_password(
     guard=verified(),
     body=ChangePasswordBody,
     result=PasswordChangedSchema,
-    upstream=email.change_password,
+    upstream=hash_change,
     message="Password changed",
     max_bytes=BYTES,
     errors=(

@@ -14,12 +14,9 @@ from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.user import User
-from app.resources.auth import one_time_codes, passwords, service, sign_up_policy
+from app.resources.auth import one_time_codes, service, sign_up_policy
 from app.resources.auth.schemas.email import (
-    ChangePasswordBody,
     EmailBody,
-    ForgetPasswordBody,
-    ResetPasswordBody,
     SignInBody,
     SignUpBody,
     VerifyEmailBody,
@@ -32,9 +29,8 @@ from app.resources.auth.schemas.responses import (
     SuccessSchema,
     VerifiedEmailSchema,
 )
-from app.resources.user.mail import language_at, language_of
-from app.resources.user.passwords import check_new, hashed, matches
-from app.resources.user.prepare import compare
+from app.resources.user.mail import language_of
+from app.resources.user.passwords import hashed, matches
 from app.resources.user.sessions import OpenedSession
 
 
@@ -90,53 +86,6 @@ def find_verification(scope: Scope, body: VerifyEmailBody) -> tuple[str, str | N
     if not one_time_codes.is_valid_code(row, body.otp):
         raise one_time_codes.InvalidOtp
     return row.id, row.code_hash
-
-
-def forget_password(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
-    """Return the page of the link, the language of the mail and whether the rate allows a mail.
-
-    Raises:
-        InvalidRedirect: the page is outside the allowed origins.
-    """
-    server = current_settings().server
-    page = passwords.resolve_redirect(
-        body.redirect_to,
-        web_url=server.web_url,
-        origins=server.allowed_origins,
-        otherwise=passwords.RESET_PAGE,
-    )
-    key = email_key(body.email)
-    language = language_at(key, authentication.client_info().language)
-    return {
-        "page": page,
-        "is_token_in_query": bool(body.redirect_to),
-        "language": language,
-        "may_mail": rate_limits.try_count("forget_password", key),
-    }
-
-
-def reset_password(scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
-    """Return the row and the hash of the token, and the hash of the new password.
-
-    Raises:
-        InvalidToken: the token is not valid.
-        InvalidRequest: the password is too easy to guess.
-    """
-    row = one_time_codes.find_reset(body.token)
-    check_new(body.new_password, service.find_owner(row))
-    return (row.id, row.code_hash), hashed(body.new_password)
-
-
-def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
-    """Return the hash with which the current password was compared, and the hash of the new password.
-
-    Raises:
-        InvalidPassword: the current password is wrong or not set.
-    """
-    stored = scope.user.password_hash
-    compare(scope.user, body.current_password)
-    check_new(body.new_password, scope.user)
-    return stored, hashed(body.new_password)
 
 
 blueprint = ApiBlueprint(

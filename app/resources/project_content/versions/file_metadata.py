@@ -72,6 +72,19 @@ def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: 
     return to_dict(file, facts) | {"commit_sha": commit, "last_commit": last, "indexed_at": indexed_at}
 
 
+def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, Any]:
+    """Return the same metadata as for the file of a branch; `indexed_at` is None. Raises NotFound."""
+    entry = source.git.entries(source.repo, commit, [path]).get(path)
+    if entry is None or entry.type == unreadable.FOLDER:
+        raise NotFound("There is no such file at this commit")
+    try:
+        last = commit_to_dict(source.git.last_commit(source.repo, commit, path))
+    except GitObjectMissing:
+        last = None
+    facts = to_dict(entry, read_facts(entry, source))
+    return facts | {"commit_sha": commit, "last_commit": last, "indexed_at": None}
+
+
 def to_dict(file: Any, facts: dict[str, Any]) -> dict[str, Any]:
     """Return the part of the metadata that depends on the path and bytes of a file only."""
     name = file.path.rsplit("/", 1)[-1]

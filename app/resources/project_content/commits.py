@@ -1,0 +1,137 @@
+"""Commits of saves at the Git host: their author, and the commit of an interrupted earlier attempt."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+from urllib.parse import urlsplit
+
+from app.core.api_tokens import TokenGrant
+from app.core.jobs import LOWEST_PRIORITY
+from app.database import transactions
+from app.drivers.git.commit_message import co_author, create_git_commit_message
+from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
+from app.extensions import current_settings, db, jobs
+from app.models.user import User
+from app.models.user_preference import UserPreference
+from app.resources.project_content.index import indexes
+from app.resources.project_content.saving import commit_builder
+from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
+from app.resources.project_content.source import Source
+
+VERIFY_DELAY = timedelta(seconds=20)
+
+
+def create_commit(
+    project_id: str, source: Source, save: SaveRequest, *, user: User, grant: TokenGrant | None, is_retry: bool
+) -> Saved:
+    """Create the commit of a save in the name of a user. Enqueue an update of the index first.
+
+    The job indexes and logs a commit whose record is lost because the process ended. With `is_retry` return the commit
+    of the interrupted earlier attempt, if it made one.
+
+    Raises:
+        SaveConflict, and the errors of the Git host.
+    """
+    named = attribution_of(user, grant)
+    save = replace(save, trailers=named.trailers, author=named.author)
+    with transactions.write_transaction():
+        index = indexes.ensure(project_id, source.branch)
+        jobs.enqueue(
+            "content.index",
+            delay=VERIFY_DELAY,
+            unique=f"content.check:{index.id}",
+            lock=f"content:{index.id}",
+            priority=LOWEST_PRIORITY,
+            index_id=index.id,
+        )
+    earlier = find_earlier_commit(source, save) if is_retry else None
+    return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
+
+
+_INVALID = re.compile(r"[<>\r\n\0]+")
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The author of a commit and its trailers. The author is the bot if `author` is None."""
+
+    author: Person | None = None
+    trailers: tuple[tuple[str, str], ...] = ()
+
+
+def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
+    """Return how a commit names the user (contract, 4.13), or the service account of the request.
+
+    If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting
+    `GIT_COMMIT_AUTHOR` decides whether the person is the author or a co-author.
+    """
+    if grant is not None and grant.is_service_account:
+        # The e-mail addresses of service accounts receive no mail.
+        host = f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
+        return _named(Person(_INVALID.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{host}"))
+    preference = db.session.get(UserPreference, user.id)
+    if preference is not None and preference.impersonate:
+        return Attribution()
+    name = _INVALID.sub(" ", user.name).strip() or user.email.partition("@")[0]
+    return _named(Person(_INVALID.sub("", name), _INVALID.sub("", user.email)))
+
+
+def _named(person: Person) -> Attribution:
+    if current_settings().git.commit_author == "person":
+        return Attribution(author=person)
+    return Attribution(trailers=(co_author(person),))
+
+
+MAX_COMMITS = 5_000
+"""A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
+
+
+def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
+    """Return the commit that an interrupted attempt of the same save made, or None.
+
+    It is one of the newest commits after `base_sha`, has the same message, and leaves the same blobs at every path. The
+    save would conflict with any such commit, so a match cannot hide work of another person.
+    """
+    message = create_git_commit_message(save.message, save.trailers, save.description)
+    head = source.git.head(source.repo, source.branch)
+    if head == save.base_sha or not source.git.is_ancestor(source.repo, save.base_sha, head):
+        return None
+    for info in islice(source.git.history(source.repo, head, since=save.base_sha), MAX_COMMITS):
+        if info.message.strip() == message.strip() and info.parent is not None:
+            changes = _matching_changes(source, save, info)
+            if changes is not None:
+                return Commit(info.sha, info.parent, changes, _url(source, info.sha))
+    return None
+
+
+def _matching_changes(source: Source, save: SaveRequest, info: CommitInfo) -> tuple[PathChange, ...] | None:
+    """Return the changed paths with their entries in the commit, or None if one has other content."""
+    paths = sorted({path for edit in save.edits for path in edit.paths})
+    before = source.git.entries(source.repo, str(info.parent), paths)
+    after = source.git.entries(source.repo, info.sha, paths)
+    expected = dict(_expected_blobs(save, before))
+    if any((after[path].sha if path in after else None) != expected.get(path) for path in paths):
+        return None
+    return tuple(PathChange(path, after.get(path)) for path in paths)
+
+
+def _expected_blobs(save: SaveRequest, before: dict[str, TreeEntry]) -> Iterator[tuple[str, str]]:
+    """Yield each path that exists after the save, with its blob sha."""
+    for change in (edit.change for edit in save.edits):
+        origin = before.get(change.previous_path or "")
+        if change.content is not None:
+            yield change.path, _blob_sha(change.content)
+        elif change.action == Action.MOVE and origin is not None:
+            yield change.path, origin.sha
+
+
+def _blob_sha(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _url(source: Source, sha: str) -> str | None:
+    url = source.git.repository(source.repo).url
+    return f"{url}/commit/{sha}" if url else None
