@@ -1,7 +1,7 @@
 """The queue of Procrastinate in the transaction of the caller, and a table with additional columns.
 
-Calls are stored, retried and read with the job manager of Procrastinate. Two reports read its tables, whose columns it
-documents as models. All calls use one task name. The arguments contain the name of the job, so a worker can run names
+Calls are stored, retried and read with the job manager of Procrastinate. Two reports and the lock of a waiting call read
+its tables, whose columns it documents as models. All calls use one task name. The arguments contain the name of the job, so a worker can run names
 that it does not know.
 """
 
@@ -77,10 +77,8 @@ INSERT INTO background_job_notes (job_id, done, total) VALUES (:id, :done, :tota
 ON CONFLICT (job_id) DO UPDATE SET done = excluded.done, total = excluded.total
 """)
 _CLOCK = sa.select(sa.func.clock_timestamp())
-_KEY = sa.func.hashtextextended(sa.bindparam("key"), 0)
-_HOLD_KEY = sa.select(sa.func.pg_advisory_xact_lock_shared(_KEY))
-_IS_KEY_FREE = sa.select(sa.func.pg_try_advisory_xact_lock(_KEY))
-_HOLD = sa.select(sa.func.pg_advisory_xact_lock(_KEY))
+_LOCK_WAITING = sa.text("SELECT id FROM procrastinate_jobs WHERE queueing_lock = :key AND status = 'todo' FOR SHARE")
+_HOLD = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("key"), 0)))
 REQUEUE_KEY = f"{QUEUE}:requeue"
 
 _DEAD = sa.text("""
@@ -177,19 +175,21 @@ def id_of(job: Job) -> int:
 
 
 def add(connection: sa.Connection, call: JobCall) -> int | None:
-    """Insert a call. Return None if a call with its unique key waits; that call then starts after the commit."""
+    """Insert a call. Return None if a call with its unique key waits.
+
+    The lock of that row prevents that a worker starts it before the commit.
+    """
     if call.unique is None:
         return _insert(connection, call)
-    connection.execute(_HOLD_KEY, {"key": call.unique})
-    if manager_on(connection).list_jobs(queueing_lock=call.unique, status=WAITING):
-        return None
-    try:
-        with connection.begin_nested():
-            return _insert(connection, call)
-    except sa.exc.IntegrityError as error:
-        if UNIQUE_INDEX not in str(error.orig):
-            raise
-        return None
+    while connection.execute(_LOCK_WAITING, {"key": call.unique}).first() is None:
+        try:
+            with connection.begin_nested():
+                return _insert(connection, call)
+        except sa.exc.IntegrityError as error:
+            # Another transaction has stored a call with the key. It may have started before its row is locked.
+            if UNIQUE_INDEX not in str(error.orig):
+                raise
+    return None
 
 
 def _insert(connection: sa.Connection, call: JobCall) -> int:
@@ -215,11 +215,6 @@ def periodic_call(job: DeclaredJob, slot: int) -> Job:
         lock=None,
         queueing_lock=periodic_key(job.name),
     )
-
-
-def is_key_free(connection: sa.Connection, key: str) -> bool:
-    """Return whether all transactions have ended that enqueued a call with this key, or dropped it."""
-    return bool(connection.execute(_IS_KEY_FREE, {"key": key}).scalar_one())
 
 
 def free_key(connection: sa.Connection, key: str | None) -> None:

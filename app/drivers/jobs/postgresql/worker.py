@@ -34,8 +34,6 @@ PURGE_INTERVAL_S = 300.0
 STOP_POLL_S = 0.025
 STOP_REPEAT_S = 5.0
 FAULT_PAUSE_S = 1.0
-KEY_POLL_S = 0.025
-KEY_WAIT_S = 30.0
 CONNECT_TIMEOUT_S = 5
 POOL_TIMEOUT_S = 10.0
 """Time that a statement of Procrastinate waits for a connection. It also limits the back-off of the pool."""
@@ -166,27 +164,13 @@ class ProcrastinateWorker:
         self._worker_id = job.worker_id
         self._running.add(job_id)
         try:
-            self._await_enqueuers(job)
-            try:
-                self._run(JobRun(str(job_id), name, args, job.attempts + 1, cause or {}))
-            except BaseException as error:  # every exception is a failure of the run, not of the worker
-                raise self._failure(job, name, error) from error
-            finally:
-                self._note_progress(job_id)
+            self._run(JobRun(str(job_id), name, args, job.attempts + 1, cause or {}))
+        except BaseException as error:  # every exception is a failure of the run, not of the worker
+            raise self._failure(job, name, error) from error
         finally:
+            self._note_progress(job_id)
             self._ended_at[job_id] = time.monotonic()
             self._running.discard(job_id)
-
-    def _await_enqueuers(self, job: jobs.Job) -> None:
-        """Wait for the transactions that dropped a call in favour of this one, so that the run reads their rows."""
-        deadline = time.monotonic() + KEY_WAIT_S
-        while job.queueing_lock is not None:
-            with self._engine.begin() as connection:
-                if queue.is_key_free(connection, job.queueing_lock):
-                    return
-            if time.monotonic() > deadline:
-                raise TimeoutError("transactions with the key do not end")
-            time.sleep(KEY_POLL_S)
 
     def _failure(self, job: jobs.Job, name: str, error: BaseException) -> Exception:
         """Store a failed run. Return the exception that decides the outcome."""

@@ -19,6 +19,11 @@ from tests.drivers.jobs.contract import Recorder, failing, running_worker, until
 from tests.drivers.jobs.processes import RunLog, job_engine_for, worker_process
 from tests.drivers.jobs.stores import FAST, postgres_database
 
+BLOCKED_BY_THIS = (
+    "SELECT count(*) FROM pg_locks WHERE NOT granted AND transactionid = CAST(pg_current_xact_id() AS xid)"
+)
+"""The number of transactions that wait for the end of the present one."""
+
 
 @pytest.fixture(scope="module")
 def postgres_url() -> Iterator[str]:
@@ -177,6 +182,29 @@ class TestParallelCalls(_OnPostgres, contract.Suite):
 
         assert len([job_id for job_id in ids if job_id]) == 1
         assert len(ids) == 8
+
+    def test_call_of_a_parallel_transaction_starts_after_the_commit_of_the_dropped_call(self, jobs, database):
+        recorder, go, ids, runs_before = Recorder(), threading.Event(), [], []
+
+        def drop() -> None:
+            with database.begin() as connection:
+                ids.append(jobs.defer(connection, JobCall("index", unique="index:1")))
+                go.wait(60)
+                runs_before.extend(recorder.runs)
+
+        thread = threading.Thread(target=drop)
+        with database.begin() as connection:
+            jobs.defer(connection, JobCall("index", unique="index:1"))
+            thread.start()
+            until(lambda: connection.scalar(sa.text(BLOCKED_BY_THIS)) == 1)
+        until(lambda: ids)
+        with running_worker(jobs, recorder):
+            time.sleep(0.4)
+            go.set()
+            until(lambda: recorder.runs)
+            thread.join(60)
+
+        assert (ids, runs_before) == ([None], [])
 
 
 class TestLogs(_OnPostgres, contract.Suite):
