@@ -2,22 +2,14 @@
 
 from flask import Flask
 
+from app.cli.accounts import organization, token, user
 from app.cli.backup import backup, restore
 from app.cli.billing import billing
 from app.cli.commands import wrap_command
-from app.cli.config import config
-from app.cli.database import database
 from app.cli.doctor import doctor
-from app.cli.git import git
-from app.cli.index import index
-from app.cli.jobs import jobs
-from app.cli.keys import keys
-from app.cli.organization import organization
-from app.cli.project import project
+from app.cli.operation import config, database, jobs, keys, worker
+from app.cli.projects import git, index, project
 from app.cli.seed import seed
-from app.cli.token import token
-from app.cli.user import user
-from app.cli.worker import worker
 
 COMMANDS = tuple(
     map(

@@ -1,6 +1,6 @@
-"""The frame of all commands: they start in READING, and an expected error is one sentence and exit code 1.
+"""The frame of all commands, and checks of their arguments.
 
-Only a defect shows a traceback.
+Commands start in READING, and an expected error is one sentence and exit code 1. Only a defect shows a traceback.
 """
 
 import functools
@@ -12,10 +12,14 @@ import sqlalchemy as sa
 from flask.cli import with_appcontext
 
 from app.backup.manifest import BackupError
+from app.core.emails import InvalidEmail, email_key
 from app.core.errors import AppError
+from app.core.names import name_error
 from app.database import transactions
 from app.database.errors import error_message, is_missing_schema
 from app.drivers.errors import DriverError
+from app.extensions import db
+from app.models.user import User
 from app.observability.masking import mask_credentials
 
 
@@ -58,3 +62,35 @@ def _with_error_output(callback: Callable[..., Any]) -> Callable[..., Any]:
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}.") from error
 
     return run
+
+
+def email_key_of(email: str) -> str:
+    """Return the key of an e-mail address. Raises ClickException for another text."""
+    try:
+        return email_key(email.strip())
+    except InvalidEmail as error:
+        raise click.ClickException(f"{email} is not an e-mail address.") from error
+
+
+def account_of(email: str) -> User:
+    """Return the user with an e-mail address. Raises ClickException."""
+    account = db.session.scalar(sa.select(User).where(User.email_key == email_key_of(email)))
+    if account is None:
+        raise click.ClickException(f"There is no user with the e-mail {email}.")
+    return account
+
+
+def checked_name(max_length: int) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
+    """Return a callback that strips a name and raises `BadParameter` for a name that the API refuses."""
+
+    def check(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+        if value is None:
+            return None
+        name = value.strip()
+        if fault := name_error(name):
+            raise click.BadParameter(fault)
+        if len(name) > max_length:
+            raise click.BadParameter(f"Must have at most {max_length} characters.")
+        return name
+
+    return check

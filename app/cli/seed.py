@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from flask import current_app
 from flask.cli import AppGroup
 
-from app.cli.git import host
+from app.cli.projects import host
 from app.core.emails import email_key
 from app.core.permissions import Role
 from app.database import transactions

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_migrate import upgrade
 
-from app.cli.database import newest, revision
+from app.cli.operation import newest, revision
 from app.extensions import db
 from app.settings.groups import PROJECT
 from tests.cli.services import unmigrated_at

@@ -6,7 +6,7 @@ import pytest
 from click import ClickException
 from flask import Flask
 
-from app.cli.git import source_folder
+from app.cli.projects import source_folder
 from tests.support.factories import repository
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.samples.sites import SMALL

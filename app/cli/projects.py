@@ -1,4 +1,4 @@
-"""`flask git`: commands for repositories of the `local` provider and their organizations."""
+"""Commands of projects: local repositories, projects and content indexes."""
 
 import os
 import re
@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+from flask import current_app
 from flask.cli import AppGroup
 
+from app.cli.commands import checked_name
 from app.core.ids import is_id
 from app.database import transactions
 from app.drivers.errors import DriverError
@@ -18,8 +20,14 @@ from app.drivers.git.hosts import LocalHost
 from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
 from app.models.organization import Organization
-from app.models.project import LocalRepository
+from app.models.project import LocalRepository, Project, Provider
+from app.models.user import User
+from app.resources.project import service as projects
+from app.resources.project.repository_access import BranchRef, detect_site, verify_access
 from app.resources.project.service import hand_over_repository
+from app.resources.project_content.index import indexes
+from app.resources.project_content.index.index_health import differences
+from app.resources.project_content.source import source_of
 
 URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 CLONE_TIMEOUT_S = 600
@@ -44,7 +52,7 @@ git = AppGroup("git", help="Local repositories.")
     metavar="PATH|URL",
     help="Folder, repository or clone URL with the first content.",
 )
-def create(name: str, org_id: str | None, source: str | None) -> None:
+def create_repository(name: str, org_id: str | None, source: str | None) -> None:
     """Create the bare repository OWNER/NAME."""
     if org_id is not None:
         organization_of(org_id)
@@ -132,3 +140,63 @@ def source_folder(source: str | None, timeout_s: float = CLONE_TIMEOUT_S) -> Ite
             lines = done.stderr.strip().splitlines() or ["git failed"]
             raise click.ClickException(f"The repository cannot be cloned: {lines[-1]}")
         yield target
+
+
+NAME_LENGTH = 100
+
+project = AppGroup("project", help="Projects.")
+
+
+@project.command("create")
+@click.argument("repository", metavar="OWNER/NAME")
+@click.option("--org", "org_id", required=True, metavar="ORG_ID", help="Organization of the project.")
+@click.option("--branch", default="main", show_default=True, help="Working branch.")
+@click.option(
+    "--name",
+    default=None,
+    callback=checked_name(NAME_LENGTH),
+    help="Name of the project. Default: the name of the repository.",
+)
+@click.option(
+    "--provider",
+    default="local",
+    show_default=True,
+    type=click.Choice([str(provider) for provider in Provider]),
+    help="Git host. The credential of the owner of the organization is used.",
+)
+def create_project(repository: str, org_id: str, branch: str, name: str | None, provider: str) -> None:
+    """Connect the repository OWNER/NAME as a project of an organization."""
+    organization = organization_of(org_id)
+    owner = db.session.get_one(User, organization.owner_id)
+    reference = BranchRef(Provider(provider), repository, None, branch)
+    access = verify_access(reference, organization.id, hosts=drivers.git, user=owner)
+    kind = detect_site(access, framework=None, generator=None)
+    values = {"name": name or repository.rpartition("/")[2], "generator": kind.generator, "framework": kind.framework}
+    limits = current_app.config["SETTINGS"].limits
+    with transactions.write_transaction():
+        created = projects.create(organization, values, access, by=owner, limits=limits)
+        project_id = created.id
+    click.echo(f"Created {project_id} for {repository}. A worker indexes the branch {branch}.")
+
+
+index = AppGroup("index", help="Content indexes of projects.")
+
+
+@index.command("verify")
+@click.argument("project_id")
+@click.option("--branch", default=None, help="Branch. Default: the working branch.")
+def verify(project_id: str, branch: str | None) -> None:
+    """Compare the index of PROJECT_ID with its repository. Exits with 1 and lists the files if they differ."""
+    project = db.session.get(Project, project_id) if is_id(project_id, "prj") else None
+    if project is None:
+        raise click.ClickException(f"There is no project {project_id}.")
+    row = indexes.find(project.id, branch or project.branch)
+    if row is None or row.commit_sha is None:
+        raise click.ClickException("This branch has no index.")
+    source = source_of(project, drivers.git, branch=branch)
+    lines = list(differences(row, source))
+    for line in lines:
+        click.echo(line)
+    if lines:
+        raise click.exceptions.Exit(1)
+    click.echo(f"{row.files} files of {row.branch} at {row.commit_sha}: the index equals the repository.")
