@@ -13,7 +13,7 @@ from werkzeug.local import LocalProxy
 
 from app.core.jobs import JobCall, registry
 from app.core.rates import Rate
-from app.database.side_connections import SideConnections
+from app.database.engines import SideConnections
 from app.database.transactions import db, reading_context
 from app.observability import correlation
 from app.rate_limiting.counter import RateCounter

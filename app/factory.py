@@ -96,14 +96,14 @@ def _pool(settings: Settings) -> dict[str, int]:
 def _init_database(app: Flask, settings: Settings) -> None:
     from sqlalchemy import event
 
-    from app.database import engines, outbound_check
-    from app.database.side_connections import SideConnections
+    from app.database import engines, transactions
+    from app.database.engines import SideConnections
     from app.extensions import db, limiter, migrate
     from app.rate_limiting.counter import RateCounter
     from app.security.secrets import Keyring
 
     db.init_app(app)
-    outbound_check.install()
+    transactions.check_outbound_calls()
     migrate.init_app(app, db)
     with app.app_context():
         engines.prepare_engine(db.engine)

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import sqlalchemy as sa
 
-from app.database import bulk
+from app.database import inserts
 from app.drivers.jobs.port import JobEngine
 from app.models.base import Base, UtcDateTime
 from app.models.content_search import is_search_table
@@ -72,7 +72,7 @@ def fill(connection: sa.Connection, table: sa.Table, lines: Iterable[bytes]) -> 
         [None if value is None else take(value) for take, value in zip(convert, orjson.loads(line), strict=True)]
         for line in lines
     )
-    bulk.insert(connection, table, [quote(column.name) for column in columns], rows)
+    inserts.insert(connection, table, [quote(column.name) for column in columns], rows)
 
 
 def set_sequences(connection: sa.Connection, tables: Iterable[sa.Table]) -> None:

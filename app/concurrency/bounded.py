@@ -1,9 +1,10 @@
-"""Concurrent execution of independent tasks in a bounded number of threads.
+"""Concurrent execution of independent tasks in a bounded number of threads, and limits of concurrent use.
 
 The threads are greenlets if the standard library is patched.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -68,3 +69,27 @@ class _TaskRun(Generic[T]):
     def _take(self) -> tuple[int, Callable[[], T]] | None:
         with self._lock:
             return None if self.failure is not None else next(self._waiting, None)
+
+
+class ConcurrencyLimiter:
+    """A limiter of concurrent uses: at most `per_key` per key and `total` in total."""
+
+    def __init__(self, *, per_key: int, total: int) -> None:
+        self._per_key, self._total = per_key, total
+        self._uses: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def acquire(self, key: str) -> bool:
+        """Count a use of the key. Return False if a limit is reached."""
+        with self._lock:
+            if self._uses.total() >= self._total or self._uses[key] >= self._per_key:
+                return False
+            self._uses[key] += 1
+            return True
+
+    def release(self, key: str) -> None:
+        """End a use of the key."""
+        with self._lock:
+            self._uses[key] -= 1
+            if not self._uses[key]:
+                del self._uses[key]

@@ -1,4 +1,4 @@
-"""Retries of calls with back-off and jitter. The caller decides which failures are transient."""
+"""Retries of calls with back-off and jitter, and a circuit breaker. The caller decides which failures are transient."""
 
 import random
 import time
@@ -64,3 +64,20 @@ def _wait_s(failure: Exception, attempt: int, options: RetryOptions) -> float | 
         return requested_s if requested_s <= options.max_requested_wait_s else None
     # Full jitter spreads callers that failed at the same time. The value is not security-relevant.
     return random.uniform(0, min(options.max_s, options.base_s * 2**attempt))  # noqa: S311
+
+
+class CircuitBreaker:
+    """A circuit breaker that is open for `open_s` seconds after each reported failure. Thread-safe."""
+
+    def __init__(self, open_s: float) -> None:
+        self.open_s = open_s
+        self._open_until_s = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether calls must not be made."""
+        return time.monotonic() < self._open_until_s
+
+    def trip(self) -> None:
+        """Report a failed call."""
+        self._open_until_s = time.monotonic() + self.open_s

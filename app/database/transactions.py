@@ -11,12 +11,14 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from flask import Flask, current_app, g
+import structlog
+from flask import Flask, current_app, g, has_app_context
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
 from sqlalchemy import event
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 
+from app.core import outbound
 from app.database.errors import is_unique_violation
 
 READING = "galley_reading"
@@ -232,3 +234,24 @@ def flushed(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[A
         if is_unique_violation(error, *columns):
             raise conflict() from error
         raise
+
+
+log = structlog.get_logger(__name__)
+
+
+def check_outbound_calls() -> None:
+    """Check the state before each outbound call of this process."""
+    outbound.set_check(check_outbound_call)
+
+
+def check_outbound_call(client: str) -> None:
+    """Check that `db.session` holds no connection. A thread without an application context has none.
+
+    Raises:
+        RuntimeError: it holds a connection. In production the call is logged instead.
+    """
+    if not has_app_context() or transaction_state() is TransactionState.IDLE:
+        return
+    if current_app.config["SETTINGS"].env != "production":
+        raise RuntimeError(f"the transaction state is {transaction_state()} during a call of the client {client!r}")
+    log.warning("database.held_during_call", client=client, state=str(transaction_state()))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Never
 
-from flask import Request
+from flask import Request, request
 
 from app.concurrency.threadpool import time_limit
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
@@ -202,3 +202,14 @@ def _check_lists(value: Any) -> None:
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         if isinstance(item, dict | list):
             _check_lists(item)
+
+
+def header(name: str) -> str | None:
+    """Return a header of the request."""
+    return request.headers.get(name)
+
+
+def raw_body() -> bytes:
+    """Return the bytes of the body as `endpoint` read them within the limits."""
+    raw: bytes = request.environ.get(RAW, b"")
+    return raw

@@ -19,8 +19,8 @@ from app.concurrency.timer import PeriodicTimer
 from app.core.errors import AppError, Conflict, InvalidRequest
 from app.core.limits import InputLimits
 from app.database import transactions
-from app.database.side_connections import SideConnections
-from app.database.upserts import insert_or_ignore
+from app.database.engines import SideConnections
+from app.database.inserts import insert_or_ignore
 from app.extensions import current_side, db
 from app.http.body import RAW
 from app.http.error_handlers import to_app_error

@@ -1,7 +1,12 @@
-"""JSON Schema keywords of validator functions. The OpenAPI document contains them."""
+"""JSON Schema keywords of validators, for the OpenAPI document, and the fields and validators of paths, branches and shas."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+from marshmallow import ValidationError, fields
+
+from app.core.paths import path_error
+from app.core.refs import is_branch_name, is_sha
 
 Validator = TypeVar("Validator", bound=Callable[..., Any])
 
@@ -68,3 +73,44 @@ def exclusive(first: str, second: str) -> dict[str, Any]:
 def id_pattern(prefix: str) -> str:
     """Return the pattern of ids with a prefix."""
     return f"^{prefix}_{ID_BODY}$"
+
+
+@described(**PATH)
+def plain_path(value: str) -> None:
+    """The file-path rule as a validator."""
+    fault = path_error(value) or ("The path is not valid UTF-8" if "\ufffd" in value else None)
+    if fault:
+        raise ValidationError(fault)
+
+
+class FilePathField(fields.String):
+    """A required query parameter with one value, a plain relative path."""
+
+    json_schema = PATH
+    is_multiple = True
+    """All values of the parameter are loaded, so that a repeated parameter is detected."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        if len(value) != 1:
+            raise ValidationError("Give exactly one path.")
+        path = super()._deserialize(value[0], attr, data, **kwargs)
+        plain_path(path)
+        return path
+
+
+@described(**BRANCH)
+def branch_name(value: str) -> None:
+    """Validate the name of a branch."""
+    if not is_branch_name(value):
+        raise ValidationError("This is not a valid branch name.")
+
+
+BranchName = Annotated[str | None, fields.String(load_default=None, validate=branch_name)]
+"""A branch in a query string. None is the working branch."""
+
+
+@described(**SHA)
+def full_sha(value: str) -> None:
+    """Validate a complete commit or blob sha."""
+    if not is_sha(value):
+        raise ValidationError("This must be the 40 hexadecimal digits of a commit or blob.")

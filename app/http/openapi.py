@@ -21,12 +21,11 @@ from app.http.api_document.components import (
     describe_parameters,
     new_document,
 )
-from app.http.api_document.failures import failure_schema
 from app.http.api_document.operations import merged_paths, operation
-from app.http.api_document.responses import add_flat_keys
+from app.http.api_document.responses import add_flat_keys, failure_schema
 from app.http.blueprint import ApiBlueprint, overview, tags
-from app.http.content_policy import inline_script_sources, sources_below
 from app.http.endpoint import endpoint_of, find_endpoint
+from app.http.headers import inline_script_sources, sources_below
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
 DOCUMENT_URL, PAGE_URL = "/api/v1/openapi.json", "/api/v1/docs"

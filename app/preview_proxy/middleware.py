@@ -17,7 +17,7 @@ from werkzeug.http import parse_cookie
 from werkzeug.wsgi import ClosingIterator
 
 from app.access.client_address import client_address, network_of
-from app.concurrency.limiter import ConcurrencyLimiter
+from app.concurrency.bounded import ConcurrencyLimiter
 from app.database import transactions
 from app.database.errors import DatabaseError, is_transient
 from app.drivers.errors import DriverError

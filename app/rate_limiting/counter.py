@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 import structlog
 from prometheus_client import Counter
 
-from app.core.circuit_breaker import CircuitBreaker
 from app.core.rates import Rate
 from app.core.redis_options import RETRY_AFTER_S
+from app.core.retry import CircuitBreaker
 from app.observability.metrics import RATE_DECISIONS, RATE_FALLBACKS
 from app.rate_limiting.memory import MemoryWindows
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from app.content.links import Link
 from app.content.search_text import SearchText
 from app.core.permissions import Role
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.extensions import db
 from app.models.base import Base, utcnow_ms
 from app.models.login import Session
@@ -49,7 +49,7 @@ class Population:
         self._copy(ContentFile, indexing.COLUMNS, self._files())
         self._copy(ContentBlob, ("project_id", "sha", "kind", "facts"), self._blobs())
         self._copy(ProjectLogEntry, _LOG, self._log())
-        for part in bulk.batches(self._texts(), 500):
+        for part in inserts.batches(self._texts(), 500):
             search_indexing._store(_id("prj", 0), part)
         with db.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
             connection.execute(sa.text("VACUUM ANALYZE"))
@@ -121,9 +121,9 @@ class Population:
             )
 
     def _copy(self, model: type[Base], columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
-        for part in bulk.batches(rows, 10_000):
+        for part in inserts.batches(rows, 10_000):
             with transactions.write_transaction():
-                bulk.insert(db.session.connection(), cast("sa.Table", model.__table__), columns, part)
+                inserts.insert(db.session.connection(), cast("sa.Table", model.__table__), columns, part)
 
 
 _LOG = ("id", "project_id", "action", "file", "file_type", "user_id", "user_name", "source", "commit_sha", "created_at")

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.content.search_query import field_term
 from app.content.search_text import SearchText
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.extensions import db
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.resources.project_content.index import indexing, statistics
@@ -80,17 +80,17 @@ class Library:
         index = large.index_of(self.app, self.project)[0]
         self._write_files(index.id)
         growth = statistics.GrowthStatistics(search_indexing.FILTER_COLUMNS)
-        for part in bulk.batches(documents, 1_000):
+        for part in inserts.batches(documents, 1_000):
             search_indexing._store(self.project, [search_indexing._Read(d.sha, d.text) for d in part])
             growth.add(len(part))
         statistics.analyze(ContentFile, ("index_id", "generation", "path"))
 
     def _write_files(self, index_id: str) -> None:
-        for part in bulk.batches(sorted(self.documents, key=lambda d: d.path), 5_000):
+        for part in inserts.batches(sorted(self.documents, key=lambda d: d.path), 5_000):
             rows = [(index_id, 1, d.path, "blob", "100644", d.sha, 500, None, None) for d in part]
             with transactions.write_transaction():
                 table: Any = ContentFile.__table__
-                bulk.insert(db.session.connection(), table, indexing.COLUMNS, rows)
+                inserts.insert(db.session.connection(), table, indexing.COLUMNS, rows)
         with transactions.write_transaction():
             index = db.session.get_one(ContentIndex, index_id)
             index.status, index.generation, index.commit_sha = IndexStatus.READY, 1, "0" * 40

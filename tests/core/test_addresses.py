@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.addresses import is_public
+from app.core.urls import is_public
 
 PRIVATE = (
     *("127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "::1", "fe80::1%eth0"),  # noqa: S104

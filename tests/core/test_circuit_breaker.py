@@ -2,7 +2,7 @@
 
 import time
 
-from app.core.circuit_breaker import CircuitBreaker
+from app.core.retry import CircuitBreaker
 
 
 class TestCircuitBreaker:

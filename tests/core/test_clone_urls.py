@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.clone_urls import parse_clone_url
+from app.core.urls import parse_clone_url
 
 HOSTS = ("git.lan", "10.0.0.7:3000")
 REFUSED = (

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.database.engines import engine_options, reading_engine
-from app.database.side_connections import SideConnections
+from app.database.engines import SideConnections, engine_options, reading_engine
 
 
 class TestSideConnections:

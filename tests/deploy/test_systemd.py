@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.database.engines import POOL_MAX
-from app.database.side_connections import MAX_SIDE_CONNECTIONS
+from app.database.engines import MAX_SIDE_CONNECTIONS, POOL_MAX
 from config import Settings
 from tests.deploy.test_dockerfile import PROCFILE
 from tests.serving.processes import ROOT

@@ -6,7 +6,7 @@ import hashlib
 import pytest
 from flask import Flask
 
-from app.http.content_policy import inline_script_sources
+from app.http.headers import inline_script_sources
 
 pytestmark = pytest.mark.one_database
 

@@ -4,7 +4,7 @@ from flask import Response, g
 
 from app.console.blueprint import ROOT, blueprint
 from app.extensions import current_settings
-from app.http.content_policy import sources_below
+from app.http.headers import sources_below
 
 ASSETS = f"{ROOT}/static/"
 

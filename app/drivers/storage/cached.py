@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import structlog
 
 from app.concurrency.threadpool import time_limit
-from app.core.circuit_breaker import CircuitBreaker
+from app.core.retry import CircuitBreaker
 from app.drivers.errors import DriverError, UpstreamTimeout, UpstreamUnavailable
 from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.port import ObjectMissing, ObjectStore, StoredObject

@@ -1,11 +1,12 @@
 """Detection of disconnected clients without reading from or writing to the connection."""
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
 from flask import Request
 
-from app.concurrency.sockets import is_closed_by_peer
+from app.concurrency.threadpool import is_readable
 from app.concurrency.timer import ticker
 
 CHECK_INTERVAL_S = 0.5
@@ -43,3 +44,20 @@ class _Watch:
 
     def end(self) -> None:
         ticker.unregister(self)
+
+
+def is_closed_by_peer(connection: socket.socket) -> bool:
+    """Return whether the peer has closed the connection. Does not block.
+
+    The result is False if unread data precedes the end, and for connections with TLS, which cannot be inspected.
+    """
+    if connection.fileno() < 0:
+        return True  # this process closed the connection
+    if not is_readable(connection.fileno()):
+        return False
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except ValueError:  # a connection with TLS
+        return False
+    except OSError:  # the connection is reset
+        return True

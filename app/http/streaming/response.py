@@ -11,7 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import orjson
 import structlog
 from flask import Response
 
@@ -21,7 +23,20 @@ from app.concurrency.timer import ticker
 from app.core.errors import AppError, GatewayTimeout, PermissionDenied, ServiceUnavailable
 from app.database.errors import is_transient
 from app.drivers.errors import DriverError
+from app.http.error_handlers import to_app_error
 from app.observability.metrics import STREAMS
+
+
+def sse_event(data: dict[str, Any]) -> bytes:
+    """Return one framed event."""
+    return b"data: " + orjson.dumps(data) + b"\n\n"
+
+
+def failure(error: Exception) -> bytes:
+    """Return the last event of a failed stream."""
+    shown = to_app_error(error)
+    return sse_event({"error": shown.message, "code": shown.code})
+
 
 log = structlog.get_logger(__name__)
 

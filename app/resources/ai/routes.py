@@ -12,8 +12,7 @@ from app.database import transactions
 from app.drivers.ai.port import Prompt
 from app.extensions import context_runner, current_settings, db, drivers
 from app.http.blueprint import ApiBlueprint, Header
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import GIT_READ, UPSTREAM
+from app.http.endpoint import GIT_READ, UPSTREAM, endpoint
 from app.models.project import Project
 from app.resources.ai import diffs, editor_command, handlers, messages, prompts, queries, streams
 from app.resources.ai.conversation import Conversation, closing

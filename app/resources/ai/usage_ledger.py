@@ -20,7 +20,7 @@ from app.core.errors import NotAuthenticated, ServiceUnavailable
 from app.core.ids import new_id
 from app.core.limits import AiLimits
 from app.core.retry import RetryOptions, retry
-from app.database.upserts import insert_or_ignore
+from app.database.inserts import insert_or_ignore
 from app.models.ai_usage import AiBudget, AiUsage
 from app.models.base import utcnow_ms
 from app.models.user import User

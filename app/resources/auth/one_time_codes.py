@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from app.core.errors import ErrorMessage, InvalidRequest, TooManyRequests
 from app.core.limits import CodeLimits
 from app.core.rates import DAY
-from app.database.upserts import insert_or_ignore
+from app.database.inserts import insert_or_ignore
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.login import CodePurpose, OneTimeCode

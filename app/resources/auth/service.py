@@ -10,7 +10,7 @@ from app.core.errors import ErrorMessage, NotAuthenticated
 from app.core.ids import new_id
 from app.core.limits import CodeLimits, SessionLimits
 from app.core.names import clean_name
-from app.database.upserts import insert_or_ignore
+from app.database.inserts import insert_or_ignore
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import OneTimeCode, Session, SocialAccount

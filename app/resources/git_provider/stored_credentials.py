@@ -6,7 +6,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.errors import ErrorMessage
-from app.database.side_connections import SideConnections
+from app.database.engines import SideConnections
 from app.drivers.errors import ReconnectRequired
 from app.drivers.git.rest.tokens import REJECTED
 from app.models.git_credential import CredentialStatus, GitCredential

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import sqlalchemy as sa
 
-from app.database.upserts import insert_or_ignore
+from app.database.inserts import insert_or_ignore
 from app.drivers.billing.port import CustomerState, RefundState
 from app.extensions import db
 from app.models.base import utcnow_ms

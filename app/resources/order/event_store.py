@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core.emails import InvalidEmail, email_key
-from app.database.upserts import insert_or_ignore, insert_or_update
+from app.database.inserts import insert_or_ignore, insert_or_update
 from app.drivers.billing import port
 from app.extensions import db
 from app.models.base import utcnow_ms

@@ -14,8 +14,7 @@ from app.drivers.billing.port import (
 )
 from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import UPSTREAM
+from app.http.endpoint import UPSTREAM, endpoint
 from app.models.order import PreOrder, Subscription
 from app.resources.order import service
 from app.resources.order.guards import SubscriptionScope, own_subscription

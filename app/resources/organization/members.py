@@ -9,7 +9,7 @@ from app.core.emails import email_key
 from app.core.errors import Conflict, ErrorMessage, LimitReached, NotFound, PermissionDenied
 from app.core.limits import CodeLimits
 from app.core.permissions import Role
-from app.database.upserts import insert_or_ignore
+from app.database.inserts import insert_or_ignore
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.organization import Invitation, Membership, Organization

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from app.core.clone_urls import parse_clone_url
 from app.core.errors import AppError, Conflict, ErrorMessage, InvalidRequest, PermissionDenied
 from app.core.limits import Limits
 from app.core.permissions import Permission, grants
+from app.core.urls import parse_clone_url
 from app.database import transactions
 from app.database.transactions import savepoint
 from app.drivers.errors import DriverError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from marshmallow import Schema, ValidationError, fields
 
 from app.core.paths import path_error
-from app.http.git_refs import branch_name
-from app.http.json_schema import FOLDER, OPTIONAL, described
+from app.http.json_schema import FOLDER, OPTIONAL, branch_name, described
 from app.http.validation import (
     ABSENT,
     Absent,

@@ -1,23 +1,23 @@
 """Responses of project content: results of saves, trees, bytes of files, event streams and 304."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from flask import Response, current_app, request
+from werkzeug.utils import get_content_type
 
 from app.access.guards import membership_check
 from app.access.scope import ProjectScope, Scope
 from app.concurrency.background import Blocks
-from app.concurrency.limiter import ConcurrencyLimiter
+from app.concurrency.bounded import ConcurrencyLimiter
 from app.core.errors import TooManyRequests
 from app.extensions import drivers
 from app.http import caching
 from app.http.endpoint import ViewResult
 from app.http.envelope import success
-from app.http.file_bytes import stream_file
-from app.http.streaming.response import EventStream, StreamSettings, sse_response
-from app.http.streaming.sse import failure, sse_event
+from app.http.streaming.response import EventStream, StreamSettings, failure, sse_event, sse_response
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content import queries, service
 from app.resources.project_content.saving.commit_builder import Saved
@@ -124,3 +124,41 @@ def _state(row: Any) -> dict[str, Any]:
         return {"status": IndexStatus.QUEUED, "commit_sha": None, "files": 0, "problem": None}
     files = row.progress if row.progress is not None else row.files
     return {"status": row.status, "commit_sha": row.commit_sha, "files": files, "problem": row.problem}
+
+
+MAX_INSPECTED_BYTES = 1024 * 1024
+"""Longer texts are sent without a charset, because they are not held in memory to detect UTF-8."""
+
+
+def stream_file(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) -> Response:
+    """Return a streamed response with a content security policy that forbids scripts."""
+    content_type, chunks = _with_charset(mime, chunks)
+    response = Response(chunks, content_type=content_type)
+    if size is not None:
+        response.content_length = size
+    response.set_etag(tag)
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response.headers["Cache-Control"] = "private, no-cache"
+    return response
+
+
+def _with_charset(mime: str, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """Return the content type, with the charset if the file is UTF-8 text, and all chunks."""
+    with_charset = get_content_type(mime, "utf-8")
+    if with_charset == mime:
+        return mime, chunks
+    held, size = [], 0
+    for chunk in chunks:
+        held.append(chunk)
+        size += len(chunk)
+        if size > MAX_INSPECTED_BYTES:
+            return mime, chain(held, chunks)
+    return (with_charset if _is_utf8(b"".join(held)) else mime), iter(held)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -11,8 +11,7 @@ from app.core.limits import InputLimits
 from app.core.refs import is_sha
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import PageResult, ViewResult, endpoint
-from app.http.upstream_errors import GIT_READ, SAVE
+from app.http.endpoint import GIT_READ, SAVE, PageResult, ViewResult, endpoint
 from app.models.project_content import ContentIndex
 from app.resources.project_content import commits, responses, service
 from app.resources.project_content.entries.entry_pages import entries

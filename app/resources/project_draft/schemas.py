@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from marshmallow import fields
 
-from app.http.file_paths import FilePathField
-from app.http.git_refs import BranchName, full_sha
+from app.http.json_schema import BranchName, FilePathField, full_sha
 from app.http.validation import DateTimeMs, Length, RequestBody, RequestQuery, RequestSchema
 
 MAX_CHARACTERS = 900_000

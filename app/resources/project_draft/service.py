@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from app.core.errors import LimitReached, NotFound
-from app.database.upserts import insert_or_update
+from app.database.inserts import insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project import Project

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from marshmallow import fields, post_dump, validate
 
-from app.http.file_paths import plain_path
+from app.http.json_schema import plain_path
 from app.http.validation import DateTimeMs, Length, PageQuery, RequestBody, RequestSchema
 from app.models.project_log import LogAction, LogSource
 

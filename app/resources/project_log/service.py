@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from app.core.api_tokens import TokenGrant
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.ids import new_id
-from app.database.upserts import insert_rows
+from app.database.inserts import insert_rows
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project import Project

@@ -4,8 +4,7 @@ from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import UPSTREAM
+from app.http.endpoint import UPSTREAM, endpoint
 from app.models.project_preview import ProjectPreview
 from app.resources.project_preview import schemas as s
 from app.resources.project_preview import service

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from marshmallow import Schema, fields
 
-from app.http.git_refs import full_sha
+from app.http.json_schema import full_sha
 from app.http.validation import (
     ABSENT,
     Absent,

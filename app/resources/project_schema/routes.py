@@ -12,8 +12,7 @@ from app.core.errors import Conflict, UnprocessableEntity
 from app.drivers.git.port import Action, EntryType, FileChange
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import ViewResult, endpoint
-from app.http.upstream_errors import GIT_READ, SAVE
+from app.http.endpoint import GIT_READ, SAVE, ViewResult, endpoint
 from app.resources.project_content import responses
 from app.resources.project_content.routes import branch_index, branch_source, create_commit
 from app.resources.project_content.saving.commit_builder import FileEdit, SaveConflict, Saved, SaveRequest, require_base

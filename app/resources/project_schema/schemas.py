@@ -7,8 +7,7 @@ from marshmallow import fields, validate
 
 from app.content.schema.model import FieldType, SourceKind
 from app.content.slugs import SlugForm
-from app.http.git_refs import branch_name, full_sha
-from app.http.json_schema import OPTIONAL
+from app.http.json_schema import OPTIONAL, branch_name, full_sha
 from app.http.validation import PassthroughSchema, RequestBody, text
 
 SCALARS = ["string", "number", "boolean"]

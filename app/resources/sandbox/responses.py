@@ -9,8 +9,7 @@ from app.access.guards import membership_check
 from app.concurrency.background import Blocks, prefetch
 from app.database import transactions
 from app.http import envelope
-from app.http.streaming.response import EventStream, StreamSettings, sse_response
-from app.http.streaming.sse import failure, sse_event
+from app.http.streaming.response import EventStream, StreamSettings, failure, sse_event, sse_response
 from app.resources.sandbox import lifecycle
 from app.resources.sandbox.host_sync import SandboxFailed
 from app.resources.sandbox.lifecycle import CreateResult

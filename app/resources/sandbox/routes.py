@@ -10,8 +10,7 @@ from app.core.limits import MIB
 from app.extensions import current_settings, drivers
 from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import GIT_READ, UPSTREAM
+from app.http.endpoint import GIT_READ, UPSTREAM, endpoint
 from app.models.sandbox import Sandbox
 from app.resources.sandbox import lifecycle, responses, service
 from app.resources.sandbox import schemas as s

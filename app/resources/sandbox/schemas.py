@@ -5,9 +5,7 @@ from typing import Annotated
 
 from marshmallow import Schema, ValidationError, fields, validate
 
-from app.http.file_paths import plain_path
-from app.http.git_refs import full_sha
-from app.http.json_schema import OPTIONAL, SHA
+from app.http.json_schema import OPTIONAL, SHA, full_sha, plain_path
 from app.http.validation import DateTimeMs, IdField, Length, PassthroughSchema, RequestBody, StrictBoolean, text
 from app.models.project_preview import PreviewState
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.database.upserts import insert_or_update
+from app.database.inserts import insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.user import User

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.database.upserts import insert_or_ignore
+from app.database.inserts import insert_or_ignore
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.git_credential import CredentialStatus, GitCredential, GitDelivery

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core.ids import new_id
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.extensions import db
 from app.models.project_content import ContentFile
 from app.resources.project_content.index import cleanup
@@ -27,7 +27,7 @@ def index_id(app: Flask) -> Iterator[str]:
     )
     with app.app_context():
         with transactions.write_transaction():
-            bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
+            inserts.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
         yield name
 
 

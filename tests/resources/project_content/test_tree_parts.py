@@ -9,7 +9,7 @@ import orjson
 import pytest
 from flask import Flask
 
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.local import LocalStore
@@ -67,7 +67,7 @@ def restart(site: Site) -> None:
 def store_small_parts(site: Site, stored: Store) -> None:
     """Store the tree in parts of four files. The parts of a tree become small if many files are deleted."""
     index = index_of(site)
-    parts = [tree_parts.pack(entries) for entries in bulk.batches(tree_rows.rows(index), 4)]
+    parts = [tree_parts.pack(entries) for entries in inserts.batches(tree_rows.rows(index), 4)]
     key, data = tree_parts.encode(parts, f"{tree_snapshot.PREFIX}{site.project}/")
     stored.trees.put(key, data, mimetype=tree_snapshot.MIMETYPE)
     with transactions.write_transaction():

@@ -16,10 +16,9 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from app.core.addresses import is_public
-from app.core.clone_urls import CloneUrl, parse_clone_url
 from app.core.errors import ErrorMessage
 from app.core.paths import path_error
+from app.core.urls import CloneUrl, is_public, parse_clone_url
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.bundles import BundleInfo
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, SYMLINK, CommitPlan, FileWrite

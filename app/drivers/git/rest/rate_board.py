@@ -7,9 +7,9 @@ from typing import cast
 import structlog
 from redis import Redis
 
-from app.core.circuit_breaker import CircuitBreaker
 from app.core.redis_errors import CONNECTION_ERRORS
 from app.core.redis_options import RETRY_AFTER_S, TIMEOUTS
+from app.core.retry import CircuitBreaker
 
 log = structlog.get_logger(__name__)
 

@@ -18,8 +18,7 @@ from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.social_login.port import AuthorizationRequest, Identity, SocialLogin, SocialLogins
 from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import UPSTREAM
+from app.http.endpoint import UPSTREAM, endpoint
 from app.resources.auth import passwords, responses, social_login
 from app.resources.auth.schemas.social import CallbackQuery, SocialSignInBody, SocialStartedSchema
 from app.resources.auth.social_login import LoginPages

@@ -15,8 +15,7 @@ from app.drivers.git.port import Repository
 from app.drivers.git.rest.responses import RequestRefused
 from app.extensions import drivers, keyring
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import PageResult, ViewResult, endpoint
-from app.http.upstream_errors import UPSTREAM
+from app.http.endpoint import UPSTREAM, PageResult, ViewResult, endpoint
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
 from app.models.project import Provider

@@ -14,8 +14,7 @@ from app.drivers.git.hosts import GitHosts
 from app.drivers.git.rest.tokens import REJECTED, FixedToken
 from app.extensions import current_settings, drivers, keyring
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import UPSTREAM
+from app.http.endpoint import UPSTREAM, endpoint
 from app.models.git_credential import CredentialStatus, GitCredential
 from app.models.project import Provider
 from app.resources.git_provider import credentials, oauth_state, provider_selection

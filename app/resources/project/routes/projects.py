@@ -11,8 +11,7 @@ from app.core.permissions import Permission, Role
 from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import GIT_READ, GIT_WRITE
+from app.http.endpoint import GIT_READ, GIT_WRITE, endpoint
 from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s

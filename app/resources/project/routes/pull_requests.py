@@ -13,8 +13,7 @@ from app.core.permissions import Role
 from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
-from app.http.upstream_errors import GIT_READ, GIT_WRITE
+from app.http.endpoint import GIT_READ, GIT_WRITE, endpoint
 from app.http.validation import RequestBody, text
 from app.resources.project import pull_requests
 from app.resources.project.pull_requests import Proposal

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.extensions import db
 from app.models.content_search import ContentField, ContentShape
 from app.models.project_content import ContentFile, ContentIndex
@@ -84,7 +84,7 @@ def _entries(index: ContentIndex) -> Iterator[set[str]]:
 
 
 def _entries_at(index: ContentIndex, paths: Sequence[str]) -> Iterator[set[str]]:
-    for part in bulk.batches(paths, SHAS):
+    for part in inserts.batches(paths, SHAS):
         yield set(db.session.scalars(sa.select(ContentFile.sha).where(*_conditions(index), ContentFile.path.in_(part))))
 
 
@@ -95,7 +95,7 @@ def _conditions(index: ContentIndex) -> tuple[sa.ColumnElement[bool], ...]:
 
 def _store(project_id: str, shas: set[str]) -> None:
     shape, value = ContentShape, ContentField
-    for part in bulk.batches(sorted(shas), SHAS):
+    for part in inserts.batches(sorted(shas), SHAS):
         stored_shas = db.session.scalars(
             sa.select(shape.sha).where(shape.project_id == project_id, shape.sha.in_(part))
         )
@@ -108,4 +108,4 @@ def _store(project_id: str, shas: set[str]) -> None:
             (project_id, sha, hashlib.blake2b(text, digest_size=DIGITS // 2).hexdigest()) for sha, text in texts.items()
         ]
         with transactions.write_transaction():
-            bulk.insert(db.session.connection(), cast("sa.Table", shape.__table__), COLUMNS, rows)
+            inserts.insert(db.session.connection(), cast("sa.Table", shape.__table__), COLUMNS, rows)

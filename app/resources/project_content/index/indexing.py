@@ -10,7 +10,7 @@ import orjson
 import sqlalchemy as sa
 
 from app.content.words import fold
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.port import PathChange, TreeEntry
 from app.extensions import db, jobs
@@ -135,7 +135,7 @@ def _index_from_scratch(
     batch_size: int,
 ) -> None:
     index_id, generation, files, is_damaged = index.id, _start_generation(index), 0, False
-    for batch in bulk.batches(entries, batch_size):
+    for batch in inserts.batches(entries, batch_size):
         files += sum(e.type == "blob" for e in batch)
         with transactions.write_transaction():
             _insert(index_id, generation, batch, last)
@@ -166,7 +166,7 @@ def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: 
         (index_id, generation, *e, folded(e.path), orjson.dumps(last[e.path]).decode() if e.path in last else None)
         for e in entries
     )
-    bulk.insert(db.session.connection(), _FILES, COLUMNS, rows)
+    inserts.insert(db.session.connection(), _FILES, COLUMNS, rows)
 
 
 def _start_generation(index: ContentIndex) -> int:
@@ -187,7 +187,7 @@ def apply(index: ContentIndex, commit_sha: str, changes: Sequence[PathChange], l
     """
     here = {"index_id": index.id, "generation": index.generation}
     before: dict[str, str] = {}
-    for part in bulk.batches((change.path for change in changes), 500):
+    for part in inserts.batches((change.path for change in changes), 500):
         previous = db.session.execute(_REPLACED, here | {"paths": part})
         before.update({path: kind for path, kind in previous})  # noqa: C416 (rows are not tuples to the type checker)
     _insert(index.id, index.generation, [c.entry for c in changes if c.entry is not None], last)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.extensions import db
 
 
@@ -26,4 +26,4 @@ class GrowthStatistics:
 def analyze(model: Any, columns: Sequence[str]) -> None:
     """Update the statistics of the table of a model, in a separate transaction."""
     with transactions.write_transaction():
-        bulk.analyze(db.session.connection(), model.__table__, columns)
+        inserts.analyze(db.session.connection(), model.__table__, columns)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from app.database import bulk, transactions
-from app.database.upserts import insert_rows
+from app.database import inserts, transactions
+from app.database.inserts import insert_rows
 from app.drivers.git.port import EntryType
 from app.extensions import db
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex, IndexStatus
@@ -23,7 +23,7 @@ _BLOBS: sa.Table = sa.inspect(ContentBlob).local_table  # type: ignore[assignmen
 
 def mark(project_id: str, shas: Iterable[str]) -> None:
     """Mark blobs as unreadable, in short transactions. Idempotent."""
-    for part in bulk.batches(shas, BATCH_SIZE):
+    for part in inserts.batches(shas, BATCH_SIZE):
         with transactions.write_transaction():
             rows = [{"project_id": project_id, "sha": sha, "kind": KIND, "facts": {}} for sha in part]
             insert_rows(db.session.connection(), _BLOBS, rows, unique=("project_id", "sha", "kind"))

@@ -33,7 +33,7 @@ from app.content.schema.inferred import (
 from app.content.schema.model import Collection, ContentSchema, SchemaProblem, SourceKind
 from app.content.schema.pages_cms import read_pages_cms
 from app.core.ids import HasId
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
@@ -147,7 +147,7 @@ def _read_values(project_id: str, samples: Sequence[_Sample]) -> None:
     """Add the values of the sampled blobs, within a limit."""
     value = ContentField
     columns = (value.sha, value.name, value.number, value.kind, value.key)
-    for shas in bulk.batches(sorted({sha for sample in samples for sha in sample.paths}), SHAS):
+    for shas in inserts.batches(sorted({sha for sample in samples for sha in sample.paths}), SHAS):
         time.sleep(0)
         statement = sa.select(*columns).where(value.project_id == project_id, value.sha.in_(shas))
         values: dict[str, list[tuple[str, int, ValueKind, str]]] = {sha: [] for sha in shas}

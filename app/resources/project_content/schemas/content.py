@@ -10,8 +10,7 @@ from marshmallow import ValidationError, fields, post_load, pre_load, validate
 from app.core.errors import PayloadTooLarge
 from app.core.limits import CommitLimits, InputLimits
 from app.drivers.git.port import Action, FileChange
-from app.http.file_paths import FilePathField, plain_path
-from app.http.git_refs import BranchName, branch_name, full_sha
+from app.http.json_schema import BranchName, FilePathField, branch_name, full_sha, plain_path
 from app.http.validation import (
     Cursor,
     DateTimeMs,

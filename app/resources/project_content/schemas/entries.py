@@ -17,9 +17,7 @@ from app.content.entry_filters import (
     parse_order,
 )
 from app.content.field_values import MAX_NAME
-from app.http.file_paths import plain_path
-from app.http.git_refs import BranchName
-from app.http.json_schema import SHA, described
+from app.http.json_schema import SHA, BranchName, described, plain_path
 from app.http.validation import Length, LimitField, PassthroughSchema, RequestQuery
 from app.resources.project_content.entries.entry_pages import EntryQuery
 from app.resources.project_content.schemas.content import LastCommitSchema

@@ -5,8 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from marshmallow import ValidationError, fields
 
-from app.http.file_paths import plain_path
-from app.http.git_refs import branch_name, full_sha
+from app.http.json_schema import branch_name, full_sha, plain_path
 from app.http.validation import KeyedDict, Length, RequestBody, StrictBoolean, text
 from app.resources.project_content.saving.front_matter import FrontMatterEdit
 from app.resources.project_content.schemas.content import VALIDATE

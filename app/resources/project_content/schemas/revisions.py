@@ -7,9 +7,7 @@ from marshmallow import ValidationError, fields
 
 from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
-from app.http.file_paths import FilePathField, plain_path
-from app.http.git_refs import branch_name, full_sha
-from app.http.json_schema import exclusive
+from app.http.json_schema import FilePathField, branch_name, exclusive, full_sha, plain_path
 from app.http.validation import Length, PageQuery, PassthroughSchema, RequestBody, text
 
 _SHA = "4f1c0f1f8a4f3c9f4d7f2b7e8e6a1f1de0f5a9c2"

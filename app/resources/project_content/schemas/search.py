@@ -5,7 +5,7 @@ from typing import Annotated
 
 from marshmallow import fields, validate
 
-from app.http.git_refs import BranchName, full_sha
+from app.http.json_schema import BranchName, full_sha
 from app.http.validation import Length, LimitField, RequestQuery, RequestSchema
 from app.resources.project_content.schemas.content import without_nul
 

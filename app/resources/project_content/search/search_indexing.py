@@ -18,7 +18,7 @@ from app.content.field_values import field_values
 from app.content.links import key_of
 from app.content.search_text import SearchText, has_text, read_text
 from app.core.jobs import LOWEST_PRIORITY
-from app.database import bulk, transactions
+from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db, jobs
@@ -90,7 +90,7 @@ def _rows(index: ContentIndex) -> Iterator[Sequence[Any]]:
 
 
 def _rows_at(index: ContentIndex, paths: Sequence[str]) -> Iterator[Sequence[Any]]:
-    for part in bulk.batches(paths, PATHS):
+    for part in inserts.batches(paths, PATHS):
         yield db.session.execute(_select(index).where(ContentFile.path.in_(part))).all()
 
 
@@ -177,7 +177,7 @@ def _read_blobs(
     statistics = GrowthStatistics(FILTER_COLUMNS)
     if since is None:
         analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
-    for part in bulk.batches(_missing_blobs(index, changes, since), min(SHAS, at_most or SHAS)):
+    for part in inserts.batches(_missing_blobs(index, changes, since), min(SHAS, at_most or SHAS)):
         if at_most is not None and done >= at_most:
             return False
         stored: set[str] = set()
@@ -204,7 +204,7 @@ def _missing_blobs(index: ContentIndex, changes: _Changes, since: str | None) ->
     changed = changes(since)
     entries = _all(index) if changed is None else changed
     readable = (_Blob(entry.path, entry.sha) for entry in entries if _is_readable(entry))
-    for page in bulk.batches(readable, PAGE):
+    for page in inserts.batches(readable, PAGE):
         fresh = {blob.sha: blob for blob in page if blob.sha not in checked}
         stored_shas = _known(index.project_id, fresh)
         checked |= fresh.keys()
@@ -246,7 +246,7 @@ def _is_readable(entry: TreeEntry) -> bool:
 
 def _known(project_id: str, shas: Iterable[str]) -> set[str]:
     text, stored_shas = ContentText, set()
-    for part in bulk.batches(shas, SHAS):
+    for part in inserts.batches(shas, SHAS):
         stored = sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(part))
         is_current = sa.or_(text.version >= READER_VERSION, ~text.body.regexp_match(SCRIPTS_WITH_MARKS))
         stored_shas |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()), is_current)))
@@ -304,9 +304,9 @@ def _store(project_id: str, held: list[_Read]) -> None:
     with transactions.write_transaction():
         _delete_outdated(project_id, [r.sha for r in held])
         connection = db.session.connection()
-        bulk.insert(connection, cast("sa.Table", ContentText.__table__), TEXT_COLUMNS, rows)
-        bulk.insert(connection, cast("sa.Table", ContentLink.__table__), LINK_COLUMNS, links)
-        bulk.insert(connection, cast("sa.Table", ContentField.__table__), FIELD_COLUMNS, values)
+        inserts.insert(connection, cast("sa.Table", ContentText.__table__), TEXT_COLUMNS, rows)
+        inserts.insert(connection, cast("sa.Table", ContentLink.__table__), LINK_COLUMNS, links)
+        inserts.insert(connection, cast("sa.Table", ContentField.__table__), FIELD_COLUMNS, values)
 
 
 def _delete_outdated(project_id: str, shas: Sequence[str]) -> None:

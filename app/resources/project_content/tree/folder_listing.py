@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
-from app.database import bulk
+from app.database import inserts
 from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project import Project
@@ -208,7 +208,7 @@ def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset:
     commit_date = sa.func.coalesce(file.last_commit["date"].as_string(), "").label("date")
     statement = _select(index, view).add_columns(commit_date).where(*_filters(view))
     logged = list[Any]()
-    for part in bulk.batches(sorted(times), BLOBS_PER_STATEMENT):
+    for part in inserts.batches(sorted(times), BLOBS_PER_STATEMENT):
         rows = db.session.execute(statement.where(file.last_commit.is_(sa.null()), file.path.in_(part)))
         logged += [((times[row.path], row.path), row) for row in rows]
     if logged:
@@ -229,7 +229,7 @@ def _select(index: ContentIndex, view: FolderView) -> sa.Select[Any]:
 def _rows_at(index: ContentIndex, view: FolderView, paths: Collection[str]) -> list[Any]:
     """Return the rows of some paths of a folder by path."""
     rows = list[Any]()
-    for part in bulk.batches(sorted(paths), BLOBS_PER_STATEMENT):
+    for part in inserts.batches(sorted(paths), BLOBS_PER_STATEMENT):
         statement = _select(index, view).where(ContentFile.path.in_(part)).order_by(ContentFile.path)
         rows += db.session.execute(statement).all()
     return rows
@@ -277,7 +277,7 @@ def _files(project_id: str, rows: Sequence[Any]) -> list[ListedFile]:
 def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Any]:
     """Return title and front matter of the indexed texts by blob."""
     text, rows = ContentText, dict[str, Any]()
-    for part in bulk.batches(sorted(shas), BLOBS_PER_STATEMENT):
+    for part in inserts.batches(sorted(shas), BLOBS_PER_STATEMENT):
         statement = sa.select(text.sha, text.title, text.front_matter)
         statement = statement.where(text.project_id == project_id, text.sha.in_(part))
         rows |= {row.sha: row for row in db.session.execute(statement)}

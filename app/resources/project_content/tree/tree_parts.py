@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from app.database import bulk
+from app.database import inserts
 from app.drivers.git.port import EntryType
 from app.models.project_content import ContentIndex
 from app.resources.project_content.tree import packed_tree, tree_rows
@@ -61,7 +61,7 @@ def pack(entries: list[dict[str, Any]]) -> TreePart:
 
 def pack_all(entries: Iterable[dict[str, Any]]) -> list[TreePart]:
     """Pack all files of a tree."""
-    return [pack(some) for some in bulk.batches(entries, PART_FILES)]
+    return [pack(some) for some in inserts.batches(entries, PART_FILES)]
 
 
 def extend_changes(index: ContentIndex, commit_sha: str, paths: Iterable[str]) -> dict[str, Any] | None:

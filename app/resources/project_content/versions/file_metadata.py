@@ -11,7 +11,7 @@ from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.core.ids import HasId
 from app.database import transactions
-from app.database.upserts import insert_rows
+from app.database.inserts import insert_rows
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType

@@ -7,8 +7,8 @@ from app.core.limits import InputLimits
 from app.drivers.billing.port import BillingProvider, InvalidSignature, MalformedEvent, ProviderEvent
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
+from app.http.body import header, raw_body
 from app.http.endpoint import endpoint
-from app.http.raw_request import header, raw_body
 from app.resources.order.event_store import store_event
 from app.resources.webhooks.errors import BadSignature, UnreadableEvent
 from app.resources.webhooks.schemas import AcknowledgedSchema, BillingNotificationSchema

@@ -12,8 +12,8 @@ from app.access.scope import Scope
 from app.core.limits import InputLimits
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
+from app.http.body import header, raw_body
 from app.http.endpoint import endpoint
-from app.http.raw_request import header, raw_body
 from app.models.project import Provider
 from app.resources.webhooks.errors import BadSignature, UnreadableEvent
 from app.resources.webhooks.schemas import AcknowledgedSchema, GitHubEventSchema, GitLabEventSchema

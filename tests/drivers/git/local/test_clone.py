@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.clone_urls import parse_clone_url
+from app.core.urls import parse_clone_url
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.creation import clone_repository, pinned

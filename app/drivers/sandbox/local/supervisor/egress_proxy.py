@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from app.core.addresses import is_public
+from app.core.urls import is_public
 
 OnHost = Callable[[str], None]
 

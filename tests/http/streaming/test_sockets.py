@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.concurrency.sockets import is_closed_by_peer
+from app.http.streaming.disconnects import is_closed_by_peer
 
 
 @pytest.fixture
