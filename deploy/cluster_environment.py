@@ -10,7 +10,7 @@ from string import Template
 
 from dotenv import dotenv_values
 
-from app.security.instance_secrets import read_or_create
+from app.security.private_files import read_or_create
 from app.settings.fields import KEY_BYTES
 
 # On Debian, servers are in folders that only the PATH of root contains.

@@ -17,11 +17,9 @@ from app.models.base import utcnow_ms
 from app.models.git_credential import GitRevocation
 from app.models.login import CodePurpose, OneTimeCode
 from app.models.media import MediaAsset
-from app.models.project import LocalRepository, Provider
+from app.models.project import LocalRepository, Provider, RepositoryImport
 from app.models.project_content import ContentIndex
-from app.models.project_preview import PreviewState
-from app.models.repository_import import RepositoryImport
-from app.models.sandbox import Sandbox
+from app.models.sandbox import PreviewState, Sandbox
 from app.models.user import User
 from app.resources.git_provider import token_encryption
 from app.worker import JobRunner

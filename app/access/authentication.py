@@ -19,9 +19,8 @@ from app.core.errors import NotAuthenticated
 from app.core.limits import SessionLimits
 from app.core.locales import LANGUAGES
 from app.extensions import db, login_manager
-from app.models.api_token import ApiToken
 from app.models.base import utcnow_ms
-from app.models.login import Session
+from app.models.login import ApiToken, Session
 
 COOKIE = "session_token"
 MAX_LANGUAGE_CHARACTERS = 500

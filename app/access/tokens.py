@@ -12,12 +12,11 @@ from app.access.scope import Scope
 from app.core import clock
 from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.errors import NotAuthenticated, PermissionDenied
-from app.models.api_token import ApiToken
 from app.models.base import UtcDateTime
+from app.models.login import ApiToken
 from app.models.organization import Membership
 from app.models.user import User
-from app.security.api_tokens import is_api_token
-from app.security.secrets import hash_token
+from app.security.secrets import hash_token, is_api_token
 
 SCHEME = "bearer"
 

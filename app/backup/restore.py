@@ -4,13 +4,13 @@ Repositories and objects are restored first, and can be restored twice. The rows
 interrupted restore can be started again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
 
-from app.backup import connections, job_calls, objects, repositories, tables
-from app.backup.json_lines import read_all
+from app.backup import connections, objects, repositories, tables
+from app.backup.json_lines import LineDigest, read_all
 from app.backup.manifest import BackupError, Manifest
 from app.backup.save import BackupSources, section_path, table_path
 from app.core.jobs import JobCall
@@ -101,9 +101,32 @@ def _restore_rows(service: BackupSources, source: Path, manifest: Manifest) -> N
             if table.name not in excluded_tables(manifest, connection.dialect.name):
                 tables.fill(connection, table, read_all(table_path(source, table.name), manifest.tables[table.name]))
         tables.set_sequences(connection, database_tables)
-        job_calls.fill(connection, service.jobs, read_all(section_path(source, "jobs"), manifest.jobs))
+        tables.enqueue_calls(connection, service.jobs, read_all(section_path(source, "jobs"), manifest.jobs))
 
 
 def _check_tables(database_tables: Sequence[sa.Table], manifest: Manifest) -> None:
     if {table.name for table in database_tables} != set(manifest.tables):
         raise BackupError("The tables of the backup are not those of its schema. The backup was changed.")
+
+
+def differences(service: BackupSources, source: Path, manifest: Manifest) -> Iterator[str]:
+    """Yield a line for each table, object and repository that differs. The database must have the schema of the backup.
+
+    Only the number of job calls is compared, because their remaining delays change.
+    """
+    with connections.reading(service.url) as connection:
+        for table in tables.tables_of(connection, service.jobs):
+            if table.name in excluded_tables(manifest, connection.dialect.name):
+                continue
+            digest = LineDigest()
+            for line in tables.lines_of(connection, table):
+                digest.add(line)
+            if not digest.matches(manifest.tables[table.name]):
+                yield f"table {table.name} differs: {digest.lines} rows, {manifest.tables[table.name].lines} saved"
+        waiting = sum(1 for _ in service.jobs.unfinished(connection))
+    if waiting != manifest.jobs.lines:
+        yield f"jobs differ: {waiting} wait, {manifest.jobs.lines} saved"
+    yield from objects.differences(service.store, read_all(section_path(source, objects.FOLDER), manifest.objects))
+    if service.bundles is not None:
+        listed = read_all(section_path(source, repositories.FOLDER), manifest.repositories)
+        yield from repositories.differences(service.bundles, listed)

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import sqlalchemy as sa
 
-from app.backup import connections, job_calls, json_lines, objects, repositories, tables
+from app.backup import connections, json_lines, objects, repositories, tables
 from app.backup.json_lines import LineWriter
 from app.backup.manifest import BackupError, Manifest, Section
 from app.core import clock
@@ -63,7 +63,7 @@ def _save(service: BackupSources, target: Path) -> Manifest:
         with connections.reading(service.url) as connection:
             store, revision = connection.dialect.name, _revision(connection)
             sections = dict(_rows(connection, service.jobs, target, keys))
-            queue = json_lines.write_all(section_path(target, "jobs"), job_calls.lines_of(connection, service.jobs))
+            queue = json_lines.write_all(section_path(target, "jobs"), tables.call_lines(connection, service.jobs))
             created_at = clock.now().isoformat()
         objects.save(service.store, target, copied)
     with LineWriter(section_path(target, repositories.FOLDER)) as bundled:

@@ -8,11 +8,13 @@ import base64
 import datetime as dt
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import sqlalchemy as sa
 
+from app.core.jobs import JobCall
 from app.database import inserts
 from app.drivers.jobs.port import JobEngine
 from app.models.base import Base, UtcDateTime
@@ -120,3 +122,25 @@ def _encode_binary(value: Any) -> Any:
     if isinstance(value, bytes | memoryview):
         return {"base64": base64.b64encode(bytes(value)).decode()}
     raise TypeError(f"a backup cannot contain a {type(value).__name__}")
+
+
+def call_lines(connection: sa.Connection, engine: JobEngine) -> Iterator[bytes]:
+    """Yield a line for every call that has not ended. The remaining delay is rounded down to seconds."""
+    for call in engine.unfinished(connection):
+        fields = [
+            call.name,
+            dict(call.args),
+            int(call.delay.total_seconds()),
+            call.unique,
+            call.lock,
+            call.priority,
+            call.context,
+        ]
+        yield orjson.dumps(fields)
+
+
+def enqueue_calls(connection: sa.Connection, engine: JobEngine, lines: Iterable[bytes]) -> None:
+    """Enqueue the calls in their order."""
+    for line in lines:
+        name, args, delay_s, unique, lock, priority, cause = orjson.loads(line)
+        engine.defer(connection, JobCall(name, args, timedelta(seconds=delay_s), unique, lock, priority, cause))

@@ -15,7 +15,7 @@ from app.core.errors import NotFound
 from app.core.limits import TokenLimits
 from app.database.transactions import savepoint, write_transaction
 from app.extensions import current_settings, db
-from app.models.api_token import ApiToken
+from app.models.login import ApiToken
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User

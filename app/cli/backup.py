@@ -11,7 +11,7 @@ from flask_migrate import upgrade
 
 from app.backup import manifest as backup_manifest
 from app.backup import restore as backup_restore
-from app.backup import verify as backup_verify
+from app.backup import restore as backup_verify
 from app.backup.manifest import BackupError, Manifest
 from app.backup.save import BackupSources, save
 from app.extensions import db, drivers

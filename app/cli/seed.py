@@ -23,8 +23,8 @@ from app.resources.organization import service as organizations
 from app.resources.project import service as projects
 from app.resources.project.repository_access import BranchRef, detect_site, verify_access
 from app.resources.user.events import email_verified
-from app.security.instance_secrets import read_or_create
 from app.security.passwords import hash_password, verify_password
+from app.security.private_files import read_or_create
 from config import Settings
 
 

@@ -19,8 +19,8 @@ from app.core.errors import AppError, PermissionDenied
 from app.core.limits import InputLimits
 from app.core.urls import origin_of
 from app.extensions import current_settings
-from app.observability import correlation, trace_context
-from app.observability.trace_context import TRACEPARENT
+from app.observability import correlation
+from app.observability.correlation import TRACEPARENT
 
 log = structlog.get_logger("app.request")
 
@@ -75,7 +75,7 @@ def _start() -> None:
     g.started_s = time.perf_counter()
     sent_id = request.headers.get("X-Request-Id", "")
     g.request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else token_hex(16)
-    g.trace_parent = received = trace_context.parse(request.headers)
+    g.trace_parent = received = correlation.parse_trace(request.headers)
     bound = received.child().bound() if received else {}
     structlog.contextvars.bind_contextvars(request_id=g.request_id, **bound)
 

@@ -25,7 +25,7 @@ from app.extensions import current_side, db
 from app.http.body import RAW
 from app.http.error_handlers import to_app_error
 from app.models.base import utcnow_ms
-from app.models.idempotency import IdempotencyKey
+from app.models.request import IdempotencyKey
 
 HEADER, MAX_LENGTH = "Idempotency-Key", InputLimits.idempotency_key_characters
 RETENTION = timedelta(seconds=InputLimits.idempotency_ttl_s)

@@ -25,7 +25,7 @@ from app.database import transactions
 from app.database.errors import DatabaseError
 from app.extensions import current_settings, db, limiter
 from app.models.base import utcnow_ms
-from app.models.rate_event import RateEvent
+from app.models.request import RateEvent
 from app.rate_limiting.counter import digest
 
 _EVENTS = RateEvent.__table__.c

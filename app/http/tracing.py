@@ -9,8 +9,8 @@ from sqlalchemy import event
 
 from app.extensions import db
 from app.observability import correlation
+from app.observability.correlation import TraceContext
 from app.observability.metrics import method_of
-from app.observability.trace_context import TraceContext
 from app.observability.tracing import mark_failed, tracer
 
 

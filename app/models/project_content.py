@@ -1,4 +1,4 @@
-"""Tables of the content index: one row per branch, its files by generation, and the parsed blobs."""
+"""Tables of the content index: one row per branch, its files by generation, and the parsed blobs. Unsaved drafts."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -114,3 +114,21 @@ class ContentBlob(Base):
     sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH), primary_key=True)
     kind: Mapped[str] = mapped_column(sa.String(120), primary_key=True)
     facts: Mapped[dict[str, Any]]
+
+
+class ProjectDraft(Timestamps, Base):
+    """The unsaved text of a user for a file.
+
+    `base_blob_sha` is the blob from which the edit started, None for a new file.
+    """
+
+    __tablename__ = "project_drafts"
+    __table_args__ = (sa.UniqueConstraint("project_id", "user_id", "branch", "file"),)
+
+    id: Mapped[str] = id_column("drf")
+    project_id: Mapped[str] = foreign_key("projects.id", index=False)
+    user_id: Mapped[str] = foreign_key("users.id")
+    branch: Mapped[str]
+    file: Mapped[str]
+    content: Mapped[str]
+    base_blob_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))

@@ -1,9 +1,11 @@
-"""The table of users."""
+"""Tables of users and of their preferences for the interface and for commits."""
+
+from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, Timestamps, id_column
+from app.models.base import Base, Timestamps, enum_column, id_column
 
 
 class User(Timestamps, Base):
@@ -27,3 +29,23 @@ class User(Timestamps, Base):
     is_admin: Mapped[bool] = mapped_column(default=False)
     provider: Mapped[str] = mapped_column(sa.String(20), default="credential")
     password_hash: Mapped[str | None]
+
+
+class Theme(StrEnum):
+    """The color theme of the interface."""
+
+    LIGHT = "light"
+    DARK = "dark"
+    SYSTEM = "system"
+
+
+class UserPreference(Timestamps, Base):
+    """The preferences of a user. Without a row all defaults apply. `impersonate` attributes commits to the bot only."""
+
+    __tablename__ = "user_preferences"
+
+    user_id: Mapped[str] = mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    theme: Mapped[Theme] = enum_column(Theme, "theme", default=Theme.SYSTEM)
+    language: Mapped[str] = mapped_column(sa.String(8), default="en")
+    timezone: Mapped[str] = mapped_column(sa.String(64), default="UTC")
+    impersonate: Mapped[bool] = mapped_column(default=False)

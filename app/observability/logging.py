@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import structlog
 
+from app.observability.correlation import TRACESTATE
 from app.observability.masking import mask_credentials
-from app.observability.trace_context import TRACESTATE
 
 _SECRET_NAME = re.compile(r"(password|token|secret|authorization|cookie|api_?key|otp|code_verifier)", re.IGNORECASE)
 

@@ -23,8 +23,7 @@ from app.database.errors import DatabaseError, is_transient
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost, Upstream
 from app.extensions import drivers, limiter
-from app.models.project_preview import PreviewState
-from app.models.sandbox import ACTIVE_STATES
+from app.models.sandbox import ACTIVE_STATES, PreviewState
 from app.preview_proxy import pages
 from app.preview_proxy.http_exchange import proxy_request
 from app.preview_proxy.websocket import is_cross_origin, is_upgrade, upgrade

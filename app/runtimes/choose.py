@@ -1,16 +1,129 @@
-"""Detection of a repository's recipe: generator configuration, generator dependencies, scripts, then plain files."""
+"""Detection of a repository's recipe: generator configuration, generator dependencies, scripts, then plain files.
+
+The section `preview` of `.galley.yml` has priority.
+"""
 
 import dataclasses
 import hashlib
 import posixpath
 import re
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
+from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
+from app.core.paths import path_error
 from app.runtimes import node, python_sites
-from app.runtimes.preview_options import InvalidPreviewOptions, PreviewOptions, read_options
-from app.runtimes.python_versions import declared_range
+from app.runtimes.python_sites import declared_range
 from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe
+
+MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+KEYS = ("root", "install", "command", "port", "env")
+
+
+class InvalidPreviewOptions(Exception):
+    """The section `preview` is invalid. The message names the key."""
+
+
+@dataclass(frozen=True)
+class PreviewOptions:
+    """Values of the section. None means that the value is detected."""
+
+    root: str | None = None
+    install: tuple[tuple[str, ...], ...] | None = None
+    command: tuple[str, ...] | None = None
+    port: int | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_options(read: Read) -> PreviewOptions:
+    """Return the options of a repository.
+
+    Raises:
+        InvalidPreviewOptions: the file or the section is invalid.
+    """
+    data = next((data for data in map(read, FILES) if data is not None), None)
+    if data is None:
+        return PreviewOptions()
+    section = _section(data)
+    unknown = [str(key) for key in section if key not in KEYS]
+    if unknown:
+        raise InvalidPreviewOptions(f"preview.{unknown[0]} in .galley.yml is unknown; known are {', '.join(KEYS)}")
+    return PreviewOptions(
+        root=_root(section.get("root")),
+        install=_commands(section.get("install")),
+        command=None if section.get("command") is None else _command("command", section["command"]),
+        port=_port(section.get("port")),
+        env=_environment(section.get("env")),
+    )
+
+
+def _section(data: bytes) -> Mapping[Any, Any]:
+    try:
+        section = read_galley_file(data).get("preview")
+    except InvalidGalleyFile as error:
+        raise InvalidPreviewOptions(str(error)) from error
+    if section is None:
+        return {}
+    if not isinstance(section, dict):
+        raise InvalidPreviewOptions("preview in .galley.yml must be a mapping")
+    return section
+
+
+def _root(value: object) -> str | None:
+    if value is None:
+        return None
+    root = value.strip("/").removeprefix("./") if isinstance(value, str) else None
+    if root is None or (root not in ("", ".") and path_error(root) is not None):
+        raise InvalidPreviewOptions("preview.root in .galley.yml must be a folder of the repository")
+    return "" if root == "." else root
+
+
+def _commands(value: object) -> tuple[tuple[str, ...], ...] | None:
+    if value is None:
+        return None
+    commands = value if isinstance(value, list) and not _is_arguments(value) else [value]
+    if len(commands) > MAX_COMMANDS:
+        raise InvalidPreviewOptions(f"preview.install in .galley.yml must have at most {MAX_COMMANDS} commands")
+    return tuple(_command("install", command) for command in commands if command)
+
+
+def _is_arguments(value: list[object]) -> bool:
+    """Return whether a list is one command. Its arguments contain no spaces; a list of commands usually does."""
+    return bool(value) and all(isinstance(part, str) and " " not in part for part in value) and len(value) > 1
+
+
+def _command(key: str, value: object) -> tuple[str, ...]:
+    try:
+        parts = shlex.split(value) if isinstance(value, str) else value
+    except ValueError as error:
+        raise InvalidPreviewOptions(f"preview.{key} in .galley.yml has an unclosed quotation mark") from error
+    if not isinstance(parts, list) or not parts or len(parts) > MAX_ARGUMENTS:
+        raise InvalidPreviewOptions(f"preview.{key} in .galley.yml must be a command")
+    if any(not isinstance(part, str | int | float) or "\0" in str(part) for part in parts):
+        raise InvalidPreviewOptions(f"preview.{key} in .galley.yml must contain texts only")
+    return tuple(str(part) for part in parts)
+
+
+def _port(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1024 <= value <= 65_535):
+        raise InvalidPreviewOptions("preview.port in .galley.yml must be a number from 1024 to 65535")
+    return value
+
+
+def _environment(value: object) -> Mapping[str, str]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or len(value) > MAX_VARIABLES:
+        raise InvalidPreviewOptions(f"preview.env in .galley.yml must have at most {MAX_VARIABLES} variables")
+    for name, text in value.items():
+        if not isinstance(name, str) or not VARIABLE.fullmatch(name) or not isinstance(text, str | int | float):
+            raise InvalidPreviewOptions("preview.env in .galley.yml must map names to texts")
+    return {name: str(text) for name, text in value.items() if "\0" not in str(text)}
+
 
 HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
 HUGO_PACKAGES = ("hugo-bin", "hugo-extended")

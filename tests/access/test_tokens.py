@@ -11,7 +11,7 @@ from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.rates import RateLimits
 from app.extensions import db
 from app.rate_limiting.counter import RateCounter
-from app.security.api_tokens import new_api_token
+from app.security.secrets import new_api_token
 from tests.support.assertions.statements import counted
 from tests.support.tokens import Program, new_token, program
 from tests.support.workspace import Workspace, make_workspace

@@ -155,11 +155,11 @@ class TestRefusals:
         assert command(empty, "restore", saved)[0] == 0
         with empty.app_context(), db.engine.begin() as connection:
             connection.execute(sa.text("UPDATE users SET name = 'Somebody else'"))
-        from app.backup import verify
+        from app.backup import restore
         from app.cli.backup import _service
 
         with empty.app_context():
-            differences = list(verify.differences(_service(), saved, read))
+            differences = list(restore.differences(_service(), saved, read))
         assert differences == [f"table users differs: {users.lines} rows, {users.lines} saved"]
 
     def _change(self, saved: Path, **values: object) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from flask import Flask
 
-from app.security.api_tokens import is_api_token
+from app.security.secrets import is_api_token
 from tests.support.tokens import Program, new_token
 from tests.support.workspace import make_workspace
 from tests.support.world import World

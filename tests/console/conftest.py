@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership
-from app.models.repository_import import RepositoryImport
+from app.models.project import RepositoryImport
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import Browser, Person, World
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
 from app.extensions import db
-from app.models.project_draft import ProjectDraft
+from app.models.project_content import ProjectDraft
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
 from tests.resources.project_content.conftest import Site

@@ -14,8 +14,7 @@ from werkzeug.test import TestResponse
 
 from app.drivers.git.local.creation import MARKER
 from app.extensions import db, drivers
-from app.models.project import LocalRepository
-from app.models.repository_import import ImportStatus, RepositoryImport
+from app.models.project import ImportStatus, LocalRepository, RepositoryImport
 from app.resources.git_provider.jobs import remove_unclaimed
 from config import Settings
 from tests.console.conftest import ConsoleScene

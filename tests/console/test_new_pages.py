@@ -8,7 +8,7 @@ import pytest
 
 from app.core import clock
 from app.extensions import db
-from app.models.user_preference import UserPreference
+from app.models.user import UserPreference
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit

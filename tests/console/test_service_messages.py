@@ -11,7 +11,7 @@ from app.extensions import db
 from app.http.error_handlers import to_app_error
 from app.http.loading import field_errors
 from app.http.validation import Length
-from app.models.repository_import import ImportStatus, RepositoryImport
+from app.models.project import ImportStatus, RepositoryImport
 from tests.console.conftest import ConsoleScene
 
 pytestmark = pytest.mark.one_database

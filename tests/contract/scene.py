@@ -15,20 +15,18 @@ from flask import Flask
 from app.core.api_tokens import TokenScope
 from app.core.permissions import Role
 from app.extensions import db
-from app.models.api_token import ApiToken
 from app.models.base import utcnow_ms
-from app.models.login import CodePurpose, OneTimeCode
+from app.models.login import ApiToken, CodePurpose, OneTimeCode
 from app.models.media import MediaAsset
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Project, Provider
-from app.models.project_preview import ProjectPreview
+from app.models.sandbox import ProjectPreview
 from app.models.user import User
 from app.resources.auth.one_time_codes import hash_of
 from app.resources.bucket.storage_keys import new_key
 from app.resources.project.events import project_connected
-from app.security.api_tokens import new_api_token
 from app.security.passwords import hash_password
-from app.security.secrets import hash_token, new_token
+from app.security.secrets import hash_token, new_api_token, new_token
 from tests.contract.outside import Outside
 from tests.contract.specification import CALLERS
 from tests.support.applications import FAST_HASHES

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 from flask import Flask
 
-from app.security.api_tokens import new_api_token
+from app.security.secrets import new_api_token
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import PASSWORD, template

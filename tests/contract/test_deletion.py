@@ -15,8 +15,7 @@ from app.models.base import Base, utcnow_ms
 from app.models.login import LoginAttempt, SocialAccount
 from app.models.order import Order
 from app.models.organization import Invitation, Membership, Role
-from app.models.project_preview import PreviewState
-from app.models.sandbox import Sandbox
+from app.models.sandbox import PreviewState, Sandbox
 from app.resources.project_content.index import cleanup
 from tests.contract.stored import rows_naming
 from tests.resources.bucket.uploads import upload

@@ -7,7 +7,7 @@ from typing import Any
 from flask import Flask
 
 from app.core.api_tokens import TokenScope
-from app.security.api_tokens import new_api_token
+from app.security.secrets import new_api_token
 from tests.contract.expected import Expected, fits
 from tests.contract.matrix import Matrix, Tally, filled, opened
 from tests.contract.requests import SPOILS, arguments, ids_of

@@ -13,7 +13,7 @@ from app.core.ids import new_id
 from app.database import transactions
 from app.database.transactions import TransactionState, transaction_state
 from app.extensions import db
-from app.models.rate_event import RateEvent
+from app.models.request import RateEvent
 
 
 @pytest.fixture

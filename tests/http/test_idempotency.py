@@ -11,7 +11,7 @@ from flask import Flask
 from app.extensions import current_side, db
 from app.http.idempotency import LEASE, IdempotencyClaim, StillRunning
 from app.models.base import utcnow_ms
-from app.models.idempotency import IdempotencyKey
+from app.models.request import IdempotencyKey
 from tests.support.parallel import together
 from tests.support.workspace import make_workspace
 from tests.support.world import Person, World

@@ -17,7 +17,7 @@ from app.database import transactions
 from app.extensions import db
 from app.factory import create_app
 from app.http import rate_limits
-from app.models.rate_event import RateEvent
+from app.models.request import RateEvent
 from app.rate_limiting.counter import RateCounter
 from app.resources.system.jobs import purge
 from config import Settings

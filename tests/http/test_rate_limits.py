@@ -14,7 +14,7 @@ from app.core.rates import RateLimits
 from app.extensions import db
 from app.http.endpoint import find_endpoint
 from app.http.rate_limits import is_row
-from app.models.rate_event import RateEvent
+from app.models.request import RateEvent
 from app.models.user import User
 from app.rate_limiting.counter import RateCounter
 from tests.support.assertions.mailbox import Mailbox

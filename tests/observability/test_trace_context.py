@@ -12,8 +12,8 @@ import pytest
 from flask import Flask
 from requests.structures import CaseInsensitiveDict
 
+from app.observability import correlation
 from app.observability import logging as lines
-from app.observability import trace_context
 from app.observability.tracing import tracer
 from tests.support.doubles.otlp import Collector
 from tests.support.git_hosts import Hosts, hosted_application, login_of
@@ -27,12 +27,12 @@ STATE = "congo=t61rcWkgMzE,rojo@vendor=00f067"
 class TestParse:
     @pytest.mark.parametrize("flags", ["00", "01", "03"])
     def test_valid_headers_are_read(self, flags: str) -> None:
-        context = trace_context.parse({"traceparent": f"00-{TRACE}-{SPAN}-{flags}", "tracestate": STATE})
-        assert context == trace_context.TraceContext(TRACE, SPAN, flags, STATE)
+        context = correlation.parse_trace({"traceparent": f"00-{TRACE}-{SPAN}-{flags}", "tracestate": STATE})
+        assert context == correlation.TraceContext(TRACE, SPAN, flags, STATE)
         assert context.headers() == {"traceparent": f"00-{TRACE}-{SPAN}-{flags}", "tracestate": STATE}
 
     def test_later_version_is_read_and_continued_as_version_00(self) -> None:
-        context = trace_context.parse({"traceparent": f"cc-{TRACE}-{SPAN}-ff-what-follows"})
+        context = correlation.parse_trace({"traceparent": f"cc-{TRACE}-{SPAN}-ff-what-follows"})
         assert context is not None
         assert context.headers() == {"traceparent": f"00-{TRACE}-{SPAN}-03"}
 
@@ -55,7 +55,7 @@ class TestParse:
         ],
     )
     def test_invalid_parent_is_ignored_with_its_state(self, parent: str) -> None:
-        assert trace_context.parse({"traceparent": parent, "tracestate": STATE}) is None
+        assert correlation.parse_trace({"traceparent": parent, "tracestate": STATE}) is None
 
     @pytest.mark.parametrize(
         ("state", "expected"),
@@ -69,7 +69,7 @@ class TestParse:
         ],
     )
     def test_state_is_passed_on_if_it_is_valid(self, state: str, expected: str) -> None:
-        context = trace_context.parse({"traceparent": PARENT, "tracestate": state})
+        context = correlation.parse_trace({"traceparent": PARENT, "tracestate": state})
         assert context is not None
         assert context.state == expected
 
@@ -130,7 +130,7 @@ class TestContinuation:
         answer = person.post("/api/auth/provider_b", body, headers=headers)
         answer.ok()
         assert hosts.gitlab.journal
-        contexts = [trace_context.parse(CaseInsensitiveDict(call.headers)) for call in hosts.gitlab.journal]
+        contexts = [correlation.parse_trace(CaseInsensitiveDict(call.headers)) for call in hosts.gitlab.journal]
         assert {(context.trace_id, context.flags, context.state) for context in contexts if context} == {
             (TRACE, "01", STATE)
         }
@@ -147,4 +147,4 @@ class TestContinuation:
         assert TRACE not in response.headers.get("traceparent", "")
         # The context of the previous request of a connection is not used again.
         hosted[0].test_client().get("/healthz", headers={"traceparent": PARENT})
-        assert trace_context.current() is None
+        assert correlation.current_trace() is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.runtimes.node_versions import declared_range, is_satisfied
+from app.runtimes.node import declared_range, is_satisfied
 
 
 def declared(engines: object = None, **files: bytes) -> str | None:

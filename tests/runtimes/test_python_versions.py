@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.runtimes.python_versions import declared_range, is_satisfied
+from app.runtimes.python_sites import declared_range, is_satisfied
 
 READ_THE_DOCS = b"build:\n  os: ubuntu-24.04\n  tools:\n    python: %s\n"
 NESTED = b"a: &a [x, x]\n" + b"".join(b"%c: &%c [*%c, *%c]\n" % (n, n, n - 1, n - 1) for n in range(98, 122))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.security.api_tokens import ALPHABET, checksum, hint_of, is_api_token, new_api_token
+from app.security.secrets import ALPHABET, checksum, hint_of, is_api_token, new_api_token
 
 
 class TestForm:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.security.instance_secrets import read_or_create
+from app.security.private_files import read_or_create
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,7 +26,7 @@ class TestReadOrCreate:
 
     def test_parallel_processes_read_one_secret(self, tmp_path: Path) -> None:
         script = (
-            "import pathlib, secrets; from app.security.instance_secrets import read_or_create; "
+            "import pathlib, secrets; from app.security.private_files import read_or_create; "
             f"print(read_or_create(pathlib.Path({str(tmp_path / 'key')!r}), lambda: secrets.token_hex(8)))"
         )
 

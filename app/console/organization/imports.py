@@ -26,7 +26,7 @@ from app.core.permissions import Permission
 from app.extensions import current_settings, drivers
 from app.http.endpoint import endpoint
 from app.http.validation import NameField, RequestBody, text
-from app.models.repository_import import ImportStatus, RepositoryImport
+from app.models.project import ImportStatus, RepositoryImport
 from app.resources.git_provider.schemas.credentials import plain_name
 from app.resources.project import imports, queries, service
 from app.resources.project.new_repository import NewRepository, make_connected

@@ -13,7 +13,7 @@ from app.core.errors import NotFound
 from app.core.ids import is_id
 from app.core.permissions import Permission
 from app.extensions import db
-from app.models.api_token import ApiToken
+from app.models.login import ApiToken
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.api_token import ApiToken
+from app.models.login import ApiToken
 
 
 def of_user(user_id: str) -> Sequence[ApiToken]:

@@ -11,7 +11,7 @@ from app.core.api_tokens import TokenScope
 from app.core.limits import TokenLimits
 from app.http.loading import instance
 from app.http.validation import DateTimeMs, IdField, Length, NameField, RequestBody, RequestSchema
-from app.models.api_token import ApiToken
+from app.models.login import ApiToken
 from app.resources.api_token.service import IssuedToken, TokenChanges, TokenValues
 
 EXAMPLE = {

@@ -10,13 +10,12 @@ from app.core.api_tokens import TokenScope
 from app.core.errors import Conflict, InvalidRequest, LimitReached, NotFound, PermissionDenied
 from app.core.limits import TokenLimits
 from app.extensions import db
-from app.models.api_token import ApiToken
 from app.models.base import utcnow_ms
+from app.models.login import ApiToken
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User
-from app.security.api_tokens import hint_of, new_api_token
-from app.security.secrets import hash_token
+from app.security.secrets import hash_token, hint_of, new_api_token
 
 
 @dataclass(frozen=True)

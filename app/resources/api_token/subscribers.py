@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.api_token import ApiToken
 from app.models.base import utcnow_ms
+from app.models.login import ApiToken
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.user import User

@@ -19,8 +19,7 @@ from app.drivers.git.port import RepoRef, Repository
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
-from app.models.project import LocalRepository, Project, Provider
-from app.models.repository_import import ImportStatus, RepositoryImport
+from app.models.project import ImportStatus, LocalRepository, Project, Provider, RepositoryImport
 from app.models.user import User
 from app.resources.git_provider.repositories import local_host, name_taken
 from app.resources.project import service

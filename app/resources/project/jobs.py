@@ -8,7 +8,7 @@ from app.core.jobs import job
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.repository_import import RepositoryImport
+from app.models.project import RepositoryImport
 from app.resources.project import imports
 from app.resources.system.retention import purge
 

@@ -14,8 +14,7 @@ from app.database import transactions
 from app.drivers.git.commit_message import co_author, create_git_commit_message
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, jobs
-from app.models.user import User
-from app.models.user_preference import UserPreference
+from app.models.user import User, UserPreference
 from app.resources.project_content.index import indexes
 from app.resources.project_content.saving import commit_builder
 from app.resources.project_content.saving.commit_builder import Saved, SaveRequest

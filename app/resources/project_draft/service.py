@@ -9,8 +9,7 @@ from app.database.inserts import insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project import Project
-from app.models.project_content import ContentFile, ContentIndex
-from app.models.project_draft import ProjectDraft
+from app.models.project_content import ContentFile, ContentIndex, ProjectDraft
 from app.models.user import User
 
 MAX_DRAFTS = 500

@@ -5,7 +5,7 @@ from app.access.scope import ProjectScope
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import UPSTREAM, endpoint
-from app.models.project_preview import ProjectPreview
+from app.models.sandbox import ProjectPreview
 from app.resources.project_preview import schemas as s
 from app.resources.project_preview import service
 

@@ -17,7 +17,7 @@ from app.http.validation import (
     text,
     web_url,
 )
-from app.models.project_preview import PreviewState
+from app.models.sandbox import PreviewState
 
 MAX_URLS = 16
 

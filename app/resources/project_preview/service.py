@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from app.core.errors import InvalidRequest, NotFound
 from app.extensions import db
 from app.models.project import Project
-from app.models.project_preview import ProjectPreview
+from app.models.sandbox import ProjectPreview
 from app.resources.project_preview.events import preview_deleting
 
 

@@ -13,8 +13,7 @@ from app.core.errors import Conflict, ErrorMessage, ServiceUnavailable, Unproces
 from app.database import transactions
 from app.drivers.sandbox.port import Phase, SandboxHost, SandboxStatus
 from app.extensions import db, start_background
-from app.models.project_preview import PreviewState
-from app.models.sandbox import ACTIVE_STATES, Sandbox
+from app.models.sandbox import ACTIVE_STATES, PreviewState, Sandbox
 from app.resources.sandbox import service
 from app.runtimes.failure import hint_for
 

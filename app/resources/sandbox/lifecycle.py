@@ -18,8 +18,7 @@ from app.drivers.git.port import EntryType
 from app.drivers.sandbox.port import SandboxEnded, SandboxHost, SandboxSpec, SiteFile
 from app.extensions import db, start_background
 from app.models.project import Project
-from app.models.project_preview import PreviewState
-from app.models.sandbox import ACTIVE_STATES, Sandbox
+from app.models.sandbox import ACTIVE_STATES, PreviewState, Sandbox
 from app.models.user import User
 from app.resources.project_content.source import Source, source_of
 from app.resources.project_content.versions.commit_refs import find_commit

@@ -7,7 +7,7 @@ from marshmallow import Schema, ValidationError, fields, validate
 
 from app.http.json_schema import OPTIONAL, SHA, full_sha, plain_path
 from app.http.validation import DateTimeMs, IdField, Length, PassthroughSchema, RequestBody, StrictBoolean, text
-from app.models.project_preview import PreviewState
+from app.models.sandbox import PreviewState
 
 MAX_FILE_CHARACTERS = 1024 * 1024
 STATES = [str(state) for state in PreviewState]

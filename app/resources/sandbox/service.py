@@ -19,8 +19,7 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
 from app.models.project import Project
-from app.models.project_preview import PreviewState, ProjectPreview
-from app.models.sandbox import ACTIVE_STATES, Sandbox
+from app.models.sandbox import ACTIVE_STATES, PreviewState, ProjectPreview, Sandbox
 from app.models.user import User
 from app.resources.project_preview import service as previews
 from app.runtimes.failure import log_tail, plain

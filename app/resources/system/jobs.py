@@ -12,11 +12,9 @@ from app.core.jobs import PermanentFailure, job
 from app.core.limits import TokenLimits
 from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import Mail, MailTransport
-from app.models.api_token import ApiToken
 from app.models.base import utcnow_ms
-from app.models.idempotency import IdempotencyKey
-from app.models.login import LoginAttempt, OneTimeCode, Session
-from app.models.rate_event import RateEvent
+from app.models.login import ApiToken, LoginAttempt, OneTimeCode, Session
+from app.models.request import IdempotencyKey, RateEvent
 from app.resources.system import mail_templates, retention
 
 CODE_RETENTION = timedelta(days=1)

@@ -5,8 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.extensions import db, jobs
-from app.models.user import User
-from app.models.user_preference import UserPreference
+from app.models.user import User, UserPreference
 
 
 def language_of(user: User, otherwise: str = "en") -> str:

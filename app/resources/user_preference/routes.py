@@ -5,7 +5,7 @@ from app.access.scope import UserScope
 from app.access.tokens import EDITS
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
-from app.models.user_preference import UserPreference
+from app.models.user import UserPreference
 from app.resources.user_preference import service
 from app.resources.user_preference.schemas import (
     ChangeImpersonateBody,

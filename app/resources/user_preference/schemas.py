@@ -8,7 +8,7 @@ from marshmallow import Schema, ValidationError, fields, validate
 from app.core.locales import LANGUAGES, is_time_zone
 from app.http.json_schema import described
 from app.http.validation import ABSENT, Absent, DateTimeMs, RequestBody, StrictBoolean
-from app.models.user_preference import Theme
+from app.models.user import Theme
 
 THEMES = [theme.value for theme in Theme]
 

@@ -6,8 +6,7 @@ from typing import Any
 from app.database.inserts import insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.user import User
-from app.models.user_preference import Theme, UserPreference
+from app.models.user import Theme, User, UserPreference
 from app.resources.user.locks import lock_user
 
 DEFAULTS = {"theme": Theme.SYSTEM, "language": "en", "timezone": "UTC", "impersonate": False}

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from app.core.limits import TokenLimits
 from app.database.transactions import write_transaction
 from app.extensions import db
-from app.models.api_token import ApiToken
+from app.models.login import ApiToken
 from app.models.organization import Organization
 from app.models.user import User
 from app.resources.api_token import service

@@ -9,8 +9,8 @@ import pytest
 from app.core import clock
 from app.database.transactions import write_transaction
 from app.extensions import db
-from app.models.api_token import ApiToken
-from app.security.api_tokens import is_api_token
+from app.models.login import ApiToken
+from app.security.secrets import is_api_token
 from tests.support.tokens import Program, new_token, program
 from tests.support.workspace import Workspace, make_workspace
 from tests.support.world import Person, World

@@ -14,8 +14,7 @@ from app.drivers.errors import UpstreamUnavailable
 from app.extensions import db, drivers
 from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
-from app.models.project import LocalRepository, Project
-from app.models.repository_import import ImportStatus, RepositoryImport
+from app.models.project import ImportStatus, LocalRepository, Project, RepositoryImport
 from app.models.user import User
 from app.resources.project import imports, jobs
 from config import Settings

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership
-from app.models.project_draft import ProjectDraft
+from app.models.project_content import ProjectDraft
 from app.resources.project_draft.service import MAX_DRAFTS
 from tests.support import factories
 from tests.support.world import Person, World

@@ -11,8 +11,8 @@ from app.drivers.errors import UpstreamRejected, UpstreamUnavailable
 from app.drivers.mail.port import Mail
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.idempotency import IdempotencyKey
 from app.models.login import CodePurpose, LoginAttempt, OneTimeCode, Session
+from app.models.request import IdempotencyKey
 from app.resources.system import jobs, retention
 from tests.support.world import World
 

@@ -43,8 +43,7 @@ from app.drivers.sandbox.port import (
     SiteFile,
     Upstream,
 )
-from app.security.instance_secrets import read_or_create
-from app.security.private_files import make_private_folder
+from app.security.private_files import make_private_folder, read_or_create
 
 CACHE = ".kept"
 INSTALL_TIMEOUT_S = 300

@@ -6,7 +6,7 @@ from app.access.scope import OrganizationScope
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
-from app.models.api_token import ApiToken
+from app.models.login import ApiToken
 from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
 from app.resources.api_token.guards import ServiceAccountScope, manage_service_accounts, service_account

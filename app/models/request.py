@@ -1,11 +1,11 @@
-"""The table of stored first responses to requests with an idempotency key."""
+"""Tables of requests: stored first responses to idempotency keys, and counted events of the rates per hour and per day."""
 
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, Timestamps
+from app.models.base import Base, Timestamps, id_column, utcnow_ms
 
 
 class IdempotencyKey(Timestamps, Base):
@@ -21,3 +21,18 @@ class IdempotencyKey(Timestamps, Base):
     headers: Mapped[dict[str, str] | None] = mapped_column(sa.JSON(none_as_null=True))
     body: Mapped[bytes | None] = mapped_column(sa.LargeBinary)
     expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class RateEvent(Base):
+    """A request that counts in a row of the rate-limit table; `key` is the hash of a user, account or address."""
+
+    __tablename__ = "rate_events"
+    __table_args__ = (
+        sa.Index("ix_rate_events_name_key_created_at", "name", "key", "created_at"),
+        sa.Index("ix_rate_events_created_at", "created_at"),
+    )
+
+    id: Mapped[str] = id_column("rte")
+    name: Mapped[str] = mapped_column(sa.String(40))
+    key: Mapped[str] = mapped_column(sa.String(24))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
