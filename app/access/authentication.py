@@ -157,7 +157,7 @@ def update_activity(current: Caller) -> None:
     if current.grant is not None:
         _update_last_use(current.grant.id, current.token_used_at)
         return
-    row = current.session_row
+    row = current.session
     if not _needs_activity_update(row.last_seen_at):
         return
     now = utcnow_ms()

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from app.access.caller import SESSION_COLUMNS, VALID_SESSION, Caller, JoinedTarget, object_of, row_type
+from app.access.caller import VALID_SESSION, Caller, JoinedTarget
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, Scope, UserScope
 from app.core.errors import NotAuthenticated, NotFound
 from app.core.ids import is_id
@@ -62,11 +62,10 @@ class MemberTable:
         self, id_kind: IdKind, entities: Mapping[str, type[Base]], *conditions: sa.ColumnElement[bool]
     ) -> None:
         (first, *others), self.id_kind, self._names = entities.values(), id_kind, tuple(entities)
-        self.kind, self._rows = first.__name__, [(entity, row_type(entity)) for entity in entities.values()]
+        self._kind = first.__name__
         is_target = first.__table__.c.id == sa.bindparam("target_id")
-        columns = [column for entity in entities.values() for column in entity.__table__.columns]
         self._alone = sa.select(*entities.values(), Membership.role).select_from(first).where(is_target)
-        joined = sa.select(*SESSION_COLUMNS, *columns, Membership.role).select_from(User).where(*VALID_SESSION)
+        joined = sa.select(User, Session, *entities.values(), Membership.role).select_from(User).where(*VALID_SESSION)
         joined = joined.join(Session, Session.user_id == User.id).outerjoin(first, is_target)
         for entity, condition in zip(others, conditions, strict=True):
             self._alone, joined = self._alone.outerjoin(entity, condition), joined.outerjoin(entity, condition)
@@ -78,20 +77,12 @@ class MemberTable:
         row = None
         if is_id(target_id, self.id_kind.prefix):
             row = db.session.execute(self._alone, {"target_id": target_id, "user_id": user_id}).first()
-        return self._fields(row)
+        return self.fields(row)
 
-    def of_joined(self, values: Sequence[Any]) -> dict[str, Any]:
-        """Return the fields of a scope from the columns of `with_session` that follow the session. Raises NotFound."""
-        objects, start = list[Any](), 0
-        for entity, kind in self._rows:
-            row = kind._make(values[start : start + len(kind._fields)])
-            objects.append(None if row.id is None else object_of(entity, row))
-            start += len(kind._fields)
-        return self._fields((*objects, values[start]))
-
-    def _fields(self, row: Sequence[Any] | None) -> dict[str, Any]:
+    def fields(self, row: Sequence[Any] | None) -> dict[str, Any]:
+        """Return the fields of a scope from the objects and the role. Raises NotFound."""
         if row is None or row[0] is None:
-            raise NotFound(f"{self.kind} not found")
+            raise NotFound(f"{self._kind} not found")
         return dict(zip((*self._names, "role"), row, strict=True))
 
 
@@ -116,7 +107,7 @@ class MemberResolver(Resolver[S]):
 
     def of_joined(self, caller: Caller | None, ids: Ids, values: Sequence[Any]) -> S:
         """Return the scope from the values that were read with the session. Raises NotFound."""
-        return self.scope(optional_caller=caller, path=ids, **self.table.of_joined(values))
+        return self.scope(optional_caller=caller, path=ids, **self.table.fields(values))
 
 
 def _is_member(user_id: Any) -> sa.ColumnElement[bool]:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
-from flask import Request, current_app
+from flask import Request
 
-from app.access.caller import Caller, caller_of_rows, user_columns
+from app.access.caller import Caller
 from app.access.scope import Scope
 from app.core import clock
 from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.errors import NotAuthenticated, PermissionDenied
+from app.extensions import db
 from app.models.base import UtcDateTime
 from app.models.login import ApiToken
 from app.models.organization import Membership
@@ -115,11 +116,10 @@ def caller_of_api_token(token: str) -> Caller | None:
     if not is_api_token(token):
         return None
     parameters = {"token_hash": hash_token(token), "now": clock.now()}
-    with current_app.extensions["reading_engine"].connect() as connection:
-        row = connection.execute(_VALID_TOKEN, parameters).first()
+    row = db.session.execute(_VALID_TOKEN, parameters).first()
     if row is None:
         return None
-    *user, token_id, name, scopes, projects, organization_id, last_used_at = row
+    user, token_id, name, scopes, projects, organization_id, last_used_at = row
     grant = TokenGrant(
         token_id,
         name,
@@ -127,7 +127,7 @@ def caller_of_api_token(token: str) -> Caller | None:
         None if projects is None else frozenset(projects),
         organization_id,
     )
-    return caller_of_rows(user, grant=grant, last_used_at=last_used_at)
+    return Caller(user, None, grant=grant, token_used_at=last_used_at)
 
 
 _MEMBER = sa.exists().where(
@@ -145,8 +145,11 @@ CONDITIONS = {
 def select_token(conditions: Iterable[sa.ColumnElement[bool]]) -> sa.Select[Any]:
     """Return the statement that reads the owner and the rights of a token."""
     token = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.projects, ApiToken.organization_id)
-    columns = (*user_columns(), *token, ApiToken.last_used_at)
-    return sa.select(*columns).join_from(User, ApiToken, ApiToken.user_id == User.id).where(*conditions)
+    return (
+        sa.select(User, *token, ApiToken.last_used_at)
+        .join_from(User, ApiToken, ApiToken.user_id == User.id)
+        .where(*conditions)
+    )
 
 
 # Built once: the construction of a statement costs more than its execution.

@@ -125,8 +125,8 @@ def in_write_transaction() -> bool:
     return db.session.registry.has() and bool(db.session.info.get(EXPLICIT))
 
 
-def begin_write(*, refresh: bool = False) -> None:
-    """Enter WRITING from IDLE or READING. `refresh` expires all loaded objects, which may have changed since.
+def begin_write() -> None:
+    """Enter WRITING from IDLE or READING. Expire all loaded objects: their rows may have changed since.
 
     Stay in READING if the transaction cannot begin.
 
@@ -137,8 +137,7 @@ def begin_write(*, refresh: bool = False) -> None:
         raise RuntimeError("a write transaction is open; transactions cannot be nested")
     db.session.commit()
     db.session.info[READING] = False
-    if refresh:
-        db.session.expire_all()
+    db.session.expire_all()
     db.session.info[EXPLICIT] = True
     try:
         db.session.connection()
@@ -176,7 +175,7 @@ def write_transaction() -> Iterator[None]:
     Raises:
         RuntimeError: a write transaction is open.
     """
-    begin_write(refresh=True)
+    begin_write()
     try:
         yield
         db.session.commit()

@@ -123,7 +123,7 @@ class RequestSteps:
 
         Other requests may have changed the target in the meantime.
         """
-        transactions.begin_write(refresh=True)
+        transactions.begin_write()
         if self.declared.etag_of is not None:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
             self._check_precondition(arguments["scope"])

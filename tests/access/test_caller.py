@@ -1,4 +1,4 @@
-"""Tests of the caller: its rows, and its objects of the database session."""
+"""Tests of the caller of a request."""
 
 import pytest
 import sqlalchemy as sa
@@ -6,7 +6,6 @@ import sqlalchemy as sa
 from app.access.caller import Caller, caller_of
 from app.database import transactions as transactions
 from app.extensions import db
-from app.models.login import Session
 from app.models.user import User
 from tests.support.assertions.statements import counted
 from tests.support.world import World
@@ -19,34 +18,14 @@ def find_caller(token: str) -> Caller:
 
 
 class TestCaller:
-    def test_caller_in_a_reading_request_creates_no_database_session(self, world: World) -> None:
+    def test_caller_and_its_session_are_read_with_one_statement(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context(), counted(world.app) as sent:
             transactions.start_reading()
             caller = find_caller(token)
-            assert (caller.user_row.id, caller.session_row.user_id) == (caller.id, caller.id)
+            assert (caller.user.id, caller.session.user_id) == (caller.id, caller.id)
             assert len(sent) == 1
-            assert not db.session.registry.has()
-
-    def test_caller_objects_are_in_the_identity_map_and_send_no_statement(self, world: World) -> None:
-        token = world.person().token
-        with world.app.app_context():
-            caller = find_caller(token)
-            with counted(world.app) as sent:
-                user, session = caller.user, caller.session
-                assert (user.email, session.user_id) == (caller.user_row.email, user.id)
-                assert not sent
-                assert not db.session.dirty
-                assert not db.session.new
-            assert db.session.get_one(User, caller.id) is user
-            assert db.session.get_one(Session, session.id) is session
-
-    def test_caller_reuses_an_object_of_the_database_session(self, world: World) -> None:
-        token = world.person().token
-        with world.app.app_context():
-            caller = find_caller(token)
-            there = db.session.get_one(User, caller.id)
-            assert caller.user is there
+            assert db.session.get_one(User, caller.id) is caller.user
 
     def test_change_of_the_user_object_is_written(self, world: World) -> None:
         token = world.person().token
@@ -55,7 +34,7 @@ class TestCaller:
             transactions.begin_write()
             caller.user.name = "Somebody else"
             db.session.commit()
-            assert find_caller(token).user_row.name == "Somebody else"
+            assert find_caller(token).user.name == "Somebody else"
 
     def test_unknown_token_has_no_caller(self, world: World) -> None:
         with world.app.app_context():
@@ -80,9 +59,10 @@ class TestReading:
             with pytest.raises(RuntimeError, match="state READING"):
                 db.session.flush()
 
-    def test_object_created_in_a_transaction_contains_the_present_row(self, world: World) -> None:
+    def test_transaction_reads_the_user_again(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
+            transactions.start_reading()
             caller = find_caller(token)
             with db.engine.begin() as connection:
                 connection.execute(sa.update(User).where(User.id == caller.id).values(name="Changed"))

@@ -59,7 +59,7 @@ def delete_account(*, scope: Scope, form: Form) -> Response:
 @Page(guard=verified())
 def sessions(*, scope: Scope) -> Response:
     """List the browsers in which the user is signed in."""
-    return page("account/sessions.html", sessions=api.read(auth.list_sessions), current=scope.caller.session_row.id)
+    return page("account/sessions.html", sessions=api.read(auth.list_sessions), current=scope.caller.session.id)
 
 
 @blueprint.post("/account/sessions/end")

@@ -60,7 +60,7 @@ def load_preferences() -> None:
     if caller is None or "console_theme" in g:
         return
     row = preferences.read(caller.user)
-    stored = row.updated_at != caller.user_row.created_at
+    stored = row.updated_at != caller.user.created_at
     g.console_theme, g.console_timezone = str(row.theme), row.timezone
     g.console_language = row.language if stored else None
 

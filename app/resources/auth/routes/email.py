@@ -180,7 +180,7 @@ def send_code(*, scope: Scope, body: EmailBody) -> dict[str, bool]:
 @endpoint(guard=session(), result=CurrentSessionSchema, message="Signed in")
 def get_session(*, scope: Scope) -> CurrentSession:
     """Return the current session and its user."""
-    return {"user": scope.caller.user_row, "session": scope.caller.session_row}
+    return {"user": scope.caller.user, "session": scope.caller.session}
 
 
 @blueprint.post("/sign-out")
