@@ -170,6 +170,14 @@ class TestEntryRows:
                 assert len(entries.rows(order, {}).after(None, 2)) == 2
             assert len(plans) == 1
 
+    def test_entries_without_the_sorted_field_are_walked_by_path(self, entries: Entries) -> None:
+        filters = {"filter[rare][missing]": "true"}
+        with explained() as plans:
+            rows = entries.rows("-rare", filters).after(None, 7)
+        with explained() as plans_by_path:
+            assert rows == entries.rows("path", filters).after(None, 7)
+        assert plans == plans_by_path
+
     def test_filter_that_no_file_matches_reads_no_file(self, entries: Entries) -> None:
         with explained() as plans:
             assert entries.rows("-date", {"filter[unknown]": "x"}, few=5).after(None, 7) == []

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from app.content.entry_filters import PATH, EntryFilter, EntryOrder
+from app.content.entry_filters import PATH, EntryFilter, EntryOrder, Operator
 from app.content.field_values import value_of
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import InvalidRequest
@@ -34,6 +34,7 @@ from app.resources.project_content.entries.entry_statements import (
 )
 from app.resources.project_content.versions.file_metadata import kind_of
 
+BY_PATH = EntryOrder()
 FEW = 2_000
 """Up to this number of files is sorted for one page. A walk passes a match of more files soon."""
 
@@ -117,7 +118,7 @@ class EntryRows:
         statement = entry_statements.value_walk(self._form, missing + 1, is_continued=key is not None)
         files = self._execute(statement, key=key)
         files.sort(key=lambda row: row.path)
-        files.sort(key=lambda row: str(row.key), reverse=self.order.is_descending)
+        files.sort(key=lambda row: str(row.key), reverse=self._form.is_descending)
         if len(files) <= missing:
             return rows + files
         last = str(files[-1].key)
@@ -133,7 +134,7 @@ class EntryRows:
 
     def _without_value(self, position: Position | None, limit: int) -> list[EntryRow]:
         """Return the files without the sorted field by path."""
-        shapes = shapes_without(self.index, self.order.name)
+        shapes = shapes_without(self.index, self._order.name)
         if shapes is not None:
             if not shapes:
                 return []
@@ -159,26 +160,29 @@ class EntryRows:
         return [EntryRow._make(row) for row in db.session.execute(statement, self._parameters | position)]
 
     @cached_property
+    def _order(self) -> EntryOrder:
+        """The order of the rows. If a filter selects the entries without the sorted field, they are sorted by path."""
+        is_absent = EntryFilter(self.order.name, Operator.MISSING, "true") in self.filters
+        return BY_PATH if is_absent else self.order
+
+    @cached_property
     def _form(self) -> ListForm:
         is_lateral = db.engine.dialect.name == "postgresql"
         forms = tuple(map(form_of, self.filters))
-        is_by_path = self.order.name == PATH
-        return ListForm(is_lateral, is_by_path, self.order.is_descending, self.folder is not None, forms)
+        is_by_path = self._order.name == PATH
+        return ListForm(is_lateral, is_by_path, self._order.is_descending, self.folder is not None, forms)
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
         index = self.index
         own: dict[str, Any] = {"project": self.project_id, "index": index.id, "generation": index.generation}
-        if self.order.name != PATH:
-            own["order"] = self.order.name
+        if not self._form.is_by_path:
+            own["order"] = self._order.name
         if self.folder is not None:
             own |= {"folder": f"{self.folder}/", "folder_end": f"{self.folder}0"}
         for number, one in enumerate(self.filters):
             own |= parameters_of(one, number)
         return own
-
-
-BY_PATH = EntryOrder()
 
 
 @dataclass(frozen=True)
