@@ -6,11 +6,14 @@
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+import requests
 from playwright.sync_api import Browser
 
 from tests.serving import documentation
@@ -26,8 +29,9 @@ from tests.serving.console_steps import (
     restore,
     sign_up,
 )
-from tests.serving.person import Person
+from tests.serving.person import WITHIN_S, Person
 from tests.serving.processes import ROOT, Service, running, running_prepared
+from tests.support.assertions.mailbox import Mailbox
 from tests.support.console_assets import build_assets
 from tests.support.samples.gitrepo import GitRepo
 
@@ -122,6 +126,37 @@ def test_flow_changes_only_the_edited_lines(
         edit_documentation_with_colleague(person, person_of(browser, service, variant), service, name, tmp_path)
     assert person.faults == []
     person.context.close()
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("has_scripts", [True, False], ids=["scripts", "plain forms"])
+def test_reset_mail_of_the_api_leads_to_a_form_that_sets_the_password(
+    service_with_scripts: Service, browser: Browser, has_scripts: bool
+) -> None:
+    service, email = service_with_scripts, f"reset-{has_scripts}@mail.example.org".lower()
+    person = person_of(browser, service, Variant(has_scripts=has_scripts))
+    sign_up(person, service, email)
+    requests.post(f"{service.base}/api/v1/auth/forget-password", json={"email": email}, timeout=30).raise_for_status()
+    [link] = mailed_links(person, service, email, "#token=")
+    person.open(link)
+    if has_scripts:
+        assert urlsplit(person.page.url).fragment == ""
+    else:
+        person.fill("Token", link.partition("#token=")[2])
+    person.fill("New password", "Another-Harbour-7")
+    person.press("Change the password")
+    person.page.wait_for_url("**/sign-in?done=password")
+    assert person.faults == []
+    person.context.close()
+
+
+def mailed_links(person: Person, service: Service, email: str, part: str) -> list[str]:
+    """Return the links of the mails to an address that contain a text. Waits for the first one."""
+    mailbox, deadline = Mailbox(service.home / "mail", email), time.monotonic() + WITHIN_S
+    while not (links := [url for text in mailbox.texts() for url in re.findall(r"http://\S+", text) if part in url]):
+        assert time.monotonic() < deadline, "no mail was sent"
+        person.page.wait_for_timeout(100)
+    return links
 
 
 def edit_documentation_with_colleague(

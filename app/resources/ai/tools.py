@@ -124,12 +124,14 @@ class ProjectTools:
         opened = self._open()
         if opened is None:
             raise PermissionDenied
+        user, project, index = opened
         match name:
             case "search_files":
-                return _search(opened[1], opened[2], str(arguments.get("query", "")))
+                return _search(project, index, str(arguments.get("query", "")))
             case "read_file":
                 start = arguments.get("start_line")
-                return self._read(*opened, str(arguments.get("path", "")), start if isinstance(start, int) else 1)
+                path = str(arguments.get("path", ""))
+                return self._read(user, project, index, path, start if isinstance(start, int) else 1)
             case _:
                 return ToolResult(None, f"There is no tool {name[:40]}")
 

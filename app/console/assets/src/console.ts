@@ -3,11 +3,13 @@ import "htmx.org";
 import { dismissLater } from "./dom.ts";
 import { initDrawer, initMenus } from "./frame.ts";
 import { initLists } from "./lists.ts";
+import { initResetLink } from "./reset-link.ts";
 
 document.documentElement.classList.add("has-script");
 initDrawer();
 initMenus();
 initLists();
+initResetLink();
 for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
 
 if (document.querySelector("galley-rich-editor")) void import("./rich-editor.ts");
