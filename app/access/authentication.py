@@ -58,6 +58,8 @@ def init_app(app: Flask) -> None:
     manager.session_protection = None
     manager.request_loader(lambda _request: caller())
     manager.init_app(app)
+    # With a cookie of this name Flask-Login calls no request loader. A cookie without a name is never read.
+    app.config["REMEMBER_COOKIE_NAME"] = ""
     app.session_interface = NoFlaskSession()
     app.after_request(_write_cookie)
 

@@ -1,0 +1,35 @@
+"""Tests of the caller of a request, which Flask-Login loads."""
+
+import pytest
+from flask_login import current_user
+
+from app.access import authentication
+from app.access.caller import Caller
+from tests.support.assertions.statements import counted
+from tests.support.world import World
+
+
+def headers(token: str, more: str = "") -> dict[str, str]:
+    return {"Cookie": f"session_token={token}{more}"}
+
+
+class TestCaller:
+    def test_current_user_is_the_caller_and_loaded_once(self, world: World) -> None:
+        person = world.person()
+        with world.app.test_request_context(headers=headers(person.token)), counted(world.app) as sent:
+            caller = authentication.caller()
+            assert isinstance(caller, Caller)
+            assert (current_user.id, current_user._get_current_object()) == (caller.id, caller)
+            assert authentication.caller() is caller
+            assert len(sent) == 1
+
+    def test_current_user_without_a_session_is_anonymous(self, world: World) -> None:
+        with world.app.test_request_context():
+            assert not current_user.is_authenticated
+            assert authentication.caller() is None
+
+    @pytest.mark.parametrize("cookie", ["; remember_token=1|x", "; =1|x", "; remember_token="])
+    def test_remember_cookie_of_flask_login_has_no_effect(self, world: World, cookie: str) -> None:
+        person = world.person()
+        with world.app.test_request_context(headers=headers(person.token, cookie)):
+            assert current_user.is_authenticated
