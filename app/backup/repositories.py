@@ -8,7 +8,7 @@ import orjson
 from app.backup.json_lines import LineWriter
 from app.backup.manifest import BackupError
 from app.drivers.errors import DriverError
-from app.drivers.git.bundles import Bundles
+from app.drivers.git.port import Bundles
 
 FOLDER = "repositories"
 

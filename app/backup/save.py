@@ -17,7 +17,7 @@ from app.backup import connections, json_lines, objects, repositories, tables
 from app.backup.json_lines import LineWriter
 from app.backup.manifest import BackupError, Manifest, Section
 from app.core import clock
-from app.drivers.git.bundles import Bundles
+from app.drivers.git.port import Bundles
 from app.drivers.jobs.port import JobEngine
 from app.drivers.storage.port import ObjectStore
 from app.models.media import MediaAsset

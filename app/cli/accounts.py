@@ -23,9 +23,9 @@ from app.resources.api_token import service as api_tokens
 from app.resources.api_token.schemas import status_of
 from app.resources.auth import service
 from app.resources.user import passwords, sessions
-from app.resources.user.directory import list_users
 from app.resources.user.events import password_reset
 from app.resources.user.locks import lock_user
+from app.resources.user.service import list_users
 from app.security.passwords import hash_password, password_error
 
 user = AppGroup("user", help="Accounts.")

@@ -12,8 +12,7 @@ from markdown_it.token import Token
 
 from app.content.filetypes import BINARY, TEXT, file_type
 from app.content.front_matter.reader import LANGUAGES, FrontMatter, split_front_matter
-from app.content.marks import marks
-from app.content.text import count_lines, decode
+from app.content.text import count_lines, decode, marks
 
 MAX_CHARACTERS = 128 * 1024
 MAX_BLOCKS = 4_000

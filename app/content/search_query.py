@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from app.content.marks import marks, term_pattern
+from app.content.text import marks, term_pattern
 from app.content.words import fold, is_single_character, query_terms
 
 MAX_TERMS = 8

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from anyascii import anyascii
 
-from app.content.marks import marks, term_pattern
+from app.content.text import marks, term_pattern
 
 MAX_SLUG = 80
 MAX_SLUG_BYTES = 180

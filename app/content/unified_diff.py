@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from app.content.marks import marks
 from app.content.sequence_diff import equal_parts, find_changes
+from app.content.text import marks
 
 MAX_COMPARISON_TOKENS = 40_000
 """Lines after this number of words, spaces and signs have no ranges: a comparison of all lines would take too long."""

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from app.content.marks import term_pattern
+from app.content.text import term_pattern
 
 MAX_TERM_CHARACTERS = 64
 _TOKEN = re.compile(r"[^\W_]+")

@@ -11,7 +11,7 @@ from app.database import transactions
 from app.database.errors import is_transient, is_unique_violation, is_vanished_row
 from app.drivers import errors as driver_errors
 from app.drivers.git import errors as git
-from app.drivers.git import pull_requests
+from app.drivers.git import port
 from app.http import envelope
 
 log = structlog.get_logger(__name__)
@@ -95,7 +95,7 @@ def from_driver(error: driver_errors.DriverError) -> errors.AppError:
             return errors.PayloadTooLarge(text)
         case git.BranchExists() | git.BranchMoved() | git.RepositoryExists() | git.PathConflict():
             return errors.Conflict(text)
-        case pull_requests.PullRequestExists() | pull_requests.NotMergeable():
+        case port.PullRequestExists() | port.NotMergeable():
             return errors.Conflict(text)
         case driver_errors.UpstreamRejected():
             return errors.UnprocessableEntity(text, code=error.code)

@@ -4,7 +4,7 @@ import re
 import sys
 import unicodedata
 
-from app.content.marks import marks, term_pattern
+from app.content.text import marks, term_pattern
 
 
 def test_set_contains_exactly_the_marks_of_unicode() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from app.core.limits import MIB, SandboxLimits
 from app.drivers.sandbox.local.host import LocalSandboxes
-from app.drivers.sandbox.local.supervisor.process_memory import _parent
+from app.drivers.sandbox.local.supervisor.usage import _parent
 from app.drivers.sandbox.port import Phase, SandboxSpec
 from app.runtimes.choose import static
 from tests.drivers.sandbox.contract import SITE, fetch, python, serving, wait_for

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Error, Page
 
-from app.drivers.sandbox.local.supervisor.process_memory import processes_below
+from app.drivers.sandbox.local.supervisor.usage import processes_below
 from tests.serving.member import Member
 
 EDIT_TIMEOUT_S, LIVE_TIMEOUT_S = 30, 5

@@ -16,7 +16,7 @@ from app.http.validation import Cursor, Length, RequestQuery
 from app.models.project_content import IndexStatus
 from app.resources.project_content.index import index_health
 from app.resources.system import job_queue
-from app.resources.user import directory
+from app.resources.user import service
 
 PER_PAGE = 100
 ADMIN = platform_admin()
@@ -49,7 +49,7 @@ def administration(*, scope: Scope) -> Response:
 @Page(guard=ADMIN, query=UserListQuery)
 def admin_users(*, scope: Scope, query: UserListQuery) -> Response:
     """List the users of the installation."""
-    listed = directory.list_users(query.q, limit=PER_PAGE, cursor=query.cursor)
+    listed = service.list_users(query.q, limit=PER_PAGE, cursor=query.cursor)
     return page("admin/users.html", listed=listed, query=query)
 
 

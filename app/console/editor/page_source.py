@@ -20,8 +20,7 @@ from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType
 from app.extensions import drivers
-from app.resources.project_content.source import Source, source_of
-from app.resources.project_content.versions.commit_refs import NO_COMMIT, is_readable, is_version
+from app.resources.project_content.source import NO_COMMIT, Source, is_readable, is_version, source_of
 from app.resources.project_draft import routes as drafts
 
 MAX_BYTES = 5 * 1024 * 1024

@@ -27,9 +27,9 @@ from app.extensions import current_settings, drivers
 from app.http.endpoint import endpoint
 from app.http.validation import NameField, RequestBody, text
 from app.models.project import ImportStatus, RepositoryImport
-from app.resources.git_provider.schemas.credentials import plain_name
+from app.resources.git_provider.schemas import plain_name
 from app.resources.project import imports, queries, service
-from app.resources.project.new_repository import NewRepository, make_connected
+from app.resources.project.repository_access import NewRepository, make_connected
 from app.resources.project.schemas import ProjectSchema
 from app.resources.user.creation_limits import limits_of
 

@@ -23,7 +23,7 @@ from app.core.errors import InvalidRequest
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
-from app.resources.project_content.index import index_freshness, unreadable
+from app.resources.project_content.index import indexes, unreadable
 from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
 from app.resources.project_schema.routes import branch_schema
@@ -54,7 +54,7 @@ def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     """Return the present head, a page of folders and files of the index, and the schema."""
     source = source_of(scope.project, drivers.git, user=scope.caller)
     head = source.git.head(source.repo, source.branch)
-    index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
+    index = indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
     view = FolderView(
         _folder_path(scope),
         is_recursive=query.view == "tree",

@@ -7,9 +7,8 @@ from typing import Protocol
 
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.account_ports import Accounts, InstallationAccounts, InstallationApp, OAuthApp
-from app.drivers.git.bundles import Bundles
 from app.drivers.git.errors import RepositoryUnavailable
-from app.drivers.git.port import GitProvider, RepoRef, Repository
+from app.drivers.git.port import Bundles, GitProvider, RepoRef, Repository
 from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
 from app.drivers.http.client import LIMITS
 

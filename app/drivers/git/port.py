@@ -9,8 +9,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from app.drivers.errors import DriverError
 from app.drivers.git.errors import GitObjectMissing
 
 
@@ -241,3 +243,84 @@ class GitProvider(Protocol):
         if entry is None or entry.type != EntryType.BLOB:
             raise GitObjectMissing("The file does not exist in the repository")
         return self.blob(repo, entry.sha)
+
+
+class PullRequestState(StrEnum):
+    """The state of a pull request."""
+
+    OPEN = "open"
+    MERGED = "merged"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class PullRequest:
+    """A pull request of GitHub or a merge request of GitLab. `number` is unique in its repository."""
+
+    number: int
+    title: str
+    state: PullRequestState
+    head: str
+    base: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The merge commit of a pull request and its branch."""
+
+    sha: str
+    branch: str
+
+
+class PullRequestExists(DriverError):
+    """An open pull request of the same branches that exists already (409)."""
+
+
+class NotMergeable(DriverError):
+    """A pull request that is merged, closed or not mergeable (409). Nothing was changed."""
+
+
+@runtime_checkable
+class PullRequests(Protocol):
+    """The pull requests of a host."""
+
+    def pull_requests(self, repo: RepoRef) -> Sequence[PullRequest]:
+        """Return the newest 100 pull requests, newest first."""
+
+    def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
+        """Create a pull request. Raises PullRequestExists, UpstreamRejected, RepositoryUnavailable."""
+
+    def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
+        """Merge a pull request. Raises GitObjectMissing, NotMergeable."""
+
+
+@dataclass(frozen=True)
+class BundleInfo:
+    """A repository in a bundle: the branch of HEAD, the number of refs and a hash of both.
+
+    Objects are named by their content, so two repositories with equal refs have the same history.
+    """
+
+    head: str
+    refs: int
+    sha256: str
+
+
+class Bundles(Protocol):
+    """The local repositories as one file each."""
+
+    def names(self) -> Iterator[str]:
+        """Yield the names `owner/name` of all repositories, sorted."""
+
+    def described(self, name: str) -> BundleInfo | None:
+        """Return the present state of a repository, or None if it does not exist."""
+
+    def write(self, name: str, file: Path) -> BundleInfo:
+        """Write every ref and its objects to a new file. Write no file for a repository without refs.
+
+        A ref that is pushed at the same time has its old or its new value.
+        """
+
+    def read(self, name: str, file: Path | None, head: str) -> BundleInfo:
+        """Create a repository from a bundle, or an empty one. Raises RepositoryExists, UpstreamRejected."""

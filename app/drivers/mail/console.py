@@ -3,8 +3,7 @@
 import sys
 from typing import TextIO
 
-from app.drivers.mail.message import compose
-from app.drivers.mail.port import Mail
+from app.drivers.mail.port import Mail, compose
 
 RULE = "-" * 72
 

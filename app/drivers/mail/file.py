@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 from app.drivers.errors import UpstreamUnavailable
-from app.drivers.mail.message import compose
-from app.drivers.mail.port import Mail
+from app.drivers.mail.port import Mail, compose
 from app.security.private_files import make_private_folder
 
 OWNER_ONLY = 0o600

@@ -1,7 +1,16 @@
-"""Port of mail transports. Every implementation passes `tests/drivers/mail/contract.py`."""
+"""Port of mail transports, and MIME messages. Every implementation passes `tests/drivers/mail/contract.py`."""
 
 from dataclasses import dataclass
+from email.errors import MessageError
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP, SMTPUTF8
+from email.utils import format_datetime, make_msgid, parseaddr
 from typing import Protocol
+
+from app.core import clock
+from app.core.emails import with_ascii_domain
+from app.drivers.errors import UpstreamRejected
 
 
 @dataclass(frozen=True)
@@ -31,3 +40,36 @@ class MailTransport(Protocol):
         Raises:
             UpstreamUnavailable, UpstreamTimeout: the transport does not work.
         """
+
+
+def compose(mail: Mail, *, sender: str) -> EmailMessage:
+    """Build the message of `mail` from `sender` (`Name <address>` or an address).
+
+    Raises:
+        UpstreamRejected: an address or the subject is not valid in a header.
+    """
+    name, address = parseaddr(sender)
+    try:
+        author, reader = _address(address, name), _address(mail.to)
+        plain = author.addr_spec.isascii() and reader.addr_spec.isascii()
+        message = EmailMessage(policy=SMTP if plain else SMTPUTF8)
+        message["From"], message["To"], message["Subject"] = author, reader, mail.subject
+    except (ValueError, IndexError, MessageError) as error:
+        raise UpstreamRejected("An address or the subject of a mail is not valid in a header") from error
+    message["Date"] = format_datetime(clock.now())
+    message["Message-ID"] = make_msgid(domain=author.domain)
+    message["Auto-Submitted"] = "auto-generated"
+    # Not every relay accepts 8-bit characters.
+    message.set_content(mail.text, cte="quoted-printable")
+    message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
+    return message
+
+
+def _address(text: str, name: str = "") -> Address:
+    """Return the address with an ASCII domain. Other characters before the @ need SMTPUTF8 (RFC 6531)."""
+    address = with_ascii_domain(text)
+    if address.isascii():
+        return Address(name, addr_spec=address)
+    # Pass two parts: the parser of the library accepts ASCII addresses only.
+    local, _, domain = address.rpartition("@")
+    return Address(name, username=local, domain=domain)

@@ -10,8 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from app.core.emails import with_ascii_domain
 from app.drivers.errors import DriverError, UpstreamRejected, UpstreamTimeout, UpstreamUnavailable
-from app.drivers.mail.message import compose
-from app.drivers.mail.port import Mail
+from app.drivers.mail.port import Mail, compose
 
 # Per command. Servers with spam checks respond slowly (RFC 5321, 4.5.3.2 allows minutes). The job retries.
 TIMEOUT_S = 20.0

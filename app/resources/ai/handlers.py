@@ -26,7 +26,7 @@ from app.drivers.ai.port import (
 from app.resources.ai import diffs, output_schemas, prompts, streams
 from app.resources.ai.conversation import Conversation, MeteredStream, closing
 from app.resources.ai.errors import InvalidAnswer
-from app.resources.ai.json_scanner import JsonObjectScanner
+from app.resources.ai.stream_parsers import JsonObjectScanner
 from app.resources.ai.streams import new_message_id
 from app.resources.ai.tools import TOOLS, ProjectTools, ToolResult, parsed
 

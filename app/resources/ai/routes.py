@@ -17,9 +17,9 @@ from app.models.project import Project
 from app.resources.ai import diffs, editor_command, handlers, messages, prompts, queries, streams
 from app.resources.ai.conversation import Conversation, closing
 from app.resources.ai.credentials import CallerCredentials, choose
-from app.resources.ai.fence_stripper import FenceStripper
 from app.resources.ai.responses import Client, HttpResponse, client_of_request, event_stream, json_response
-from app.resources.ai.schemas import events, requests, responses
+from app.resources.ai.schemas import requests, results
+from app.resources.ai.stream_parsers import FenceStripper
 from app.resources.ai.tools import ProjectTools
 from app.resources.ai.usage_ledger import UsageEntry, UsageMeter
 
@@ -142,7 +142,7 @@ KEY_HEADERS = (
 @endpoint(
     guard=member_of_named(),
     body=requests.EditorCommandBody,
-    events=events.COMMAND_EVENTS,
+    events=results.COMMAND_EVENTS,
     events_note=END_OF_EVENTS,
     outside=True,
     raw_response=True,
@@ -167,7 +167,7 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     guard=member_of_named(),
     body=requests.CompleteBody,
     outside=True,
-    result=responses.CompletionSchema,
+    result=results.CompletionSchema,
     rate="ai_copilot",
     request_headers=KEY_HEADERS,
     allow_archived=True,
@@ -185,7 +185,7 @@ def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
 @endpoint(
     guard=member_of_named(is_required=True),
     body=requests.ChatBody,
-    events=events.CHAT_EVENTS,
+    events=results.CHAT_EVENTS,
     events_note=END_OF_EVENTS,
     outside=True,
     raw_response=True,
@@ -212,9 +212,9 @@ def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
 @endpoint(
     guard=member_of_named(),
     body=requests.CodeEditBody,
-    events=events.EDIT_EVENTS,
+    events=results.EDIT_EVENTS,
     events_note=END_OF_EVENTS,
-    result=responses.EditedCodeSchema,
+    result=results.EditedCodeSchema,
     outside=True,
     raw_response=True,
     rate="ai",
@@ -239,7 +239,7 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
 @endpoint(
     guard=member_of_named(),
     body=requests.CodeExplainBody,
-    events=events.TEXT_EVENTS,
+    events=results.TEXT_EVENTS,
     events_note=END_OF_EVENTS,
     outside=True,
     raw_response=True,
@@ -262,7 +262,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpRespons
     guard=member_of_named(),
     body=requests.CommitMessageBody,
     outside=True,
-    result=responses.CommitTextSchema,
+    result=results.CommitTextSchema,
     rate="ai",
     request_headers=KEY_HEADERS,
     allow_archived=True,
@@ -280,7 +280,7 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
     guard=member_of_named(),
     body=requests.WriteMetadataBody,
     outside=True,
-    result=responses.PageMetadataSchema,
+    result=results.PageMetadataSchema,
     rate="ai",
     request_headers=KEY_HEADERS,
     allow_archived=True,
@@ -304,7 +304,7 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any
     guard=member_of_named(),
     body=requests.FixSeoBody,
     outside=True,
-    result=responses.FixedPageSchema,
+    result=results.FixedPageSchema,
     rate="ai",
     request_headers=KEY_HEADERS,
     allow_archived=True,
@@ -319,7 +319,7 @@ def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, Any]:
 
 
 @usage_blueprint.get("/usage")
-@endpoint(guard=verified(token=READS), result=responses.UsageSchema, message="Usage of the AI handlers")
+@endpoint(guard=verified(token=READS), result=results.UsageSchema, message="Usage of the AI handlers")
 def used(*, scope: Scope) -> dict[str, Any]:
     """Return the caller's token usage and the daily budget."""
     return queries.usage_of_user(scope.user, limits())

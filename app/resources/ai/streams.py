@@ -16,8 +16,7 @@ from app.drivers.ai.port import StopReason, TextDelta
 from app.resources.ai import diffs
 from app.resources.ai.conversation import Conversation, MeteredStream, closing
 from app.resources.ai.errors import AnswerTooLong, InvalidAnswer
-from app.resources.ai.fence_stripper import FenceStripper
-from app.resources.ai.json_scanner import JsonObjectScanner
+from app.resources.ai.stream_parsers import FenceStripper, JsonObjectScanner
 
 HEADERS: Mapping[str, str] = {"x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"

@@ -21,7 +21,7 @@ from app.models.project_content import ContentIndex
 from app.models.user import User
 from app.resources.project_content.search import file_search
 from app.resources.project_content.source import source_of
-from app.resources.project_content.versions import raw_file
+from app.resources.project_content.versions import file_metadata
 
 T = TypeVar("T")
 
@@ -147,7 +147,7 @@ class ProjectTools:
         error = path_error(path)
         if error is not None:
             return ToolResult(None, error)
-        file = raw_file.find(index, path, source_of(project, self.hosts, user=user))
+        file = file_metadata.find_raw(index, path, source_of(project, self.hosts, user=user))
         data = _limited(file.read())
         text = decode(data)[0] if data is not None else None
         if text is None:

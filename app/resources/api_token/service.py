@@ -241,3 +241,17 @@ class MembershipEnded(Conflict):
     """A change of a service account by a user who is not a member of its organization (409)."""
 
     code, message = "MEMBERSHIP_ENDED", "The owner of a service account must be a member of its organization"
+
+
+def of_user(user_id: str) -> Sequence[ApiToken]:
+    """Return the personal tokens of a user, newest first."""
+    return _all(sa.and_(ApiToken.user_id == user_id, ApiToken.organization_id.is_(None)))
+
+
+def of_organization(organization_id: str) -> Sequence[ApiToken]:
+    """Return the service accounts of an organization, newest first."""
+    return _all(ApiToken.organization_id == organization_id)
+
+
+def _all(where: sa.ColumnElement[bool]) -> Sequence[ApiToken]:
+    return db.session.scalars(sa.select(ApiToken).where(where).order_by(ApiToken.id.desc())).all()

@@ -6,22 +6,23 @@ import sqlalchemy as sa
 
 from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
-from app.core.errors import ErrorMessage, NotAuthenticated
+from app.core.errors import ErrorMessage, NotAuthenticated, PermissionDenied
 from app.core.ids import new_id
 from app.core.limits import CodeLimits, SessionLimits
 from app.core.names import clean_name
 from app.database.inserts import insert_or_ignore
-from app.extensions import db
+from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.login import OneTimeCode, Session, SocialAccount
+from app.models.organization import Invitation
 from app.models.user import User
 from app.resources.auth import one_time_codes
 from app.resources.user import sessions
 from app.resources.user.events import email_verified
 from app.resources.user.locks import lock_user
 from app.resources.user.mail import language_at, notify
+from app.resources.user.service import NAME_LENGTH
 from app.resources.user.sessions import OpenedSession
-from app.resources.user.sign_in_methods import NAME_LENGTH
 
 FALLBACK_NAME = "User"
 _BRACKETS = str.maketrans("<>", "  ")
@@ -196,3 +197,33 @@ def sign_out(session: Session | None) -> dict[str, bool]:
     if session is not None:
         sessions.end(session.user_id, session.id)
     return {"success": True}
+
+
+class SignUpClosed(PermissionDenied):
+    """A sign-up that the operator does not accept (403)."""
+
+    code, message = (
+        "SIGN_UP_CLOSED",
+        ErrorMessage("This installation does not accept new accounts without an invitation"),
+    )
+
+
+def check_sign_up(email_key: str) -> None:
+    """Check that an account may be created for an e-mail address.
+
+    The response for an address with an account is the same as for one without.
+
+    Raises:
+        SignUpClosed: new accounts are closed, or the address has no open invitation.
+    """
+    policy = current_settings().server.sign_up
+    if policy == "open" or (policy == "invited" and _is_invited(email_key)):
+        return
+    raise SignUpClosed
+
+
+def _is_invited(email_key: str) -> bool:
+    open_invitation = sa.select(Invitation.id).where(
+        Invitation.email_key == email_key, Invitation.expires_at > utcnow_ms()
+    )
+    return db.session.scalar(open_invitation.limit(1)) is not None

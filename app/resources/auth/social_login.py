@@ -14,7 +14,7 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import LoginAttempt, SocialAccount
 from app.models.user import User
-from app.resources.auth import one_time_codes, service, sign_up_policy
+from app.resources.auth import one_time_codes, service
 from app.resources.user import sessions
 from app.resources.user.sessions import OpenedSession
 from app.security.secrets import hash_token, new_token
@@ -147,8 +147,8 @@ def _by_email(provider: str, identity: Identity) -> User | None:
 def _create(provider: str, identity: Identity) -> User:
     email, key = identity.email or "", _key(identity)
     try:
-        sign_up_policy.check_sign_up(key)
-    except sign_up_policy.SignUpClosed as error:
+        service.check_sign_up(key)
+    except service.SignUpClosed as error:
         raise SocialRefused(error.message, code="SIGN_UP_CLOSED") from error
     name = service.display_name(identity.name, email)
     user = User(email=email, email_key=key, name=name, provider=provider, email_verified=False)

@@ -10,7 +10,7 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.order import BillingCustomer, BillingEvent, Order, Subscription
 from app.models.user import User
-from app.resources.order.event_states import S, from_json
+from app.resources.order.projection import S, from_json
 
 
 def locked_customer(customer_id: str) -> BillingCustomer:

@@ -17,8 +17,7 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.order import BillingCustomer, BillingDay, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
 from app.resources.order import customer_matching, projection
-from app.resources.order.event_states import S, TimedState, customer_of, from_json, to_json
-from app.resources.order.projection import Period
+from app.resources.order.projection import Period, S, TimedState, customer_of, from_json, to_json
 
 PREFIXES: dict[type, str] = {
     port.SubscriptionState: "subscription.",

@@ -16,8 +16,8 @@ from app.drivers.billing.port import BillingProvider, ProviderEvent, State
 from app.extensions import db
 from app.models import order as tables
 from app.models.base import utcnow_ms
-from app.resources.order.event_states import to_json
 from app.resources.order.event_store import store_event
+from app.resources.order.projection import to_json
 
 log = structlog.get_logger(__name__)
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntity
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef
-from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
+from app.drivers.git.port import Merged, PullRequest, PullRequests, RepoRef
 from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for

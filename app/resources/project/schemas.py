@@ -23,7 +23,7 @@ from app.http.validation import (
 from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Generator, Provider, Visibility
 from app.models.project_content import IndexStatus
-from app.resources.git_provider.schemas.credentials import ProviderName
+from app.resources.git_provider.schemas import ProviderName
 from app.resources.organization.schemas import StatusQuery, status_filter
 
 

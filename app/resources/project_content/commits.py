@@ -1,6 +1,5 @@
 """Commits of saves at the Git host: their author, and the commit of an interrupted earlier attempt."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from app.core.api_tokens import TokenGrant
 from app.core.jobs import LOWEST_PRIORITY
 from app.database import transactions
 from app.drivers.git.commit_message import co_author, create_git_commit_message
+from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, jobs
 from app.models.user import User, UserPreference
@@ -122,13 +122,9 @@ def _expected_blobs(save: SaveRequest, before: dict[str, TreeEntry]) -> Iterator
     for change in (edit.change for edit in save.edits):
         origin = before.get(change.previous_path or "")
         if change.content is not None:
-            yield change.path, _blob_sha(change.content)
+            yield change.path, blob_sha(change.content)
         elif change.action == Action.MOVE and origin is not None:
             yield change.path, origin.sha
-
-
-def _blob_sha(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _url(source: Source, sha: str) -> str | None:

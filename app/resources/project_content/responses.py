@@ -24,7 +24,7 @@ from app.resources.project_content.saving.commit_builder import Saved
 from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schemas.content import TreeQuery
 from app.resources.project_content.tree import tree_snapshot
-from app.resources.project_content.versions.raw_file import RawFile
+from app.resources.project_content.versions.file_metadata import RawFile
 
 INDEX_STREAM_S, POLL_INTERVAL_S = 600, 0.5
 FINAL_STATES = (IndexStatus.READY, IndexStatus.FAILED)

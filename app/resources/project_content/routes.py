@@ -15,7 +15,7 @@ from app.http.endpoint import GIT_READ, SAVE, PageResult, ViewResult, endpoint
 from app.models.project_content import ContentIndex
 from app.resources.project_content import commits, responses, service
 from app.resources.project_content.entries.entry_pages import entries
-from app.resources.project_content.index import index_freshness
+from app.resources.project_content.index import indexes
 from app.resources.project_content.saving import front_matter
 from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
 from app.resources.project_content.saving.front_matter import NoChange
@@ -25,6 +25,7 @@ from app.resources.project_content.schemas.content import (
     BranchQuery,
     CommitFilesBody,
     CommittedSchema,
+    EditFrontMatterBody,
     FileAtRefQuery,
     FileMetadataSchema,
     FileQuery,
@@ -32,7 +33,6 @@ from app.resources.project_content.schemas.content import (
     TreeQuery,
 )
 from app.resources.project_content.schemas.entries import EntriesMetaSchema, EntriesQuery, EntrySchema
-from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
 from app.resources.project_content.schemas.results import IndexEventSchema, StreamFailureSchema, TreeSchema
 from app.resources.project_content.schemas.revisions import (
     CompareQuery,
@@ -45,11 +45,10 @@ from app.resources.project_content.schemas.revisions import (
 from app.resources.project_content.schemas.search import BacklinkSchema, SearchHitSchema, SearchQuery
 from app.resources.project_content.search import file_search
 from app.resources.project_content.search.references import Backlink, backlinks
-from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.source import Source, find_commit, source_of
 from app.resources.project_content.tree import tree_snapshot
-from app.resources.project_content.versions import comparison, file_metadata, history, raw_file
-from app.resources.project_content.versions.commit_refs import find_commit
-from app.resources.project_content.versions.raw_file import RawFile
+from app.resources.project_content.versions import comparison, file_metadata, history
+from app.resources.project_content.versions.file_metadata import RawFile
 
 
 class RefQuery(Protocol):
@@ -62,7 +61,7 @@ class RefQuery(Protocol):
 
 def branch_index(scope: ProjectScope, branch: str | None) -> ContentIndex | None:
     """Return the index of a branch, the working branch by default. Create it at the first read."""
-    return index_freshness.ensure_index(scope.project, scope.index, branch, hosts=drivers.git, by=scope.caller)
+    return indexes.ensure_index(scope.project, scope.index, branch, hosts=drivers.git, by=scope.caller)
 
 
 def read_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
@@ -72,7 +71,7 @@ def read_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
 
 def read_fresh_index(scope: ProjectScope, query: RefQuery) -> ContentIndex | None:
     """Return the index of the branch of a query, marked as stale if a local branch moved."""
-    return index_freshness.mark_stale_if_moved(scope.project, read_index(scope, query), hosts=drivers.git)
+    return indexes.mark_stale_if_moved(scope.project, read_index(scope, query), hosts=drivers.git)
 
 
 def branch_source(scope: ProjectScope, branch: str | None = None) -> Source:
@@ -93,8 +92,8 @@ def find_raw_file(scope: ProjectScope, query: FileQuery) -> RawFile:
     """Return the blob of a file with its source. Raises NotFound."""
     if query.ref and is_sha(query.ref):
         source = branch_source(scope)
-        return raw_file.find_at_commit(source, find_commit(source, query.ref), query.file)
-    return raw_file.find(read_index(scope, query), query.file, branch_source(scope, query.ref))
+        return file_metadata.find_raw_at_commit(source, find_commit(source, query.ref), query.file)
+    return file_metadata.find_raw(read_index(scope, query), query.file, branch_source(scope, query.ref))
 
 
 def read_history(scope: ProjectScope, query: HistoryQuery) -> history.History:

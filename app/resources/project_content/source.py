@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
-from app.core.errors import Conflict, ErrorMessage
+from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntity
 from app.core.ids import HasId
+from app.core.refs import is_sha
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef
+from app.drivers.git.port import EntryType, GitProvider, RepoRef
+from app.drivers.git.revisions import Revisions
 from app.models.project import Project
 from app.resources.git_provider.provider_selection import provider_for
 
@@ -36,3 +39,56 @@ def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, u
         raise Disconnected
     git = provider_for(project, hosts=hosts, user=user)
     return Source(git, RepoRef(project.repository, project.repository_id), branch or project.branch)
+
+
+NO_COMMIT = "No branch of the repository contains this commit"
+
+
+def revisions_of(source: Source) -> Revisions:
+    """Return the reader of past commits of a source.
+
+    Raises:
+        UnprocessableEntity: the host has none.
+    """
+    if not isinstance(source.git, Revisions):
+        raise UnprocessableEntity("The Git host of this project does not provide a history", code="NOT_SUPPORTED")
+    return source.git
+
+
+def find_commit(source: Source, ref: str | None) -> str:
+    """Return the sha of a branch head or of a commit. None is the branch of the source.
+
+    Raises:
+        NotFound: the branch does not exist, or no branch contains the commit.
+        RepositoryUnavailable: the repository or the working branch cannot be read.
+    """
+    if ref is None or ref == source.branch:
+        return source.git.head(source.repo, source.branch)
+    if is_sha(ref):
+        if not is_readable(source, ref):
+            raise NotFound(NO_COMMIT)
+        return ref
+    try:
+        return source.git.head(source.repo, ref)
+    except RepositoryUnavailable:
+        source.git.repository(source.repo)  # Distinguish a missing branch from a missing repository.
+        raise NotFound("There is no such branch in the repository") from None
+
+
+def is_readable(source: Source, commit: str) -> bool:
+    """Return whether a branch of the repository contains a commit. Other objects of a repository are not readable."""
+    return revisions_of(source).is_reachable(source.repo, commit, branch=source.branch)
+
+
+def is_version(source: Source, path: str, blob: str, *, base_sha: str | None = None) -> bool:
+    """Return whether a blob was a version of a file on the branch of the source. Calls the Git host.
+
+    If a branch contains the commit `base_sha` with this version, its age does not matter. Else the search is bounded
+    (`Revisions.has_version`).
+    """
+    if base_sha is not None and is_readable(source, base_sha):
+        entry = source.git.entries(source.repo, base_sha, [path]).get(path)
+        if entry is not None and entry.type == EntryType.BLOB and entry.sha == blob:
+            return True
+    head = source.git.head(source.repo, source.branch)
+    return revisions_of(source).has_version(source.repo, head, path, blob)

@@ -7,8 +7,7 @@ from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.resources.project_content.schemas.content import FileQuery
-from app.resources.project_content.source import source_of
-from app.resources.project_content.versions.commit_refs import is_version
+from app.resources.project_content.source import is_version, source_of
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import (
     DeletedDraftSchema,

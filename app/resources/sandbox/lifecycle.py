@@ -20,8 +20,7 @@ from app.extensions import db, start_background
 from app.models.project import Project
 from app.models.sandbox import ACTIVE_STATES, PreviewState, Sandbox
 from app.models.user import User
-from app.resources.project_content.source import Source, source_of
-from app.resources.project_content.versions.commit_refs import find_commit
+from app.resources.project_content.source import Source, find_commit, source_of
 from app.resources.sandbox import host_sync, service
 from app.resources.sandbox.host_sync import start_heartbeat
 from app.resources.sandbox.schemas import CreateSandboxBody, UncommittedFileBody

@@ -10,7 +10,7 @@ from app.core.errors import ErrorMessage
 from app.core.limits import PasswordLimits
 from app.http.validation import DateTimeMs, Length, NameField, RequestBody, StrictBoolean, text
 from app.resources.user.countries import AmbiguousCountry, country_code, country_codes
-from app.resources.user.sign_in_methods import NAME_LENGTH
+from app.resources.user.service import NAME_LENGTH
 from app.security.passwords import password_error
 
 EMAIL_LENGTH, PASSWORD_LENGTH = 254, 512

@@ -1,27 +1,52 @@
-"""Rules of user accounts: changes and deletion."""
+"""Rules of user accounts: changes, deletion, sign-in methods, and the list of all users."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 import structlog
 
+from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PermissionDenied
 from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.login import OneTimeCode, Session
+from app.models.login import OneTimeCode, Session, SocialAccount
 from app.models.user import User
 from app.resources.media_asset.service import image_error, release_image
 from app.resources.user import passwords, sessions
 from app.resources.user.events import user_deleting
 from app.resources.user.mail import notify
 from app.resources.user.sessions import OpenedSession
-from app.resources.user.sign_in_methods import SignInMethod, sign_in_methods
 
 log = structlog.get_logger(__name__)
+
+
+CREDENTIAL = "credential"
+NAME_LENGTH = 120
+
+
+@dataclass(frozen=True)
+class SignInMethod:
+    """A social account or the password. `subject` is the id of the user at the provider."""
+
+    id: str
+    provider: str
+    subject: str
+    created_at: datetime
+    updated_at: datetime
+
+
+def sign_in_methods(user: User) -> list[SignInMethod]:
+    """Return the sign-in methods of a user, the password first."""
+    linked = db.session.scalars(
+        sa.select(SocialAccount).where(SocialAccount.user_id == user.id).order_by(SocialAccount.id)
+    )
+    social = [SignInMethod(one.id, one.provider, one.subject, one.created_at, one.updated_at) for one in linked]
+    own = [SignInMethod(user.id, CREDENTIAL, user.id, user.created_at, user.updated_at)] if user.password_hash else []
+    return own + social
 
 
 class ReauthRequired(PermissionDenied):
@@ -129,3 +154,28 @@ def delete(user: User, *, reason: str | None) -> dict[str, bool]:
     log.info("user.deleted", user_id=locked.id, reason=reason)
     db.session.expunge(locked)
     return {"deleted": True}
+
+
+CURSOR = "user"
+
+
+@dataclass(frozen=True)
+class UserPage:
+    """Users by id. `next_cursor` is None on the last page."""
+
+    users: list[User]
+    next_cursor: str | None
+
+
+def list_users(search: str = "", *, limit: int, cursor: str | None = None) -> UserPage:
+    """Return users whose e-mail address contains a text.
+
+    Raises:
+        InvalidRequest: the cursor belongs to another list.
+    """
+    statement = sa.select(User).where(User.email_key.contains(search.strip().lower(), autoescape=True))
+    if cursor:
+        statement = statement.where(User.id > decode_cursor(cursor, CURSOR))
+    rows = list(db.session.scalars(statement.order_by(User.id).limit(limit + 1)))
+    users = rows[:limit]
+    return UserPage(users, encode_cursor(CURSOR, users[-1].id) if len(rows) > limit else None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.content.front_matter.value_diff import MAX_CHANGES, changed_values
+from app.content.front_matter.item_diff import MAX_CHANGES, changed_values
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,16 @@ from app.drivers.errors import (
     UpstreamUnavailable,
 )
 from app.drivers.git.errors import BranchMoved, GitObjectMissing, RepositoryUnavailable
-from app.drivers.git.port import Action, FileChange, GitProvider
-from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequestExists, PullRequests, PullRequestState
+from app.drivers.git.port import (
+    Action,
+    FileChange,
+    GitProvider,
+    Merged,
+    NotMergeable,
+    PullRequestExists,
+    PullRequests,
+    PullRequestState,
+)
 from app.drivers.git.rest.tokens import TokenSupplier
 from tests.drivers.git.contract import Make, Subject
 from tests.support.doubles.server import Call, Double, Fault, Reply

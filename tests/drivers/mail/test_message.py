@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 import pytest
 
 from app.drivers.errors import UpstreamRejected
-from app.drivers.mail.message import compose
+from app.drivers.mail.port import compose
 from tests.drivers.mail.contract import CODE, SENDER
 from tests.drivers.mail.received import parse
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.resources.ai.fence_stripper import FenceStripper
+from app.resources.ai.stream_parsers import FenceStripper
 
 CASES = {
     "plain": ("a\nb\n", "a\nc\n", "a\nc\n"),

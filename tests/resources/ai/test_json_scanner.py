@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.resources.ai.json_scanner import JsonObjectScanner
+from app.resources.ai.stream_parsers import JsonObjectScanner
 
 TEXT = 'Sure!\n```json\n[{"a": "x } \\" {", "b": {"c": [1, {"d": 2}]}},\n {"a": 2}]\n```\n{bad}{"e": "ü"} } "{" {"f'
 FOUND = [{"a": 'x } " {', "b": {"c": [1, {"d": 2}]}}, {"a": 2}, {"e": "ü"}]

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.drivers.billing.port import SubscriptionState, SubscriptionStatus
-from app.resources.order.event_states import TimedState
-from app.resources.order.projection import SubscriptionTerms, build_periods, canceled_at, started_at
+from app.resources.order.projection import SubscriptionTerms, TimedState, build_periods, canceled_at, started_at
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STATE = SubscriptionState(

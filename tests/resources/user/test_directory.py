@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 
 from app.core.errors import InvalidRequest
-from app.resources.user.directory import list_users
+from app.resources.user.service import list_users
 from tests.support.world import World
 
 

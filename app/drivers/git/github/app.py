@@ -14,8 +14,7 @@ from app.drivers.git import accounts
 from app.drivers.git.accounts import CodeRejected, InstallationToken, TokenSet
 from app.drivers.git.github import values
 from app.drivers.git.github.provider import HEADERS
-from app.drivers.git.rest.client import RestClient, SharedState
-from app.drivers.git.rest.request import segment
+from app.drivers.git.rest.client import RestClient, SharedState, segment
 from app.drivers.git.rest.responses import RequestRefused, parses, quotable, require_success
 
 JWT_LIFE = timedelta(minutes=9)  # GitHub accepts at most ten minutes

@@ -1,7 +1,7 @@
 """Calls on one repository of GitHub. Refusals become the errors of the port."""
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.core.errors import ErrorMessage
@@ -9,14 +9,47 @@ from app.core.paths import path_error
 from app.core.refs import is_branch_name
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.github import values
-from app.drivers.git.github.comparison import Comparison, RepositoryCache, parse_comparison
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import Repository
+from app.drivers.git.port import CommitInfo, Repository
 from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCalls, require_blob
-from app.drivers.git.rest.client import TREE_BYTES
-from app.drivers.git.rest.request import ById, segment
+from app.drivers.git.rest.client import TREE_BYTES, ById, segment
 from app.drivers.git.rest.responses import RequestRefused, parses
 from app.drivers.http.client import LIMITS
+
+MAX_FILES = 300  # GitHub "Compare two commits": maximum number of files, all on the first page
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The changed paths, and the commit in between if there is only one."""
+
+    ends: tuple[str, str]
+    present: frozenset[str]
+    removed: frozenset[str]
+    only: CommitInfo | None = None
+
+
+@dataclass
+class RepositoryCache:
+    """The cache of a repository for the lifetime of a provider: existing blobs and the latest comparison."""
+
+    blobs: set[str] = field(default_factory=set)
+    comparison: Comparison | None = None
+
+
+@parses
+def parse_comparison(data: dict[str, Any], old: str, new: str) -> Comparison | None:
+    """Parse a comparison. Return None if the commits diverge or the response is incomplete."""
+    files = data.get("files") or []
+    if data["status"] not in ("ahead", "identical") or len(files) >= MAX_FILES:
+        return None
+    present = {file["filename"] for file in files if file["status"] != "removed"}
+    comparison = Comparison((old, new), frozenset(present), frozenset(values.changed_paths(files) - present))
+    if data["total_commits"] != 1 or values.parents(data["commits"][0]) != [old]:
+        return comparison
+    paths = sorted({*comparison.present, *comparison.removed}, key=str.encode)
+    return replace(comparison, only=values.commit(data["commits"][0], tuple(paths)))
+
 
 RAW = "application/vnd.github.raw+json"
 

@@ -4,13 +4,20 @@ from collections.abc import Iterator, Sequence
 
 from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.github import values
-from app.drivers.git.github.calls import GitHubRepository, path_segments
+from app.drivers.git.github.calls import GitHubRepository, RepositoryCache, path_segments
 from app.drivers.git.github.commit import GitHubCommit
-from app.drivers.git.github.comparison import RepositoryCache
 from app.drivers.git.github.revisions import GitHubHistory, GitHubRevisions
 from app.drivers.git.github.trees import GitHubTrees
-from app.drivers.git.port import Branch, Person, RepoRef
-from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequest, PullRequestExists, PullRequestState
+from app.drivers.git.port import (
+    Branch,
+    Merged,
+    NotMergeable,
+    Person,
+    PullRequest,
+    PullRequestExists,
+    PullRequestState,
+    RepoRef,
+)
 from app.drivers.git.rest.calls import PAGE
 from app.drivers.git.rest.client import RestClient, SharedState
 from app.drivers.git.rest.provider import BranchLock, RestGitProvider, no_lock

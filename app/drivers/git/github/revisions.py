@@ -9,8 +9,7 @@ from app.core.paths import path_error
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.file_diff import is_binary
 from app.drivers.git.github import values
-from app.drivers.git.github.calls import GitHubRepository
-from app.drivers.git.github.comparison import MAX_FILES
+from app.drivers.git.github.calls import MAX_FILES, GitHubRepository
 from app.drivers.git.github.trees import GitHubTrees
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import Branch, CommitInfo

@@ -11,8 +11,7 @@ from app.drivers.git.gitlab.values import GitLabComparison, RemoteFile
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import Repository
 from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, RepositoryCalls, require_blob
-from app.drivers.git.rest.client import TREE_BYTES
-from app.drivers.git.rest.request import segment
+from app.drivers.git.rest.client import TREE_BYTES, segment
 from app.drivers.git.rest.responses import RequestRefused
 from app.drivers.http.client import LIMITS
 

@@ -21,8 +21,7 @@ from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, CommitPlan, FileWrite
 from app.drivers.git.errors import BranchMoved, PathConflict
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
-from app.drivers.git.gitlab.history import GitLabHistory
-from app.drivers.git.gitlab.trees import GitLabTrees
+from app.drivers.git.gitlab.trees import GitLabHistory, GitLabTrees
 from app.drivers.git.object_ids import blob_sha, check_message
 from app.drivers.git.port import Action, Commit, FileChange, PathChange, Person, TreeEntry
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown

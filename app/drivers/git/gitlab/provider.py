@@ -7,15 +7,21 @@ from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
 from app.drivers.git.gitlab.commit import GitLabCommit
-from app.drivers.git.gitlab.history import GitLabHistory
 from app.drivers.git.gitlab.revisions import GitLabRevisions
-from app.drivers.git.gitlab.trees import GitLabTrees
-from app.drivers.git.port import Branch, Person, RepoRef
-from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequest, PullRequestExists, PullRequestState
+from app.drivers.git.gitlab.trees import GitLabHistory, GitLabTrees
+from app.drivers.git.port import (
+    Branch,
+    Merged,
+    NotMergeable,
+    Person,
+    PullRequest,
+    PullRequestExists,
+    PullRequestState,
+    RepoRef,
+)
 from app.drivers.git.rest.calls import PAGE
-from app.drivers.git.rest.client import RestClient, SharedState
+from app.drivers.git.rest.client import RestClient, SharedState, segment
 from app.drivers.git.rest.provider import BranchLock, RestGitProvider, no_lock
-from app.drivers.git.rest.request import segment
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown, parses
 from app.drivers.git.rest.revisions import RemoteRevisions
 from app.drivers.git.rest.tokens import TokenSupplier

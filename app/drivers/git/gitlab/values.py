@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from app.drivers.git.port import Branch, CommitInfo, Person, Repository, TreeEntry
-from app.drivers.git.pull_requests import PullRequest, PullRequestState
+from app.drivers.git.port import Branch, CommitInfo, Person, PullRequest, PullRequestState, Repository, TreeEntry
 from app.drivers.git.rest.responses import parses
 
 DEVELOPER = 30

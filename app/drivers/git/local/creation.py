@@ -20,7 +20,6 @@ from app.core.errors import ErrorMessage
 from app.core.paths import path_error
 from app.core.urls import CloneUrl, is_public, parse_clone_url
 from app.drivers.errors import UpstreamRejected
-from app.drivers.git.bundles import BundleInfo
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, SYMLINK, CommitPlan, FileWrite
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.commands import GitFailed, run
@@ -35,7 +34,7 @@ from app.drivers.git.local.repositories import (
     is_bare_repository,
     sizes_of,
 )
-from app.drivers.git.port import Person, RepoRef, Repository
+from app.drivers.git.port import BundleInfo, Person, RepoRef, Repository
 
 MARKER = "galley-unclaimed"
 UNCLAIMED_S = 3_600.0

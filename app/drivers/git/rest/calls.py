@@ -10,8 +10,7 @@ from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import RepoRef, Repository
-from app.drivers.git.rest.client import RestClient
-from app.drivers.git.rest.request import ById, Query
+from app.drivers.git.rest.client import ById, Query, RestClient
 from app.drivers.git.rest.responses import RequestRefused
 from app.drivers.http.client import LIMITS, ResponseTooLarge
 

@@ -11,13 +11,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
-from urllib.parse import parse_qs, urlsplit
+from typing import Any, NamedTuple, TypeVar, cast
+from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import ReconnectRequired, UpstreamError, UpstreamThrottled, UpstreamTimeout, UpstreamUnavailable
 from app.drivers.git.rest.rate_budget import RateBudgets, remaining
-from app.drivers.git.rest.request import ById, Query, RestRequest
 from app.drivers.git.rest.responses import RetryAfter, parses, require_success
 from app.drivers.git.rest.tokens import (
     REJECTED,
@@ -28,6 +27,48 @@ from app.drivers.git.rest.tokens import (
 )
 from app.drivers.http.client import LIMITS, ConnectFailed, HttpClient, HttpResponse, ResponseTooLarge
 from app.observability.metrics import GIT_BUDGET
+
+REDIRECTS = frozenset({301, 302, 307, 308})
+
+Query = Mapping[str, str | list[str]]
+
+
+class ById(NamedTuple):
+    """The path of a repository by its name and by its id, for hosts that redirect calls on former names."""
+
+    named: str
+    numbered: str
+
+
+@dataclass(frozen=True)
+class RestRequest:
+    """A request. `moved_url` is the URL with the id of the repository."""
+
+    method: str
+    url: str
+    params: Query | None
+    json: object
+    accept: str | None
+    conditional: bool
+    max_bytes: int | None
+    moved_url: str | None
+
+    def is_moved(self, response: HttpResponse) -> bool:
+        """Return whether the host redirects the call to the same repository under its id.
+
+        Any other target could send the credential to another repository.
+        """
+        if response.status not in REDIRECTS or self.moved_url is None:
+            return False
+        target = urlsplit(urljoin(self.url, response.headers.get("Location", "")))
+        expected = urlsplit(self.moved_url)
+        return target[:3] == expected[:3]
+
+
+def segment(text: str) -> str:
+    """Encode a text as one segment of a URL path."""
+    return quote(text, safe="")
+
 
 _LINK = re.compile(r"<([^<>]*+)>([^<]*+)")
 

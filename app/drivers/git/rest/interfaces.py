@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from app.drivers.git.port import Commit, CommitInfo, FileChange, PathChange, TreeEntry
-from app.drivers.git.pull_requests import Merged, PullRequest
+from app.drivers.git.port import Commit, CommitInfo, FileChange, Merged, PathChange, PullRequest, TreeEntry
 
 
 class TreeReader(Protocol):

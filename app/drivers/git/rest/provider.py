@@ -19,13 +19,15 @@ from app.drivers.git.port import (
     CommitInfo,
     FileChange,
     GitProvider,
+    Merged,
     PathChange,
     Person,
+    PullRequest,
+    PullRequests,
     RepoRef,
     Repository,
     TreeEntry,
 )
-from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
 from app.drivers.git.rest.calls import RepositoryCalls
 from app.drivers.git.rest.client import RestClient
 from app.drivers.git.rest.interfaces import CommitHistory, CommitWriter, PullRequestApi, TreeReader

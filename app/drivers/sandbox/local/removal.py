@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from app.drivers.sandbox.local.supervisor.folders import FOLDER_FLAGS, make_accessible
+from app.drivers.sandbox.local.supervisor.usage import FOLDER_FLAGS, make_accessible
 
 
 def remove_tree(folder: Path) -> None:

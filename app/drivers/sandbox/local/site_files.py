@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.core.paths import path_error
 from app.drivers.errors import UpstreamRejected
-from app.drivers.sandbox.local.supervisor.folders import FOLDER_FLAGS
+from app.drivers.sandbox.local.supervisor.usage import FOLDER_FLAGS
 from app.drivers.sandbox.port import EXECUTABLE, SYMLINK, SiteFile
 
 NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -7,8 +7,8 @@ from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import ApiToken
-from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
+from app.resources.api_token import service
 from app.resources.api_token.guards import ServiceAccountScope, manage_service_accounts, service_account
 
 blueprint = ApiBlueprint(
@@ -26,7 +26,7 @@ DETAILS = "service_account.details"
 @endpoint(guard=manage_service_accounts(), result=s.ApiTokenSchema, many=True, message="Service accounts")
 def list_all(*, scope: OrganizationScope) -> Sequence[ApiToken]:
     """List the service accounts of an organization."""
-    return queries.of_organization(scope.organization.id)
+    return service.of_organization(scope.organization.id)
 
 
 @blueprint.post(ALL)

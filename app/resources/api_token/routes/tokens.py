@@ -8,8 +8,8 @@ from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import ApiToken
-from app.resources.api_token import queries, service
 from app.resources.api_token import schemas as s
+from app.resources.api_token import service
 from app.resources.api_token.guards import ApiTokenScope, own_token
 
 blueprint = ApiBlueprint(
@@ -25,7 +25,7 @@ DETAILS = "api_token.details"
 @endpoint(guard=verified(), result=s.ApiTokenSchema, many=True, message="API tokens")
 def list_own(*, scope: Scope) -> Sequence[ApiToken]:
     """List your personal API tokens."""
-    return queries.of_user(scope.caller.id)
+    return service.of_user(scope.caller.id)
 
 
 @blueprint.post("")

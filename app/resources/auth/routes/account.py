@@ -14,16 +14,18 @@ from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import Session
 from app.resources.auth import one_time_codes, passwords, service
-from app.resources.auth.schemas.email import (
+from app.resources.auth.schemas import (
+    AccountSchema,
     ChangePasswordBody,
     ForgetPasswordBody,
+    ListedSessionSchema,
+    PasswordChangedSchema,
     ResetPasswordBody,
     RevokeSessionBody,
     UpdateUserBody,
 )
-from app.resources.auth.schemas.responses import AccountSchema, ListedSessionSchema, PasswordChangedSchema
 from app.resources.user import service as users
-from app.resources.user import sessions, sign_in_methods
+from app.resources.user import sessions
 from app.resources.user.mail import language_at
 from app.resources.user.passwords import check_new, hashed
 from app.resources.user.routes import compare_password
@@ -184,9 +186,9 @@ def revoke_sessions(*, scope: Scope) -> dict[str, bool]:
 
 @blueprint.get("/list-accounts")
 @endpoint(guard=verified(), result=AccountSchema, many=True, without_envelope=True, message="Accounts")
-def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
+def list_accounts(*, scope: Scope) -> list[users.SignInMethod]:
     """List the sign-in methods of the caller."""
-    return sign_in_methods.sign_in_methods(scope.user)
+    return users.sign_in_methods(scope.user)
 
 
 @blueprint.post("/update-user")

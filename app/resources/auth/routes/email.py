@@ -14,20 +14,18 @@ from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.user import User
-from app.resources.auth import one_time_codes, service, sign_up_policy
-from app.resources.auth.schemas.email import (
-    EmailBody,
-    SignInBody,
-    SignUpBody,
-    VerifyEmailBody,
-)
-from app.resources.auth.schemas.responses import (
+from app.resources.auth import one_time_codes, service
+from app.resources.auth.schemas import (
     CurrentSession,
     CurrentSessionSchema,
+    EmailBody,
     SignedInSchema,
     SignedUpSchema,
+    SignInBody,
+    SignUpBody,
     SuccessSchema,
     VerifiedEmailSchema,
+    VerifyEmailBody,
 )
 from app.resources.user.mail import language_of
 from app.resources.user.passwords import hashed, matches
@@ -40,7 +38,7 @@ def hash_sign_up(scope: Scope, body: SignUpBody) -> dict[str, object]:
     Raises:
         SignUpClosed: the operator does not accept this sign-up.
     """
-    sign_up_policy.check_sign_up(email_key(body.email))
+    service.check_sign_up(email_key(body.email))
     stored = service.password_of(body.email)
     return {
         "password_hash": hashed(body.password),

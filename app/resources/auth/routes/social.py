@@ -20,7 +20,7 @@ from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import UPSTREAM, endpoint
 from app.resources.auth import passwords, responses, social_login
-from app.resources.auth.schemas.social import CallbackQuery, SocialSignInBody, SocialStartedSchema
+from app.resources.auth.schemas import CallbackQuery, SocialSignInBody, SocialStartedSchema
 from app.resources.auth.social_login import LoginPages
 from app.security.secrets import new_token
 

@@ -20,9 +20,9 @@ from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
 from app.models.project import Provider
 from app.resources.git_provider import credentials, removal, repositories
+from app.resources.git_provider import schemas as s
 from app.resources.git_provider.credentials import RotatedTokens, VerifiedTokens
-from app.resources.git_provider.schemas import credentials as s
-from app.resources.git_provider.schemas.credentials import CreateCredentialBody, RotateCredentialBody
+from app.resources.git_provider.schemas import CreateCredentialBody, RotateCredentialBody
 
 INSTALLATION_LIFE = timedelta(hours=1)  # GitHub: installation access tokens expire after one hour
 

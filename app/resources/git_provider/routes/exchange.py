@@ -21,8 +21,8 @@ from app.resources.git_provider import credentials, oauth_state, provider_select
 from app.resources.git_provider.connection_recovery import attempts
 from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.oauth_state import OAuthState
-from app.resources.git_provider.schemas.credentials import CredentialSchema
-from app.resources.git_provider.schemas.exchange import (
+from app.resources.git_provider.schemas import (
+    CredentialSchema,
     ExchangeCodeBody,
     ExchangeInstallationBody,
     ExchangeInstallationQuery,

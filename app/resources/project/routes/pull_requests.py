@@ -10,7 +10,7 @@ from app.access.guards import roles
 from app.access.scope import ProjectScope
 from app.access.tokens import PUBLISHES
 from app.core.permissions import Role
-from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
+from app.drivers.git.port import Merged, PullRequest, PullRequestState
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, GIT_WRITE, endpoint

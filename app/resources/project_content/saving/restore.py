@@ -11,9 +11,8 @@ from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
 from app.resources.project_content.saving.commit_builder import FileEdit, require_base, require_unchanged
 from app.resources.project_content.saving.front_matter import NoChange
-from app.resources.project_content.source import Source
-from app.resources.project_content.versions.commit_refs import find_commit, revisions_of
-from app.resources.project_content.versions.raw_file import FOLDER
+from app.resources.project_content.source import Source, find_commit, revisions_of
+from app.resources.project_content.versions.file_metadata import FOLDER
 
 MAX_COMMITS = 5_000
 """The number of commits of a file that are searched for its earlier paths."""

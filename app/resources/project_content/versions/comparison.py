@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.content.filetypes import file_type
+from app.content.front_matter.item_diff import ValueChange, changed_values
 from app.content.front_matter.reader import split_front_matter
-from app.content.front_matter.value_diff import ValueChange, changed_values
 from app.content.text import decode
 from app.content.unified_diff import Hunk, parse_hunks
 from app.core.cursors import decode_cursor, encode_cursor
@@ -18,9 +18,8 @@ from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.file_diff import is_binary, unified_diff
 from app.drivers.git.port import EntryType, TreeEntry
 from app.drivers.git.revisions import FileDifference, FileStatus
-from app.resources.project_content.source import Source
-from app.resources.project_content.versions.commit_refs import find_commit, revisions_of
-from app.resources.project_content.versions.raw_file import raw_url
+from app.resources.project_content.source import Source, find_commit, revisions_of
+from app.resources.project_content.versions.file_metadata import raw_url
 
 MAX_DIFF_BYTES = 1024 * 1024
 """Larger files have no lines in a comparison."""

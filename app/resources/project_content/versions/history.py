@@ -16,8 +16,7 @@ from app.drivers.git.commit_message import co_authors_of
 from app.drivers.git.port import CommitInfo, EntryType, Person
 from app.drivers.git.revisions import CommitLogEntry, FileStatus
 from app.resources.project_content import queries
-from app.resources.project_content.source import Source
-from app.resources.project_content.versions.commit_refs import find_commit, revisions_of
+from app.resources.project_content.source import Source, find_commit, revisions_of
 
 MAX_RENAMES = 5
 """The number of successive renames that are followed."""

@@ -8,7 +8,7 @@ import pytest
 
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
 from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
-from app.drivers.git.github.comparison import MAX_FILES
+from app.drivers.git.github.calls import MAX_FILES
 from app.drivers.git.github.provider import GitHubProvider
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject

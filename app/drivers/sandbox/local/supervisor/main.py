@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from app.drivers.sandbox.local.supervisor import disk_image
-from app.drivers.sandbox.local.supervisor.disk_usage import DiskLimits, folder_usage, image_usage
 from app.drivers.sandbox.local.supervisor.jail_process import JailProcess, listen
-from app.drivers.sandbox.local.supervisor.process_memory import memory_bytes
+from app.drivers.sandbox.local.supervisor.usage import DiskLimits, folder_usage, image_usage, memory_bytes
 
 MAX_NAMES = 10
 HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,255}")

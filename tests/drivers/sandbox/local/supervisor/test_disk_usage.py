@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.drivers.sandbox.local.supervisor.disk_usage import MAX_DEPTH, DiskLimits, add_sizes, folder_usage
+from app.drivers.sandbox.local.supervisor.usage import MAX_DEPTH, DiskLimits, add_sizes, folder_usage
 
 MIB = 1024 * 1024
 WIDE = DiskLimits(size_bytes=1024 * MIB, entries=100_000)
