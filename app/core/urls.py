@@ -1,4 +1,4 @@
-"""URLs and addresses of callers: parts, origins, URLs that may be cloned, public addresses. Their form is not trusted."""
+"""URLs and addresses of callers, whose form is not trusted: parts, origins, URLs to clone, public addresses."""
 
 import ipaddress
 import re

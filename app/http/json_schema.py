@@ -1,4 +1,4 @@
-"""JSON Schema keywords of validators, for the OpenAPI document, and the fields and validators of paths, branches and shas."""
+"""JSON Schema keywords of validators, and the fields and validators of paths, branches and shas."""
 
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar

@@ -1,4 +1,4 @@
-"""Tables of requests: stored first responses to idempotency keys, and counted events of the rates per hour and per day."""
+"""Tables of requests: first responses to idempotency keys, and counted events of the rates per hour and per day."""
 
 from datetime import datetime
 

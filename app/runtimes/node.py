@@ -1,4 +1,4 @@
-"""Recipes of folders with a package.json: package manager by lock file, server by generator. Versions that a site declares."""
+"""Recipes of folders with a package.json: package manager by lock file, server by generator, declared versions."""
 
 import hashlib
 import json

@@ -13,8 +13,7 @@ from types import FrameType
 import pytest
 
 from app.content.field_values import ValueKind
-from app.content.front_matter.yaml_blocks import items_of
-from app.content.front_matter.yaml_tree import compose
+from app.content.front_matter.yaml_tree import compose, items_of
 from app.content.schema.inferred import FieldCounts, FolderFiles, collection_from
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.patterns import is_pattern, matches

@@ -4,7 +4,7 @@ import threading
 import time
 
 from app.core.rates import Rate
-from app.rate_limiting.memory import MemoryWindows
+from app.rate_limiting.counter import MemoryWindows
 
 
 class TestMemoryWindows:

@@ -1,8 +1,11 @@
-"""Edits of front matter, their error, and the comparison of values."""
+"""Edits of front matter and their error, the comparison of values, and replacements in a text and its lists."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step
 
 
 class UnsupportedEdit(ValueError):
@@ -55,3 +58,120 @@ def positions_of(keys: Iterable[str]) -> dict[str, int]:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
+
+
+_GAP = re.compile(r"\s*+,\s*+")
+_LINE_TAIL = re.compile(r"[ \t]*+(,?)[ \t]*+(#[^\n]*)?\r?$")
+
+
+class Piece(NamedTuple):
+    """Replacement of `text[start:end]` by `new`."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Span(NamedTuple):
+    """Position of an item, without its separators."""
+
+    start: int
+    end: int
+
+
+def apply_pieces(text: str, pieces: Sequence[Piece]) -> str:
+    """Return the text with all replacements.
+
+    Raises:
+        UnsupportedEdit: two replacements overlap.
+    """
+    result, position = [], 0
+    for piece in sorted(pieces, key=lambda piece: piece[:2]):
+        if piece.start < position:
+            raise UnsupportedEdit("The changes of the front matter overlap and cannot be made separately")
+        result += [text[position : piece.start], piece.new]
+        position = piece.end
+    return "".join([*result, text[position:]])
+
+
+class SeparatedItems:
+    """Items between brackets. `may_end_with_comma` is True if the language permits a comma after the last item."""
+
+    def __init__(self, text: str, spans: Sequence[Span], newline: str, *, may_end_with_comma: bool) -> None:
+        self._text, self._spans, self._newline = text, spans, newline
+        self._may_end_with_comma = may_end_with_comma
+
+    def pieces(
+        self, steps: Sequence[Step], change: Callable[[ItemChange], Sequence[Piece]], write: Callable[[int], str]
+    ) -> Iterator[Piece]:
+        """Yield the replacements of the steps. `change` edits one item, `write` returns the text of a new one."""
+        removed = {step.index for step in steps if isinstance(step, Removal)}
+        for step in steps:
+            if isinstance(step, ItemChange):
+                yield from change(step)
+        yield from self._removals(removed)
+        for index in sorted({step.index for step in steps if isinstance(step, Insertion)}):
+            new = [write(step.new) for step in steps if isinstance(step, Insertion) and step.index == index]
+            yield from self._insertion(index, new)
+
+    def _removals(self, removed: set[int]) -> Iterator[Piece]:
+        if not removed:
+            return
+        if self._may_end_with_comma and all(self._own_line(index) for index in removed):
+            for index in removed:
+                yield Piece(*self._line(index), "")
+            return
+        for first in sorted(index for index in removed if index - 1 not in removed):
+            last = first
+            while last + 1 in removed:
+                last += 1
+            yield self._run(first, last)
+
+    def _run(self, first: int, last: int) -> Piece:
+        """Return the removal of neighbours with one separator. Text between them must not be a comment."""
+        spans = self._spans
+        start, end = max(first - 1, 0), min(last + 1, len(spans) - 1)
+        for index in range(start, end):
+            if not _GAP.fullmatch(self._text, spans[index].end, spans[index + 1].start):
+                raise UnsupportedEdit("A comment in a list of the front matter prevents the removal of an item")
+        if last + 1 < len(spans):
+            return Piece(spans[first].start, spans[last + 1].start, "")
+        return Piece(spans[first - 1].end, spans[last].end, "")
+
+    def _insertion(self, index: int, new: Sequence[str]) -> Iterator[Piece]:
+        spans = self._spans
+        nearest = min(index, len(spans) - 1)
+        margin = self._margin(nearest)
+        separator = ", " if margin is None else f",{self._newline}{margin}"
+        if index < len(spans) and (index == 0 or margin is not None):
+            yield Piece(spans[index].start, spans[index].start, separator.join([*new, ""]))
+            return
+        end = spans[index - 1].end
+        tail = self._tail(end)
+        if margin is None or tail is None:
+            yield Piece(end, end, separator.join(["", *new]))
+            return
+        if not tail[1]:
+            yield Piece(end, end, ",")
+        line_end = tail.end()
+        line_end -= self._text[:line_end].endswith("\r")
+        yield Piece(line_end, line_end, f"{self._newline}{margin}{separator.join(new)}{tail[1]}")
+
+    def _margin(self, index: int) -> str | None:
+        """Return the indentation of an item that starts its line, else None."""
+        start = self._spans[index].start
+        line = self._text.rfind("\n", 0, start) + 1
+        before = self._text[line:start]
+        return before if line and not before.strip() else None
+
+    def _tail(self, end: int) -> re.Match[str] | None:
+        """Match a separator and a comment up to the end of the line."""
+        line_end = self._text.find("\n", end)
+        return _LINE_TAIL.match(self._text, end, line_end) if line_end >= 0 else None
+
+    def _own_line(self, index: int) -> bool:
+        return self._margin(index) is not None and self._tail(self._spans[index].end) is not None
+
+    def _line(self, index: int) -> Span:
+        span = self._spans[index]
+        return Span(self._text.rfind("\n", 0, span.start) + 1, self._text.index("\n", span.end) + 1)

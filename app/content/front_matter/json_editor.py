@@ -6,9 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
+from app.content.front_matter.edits import (
+    Changed,
+    KeyEdit,
+    Piece,
+    SeparatedItems,
+    Span,
+    UnsupportedEdit,
+    apply_pieces,
+    positions_of,
+    values_equal,
+)
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
-from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()

@@ -12,9 +12,18 @@ from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Array, Date, DateTime, InlineTable, String, Table, Time
 
-from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
+from app.content.front_matter.edits import (
+    Changed,
+    KeyEdit,
+    Piece,
+    SeparatedItems,
+    Span,
+    UnsupportedEdit,
+    apply_pieces,
+    positions_of,
+    values_equal,
+)
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
-from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 from app.content.front_matter.toml_reader import count_dots
 from app.content.front_matter.values import WrittenFloat
 

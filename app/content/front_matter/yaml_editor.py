@@ -8,13 +8,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
+from app.content.front_matter.edits import (
+    Changed,
+    KeyEdit,
+    Piece,
+    SeparatedItems,
+    Span,
+    UnsupportedEdit,
+    apply_pieces,
+    positions_of,
+    values_equal,
+)
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
-from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 from app.content.front_matter.values import WrittenFloat
-from app.content.front_matter.yaml_blocks import Entry, Item, entries_of, items_of, key_name
 from app.content.front_matter.yaml_reader import resolve
-from app.content.front_matter.yaml_tree import Kind, Node, compose
+from app.content.front_matter.yaml_tree import Entry, Item, Kind, Node, compose, entries_of, items_of, key_name
 
 _YAML_1_1_CONSTANTS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"])
 """YAML 1.1 does not read these as text, and some generators use YAML 1.1."""

@@ -10,8 +10,16 @@ from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.github import values
 from app.drivers.git.github.calls import GitHubRepository
 from app.drivers.git.port import PathChange, TreeEntry
-from app.drivers.git.tree_diff import TooManyFolders, compare_entries, compare_folders
-from app.drivers.git.tree_views import FOLDER, FullTree, LazyTree, TreeView, folders_of
+from app.drivers.git.tree_views import (
+    FOLDER,
+    FullTree,
+    LazyTree,
+    TooManyFolders,
+    TreeView,
+    compare_entries,
+    compare_folders,
+    folders_of,
+)
 
 FEW_CALLS = 3  # maximum number of folders of changed files that are listed one by one
 FEW_FOLDERS = 8  # up to this number, listing folders costs less than the complete tree

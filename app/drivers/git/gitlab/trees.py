@@ -14,8 +14,7 @@ from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import CommitInfo, PathChange, TreeEntry
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
 from app.drivers.git.rest.responses import RequestRefused
-from app.drivers.git.tree_diff import compare_entries
-from app.drivers.git.tree_views import FOLDER
+from app.drivers.git.tree_views import FOLDER, compare_entries
 
 FEW_PAGES = 3  # in a folder with more entries, the requested paths are looked up one by one
 MAX_LINK_BYTES = 4096  # maximum length of the target of a symbolic link on Linux

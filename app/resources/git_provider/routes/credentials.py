@@ -19,7 +19,7 @@ from app.http.endpoint import UPSTREAM, PageResult, ViewResult, endpoint
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
 from app.models.project import Provider
-from app.resources.git_provider import credentials, removal, repositories
+from app.resources.git_provider import credentials, repositories
 from app.resources.git_provider import schemas as s
 from app.resources.git_provider.credentials import RotatedTokens, VerifiedTokens
 from app.resources.git_provider.schemas import CreateCredentialBody, RotateCredentialBody
@@ -137,7 +137,7 @@ def list_connected(*, scope: UserScope) -> Sequence[GitCredential]:
 @endpoint(guard=verified(token=MANAGES), result=s.RemovedCredentialSchema, message="Account disconnected")
 def disconnect(*, scope: Scope) -> dict[str, object]:
     """Disconnect an account of the caller. Its tokens are revoked at the provider."""
-    return {"id": removal.disconnect_own(scope.user, scope.path["id"], ring=keyring), "deleted": True}
+    return {"id": credentials.disconnect_own(scope.user, scope.path["id"], ring=keyring), "deleted": True}
 
 
 @blueprint.get("/repositories")
