@@ -51,7 +51,7 @@ def not_modified(http_request: Request, tag: str) -> Response | None:
 
 
 class PrecompressedBody(Protocol):
-    """A JSON response body that is available in plain and compressed forms."""
+    """A response body that is available in plain and compressed forms."""
 
     @property
     def codings(self) -> Sequence[str]:
@@ -82,6 +82,8 @@ def precompressed_response(http_request: Request, body: PrecompressedBody, tag: 
 
 def _preferred_coding(http_request: Request, codings: Sequence[str]) -> str | None:
     """Return the coding with the highest quality, the first of equal ones. None is the plain form."""
+    if not codings:
+        return None
     accepted = http_request.accept_encodings
     preferred = max(codings, key=lambda coding: accepted[coding])
     plain_quality = dict(accepted).get("identity", 0)

@@ -2,12 +2,15 @@
 
 import base64
 import gzip
+import json
 import re
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+import brotli
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
@@ -332,6 +335,29 @@ def test_only_files_of_the_page_run_as_scripts(console: Console) -> None:
     assert [console.page.evaluate(LOADED, url) for url in (built, *others)] == ["loaded"] + ["refused"] * len(others)
     violations = console.page.evaluate("problems.filter((text) => text.startsWith('policy script-src-elem'))")
     assert len(violations) == len(others)
+
+
+DECODERS: dict[str | None, Callable[[bytes], bytes]] = {"br": brotli.decompress, "gzip": gzip.decompress, None: bytes}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("accepted", "coding", "share"), [("gzip, br", "br", 0.4), ("gzip", "gzip", 0.45), ("identity", None, 1)]
+)
+def test_scripts_and_styles_are_compressed_and_immutable(
+    console: Console, accepted: str, coding: str | None, share: float
+) -> None:
+    static = build_assets().STATIC
+    manifest = json.loads((static / "manifest.json").read_text())
+    for name in ("console.js", "console.css", "icons.svg"):
+        url = f"{console.service.base}/console/static/{manifest[name]}"
+        with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept-Encoding": accepted})) as response:
+            data = response.read()
+        plain = (static / manifest[name]).read_bytes()
+        assert response.headers["Content-Encoding"] == coding
+        assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert len(data) <= len(plain) * share
+        assert DECODERS[coding](data) == plain
 
 
 @pytest.mark.server

@@ -1,13 +1,17 @@
 // Build of the console's assets. Usage: node build.mjs OUTPUT_FOLDER
-// Writes hashed files, `manifest.json` (asset name to file name) and `licenses.txt` of the bundled packages.
+// Writes hashed files with their compressed forms, `manifest.json` (asset name to file name) and `licenses.txt` of the
+// bundled packages.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const output = path.resolve(process.argv[2] ?? path.join(here, "..", "static"));
+
+const MIN_COMPRESSED_BYTES = 1024;
 
 await mkdir(output, { recursive: true });
 const { metafile } = await build({
@@ -50,7 +54,19 @@ manifest["icons.svg"] = await writeHashed("icons.svg", await sprite());
 manifest["icon.svg"] = await writeHashed("icon.svg", await readFile(path.join(here, "icon.svg"), "utf8"));
 await writeFile(path.join(output, "chunks.json"), JSON.stringify(chunks(metafile.outputs), null, 1) + "\n");
 await writeFile(path.join(output, "licenses.txt"), await licenses(metafile));
+await compress();
 await writeFile(path.join(output, "manifest.json"), JSON.stringify(manifest, null, 1) + "\n");
+
+/** Write the compressed forms of scripts, styles and icons. A small file is sent as it is. */
+async function compress() {
+  const names = (await readdir(output)).filter((name) => /\.(js|css|svg)$/.test(name));
+  for (const name of names) {
+    const content = await readFile(path.join(output, name));
+    if (content.length < MIN_COMPRESSED_BYTES) continue;
+    await writeFile(path.join(output, `${name}.br`), brotliCompressSync(content));
+    await writeFile(path.join(output, `${name}.gz`), gzipSync(content, { level: 9 }));
+  }
+}
 
 /** Return the files that a page loads first, and the further files of each lazily loaded module. */
 function chunks(outputs) {

@@ -1,15 +1,21 @@
 """The built assets. Their names contain a hash of the content, so browsers may keep them."""
 
 import json
-from functools import lru_cache
+import mimetypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 
-from flask import Response, send_from_directory
+from flask import Response, request
+from werkzeug.security import safe_join
 
 from app.access.guards import no_authentication
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
 from app.console.shell.pages import Page
+from app.core.errors import NotFound
+from app.http.caching import precompressed_response
 
 STATIC = Path(__file__).parents[1] / "static"
 _MANIFEST = STATIC / "manifest.json"
@@ -40,12 +46,42 @@ def asset_url(name: str) -> str:
 
 
 YEAR_S = 365 * 86_400
+SUFFIXES = {"br": ".br", "gzip": ".gz"}
+"""The suffixes of the compressed files by coding. The preferred coding is the first."""
+
+
+@dataclass(frozen=True)
+class BuiltFile:
+    """A built file and its compressed forms. The build writes them next to it."""
+
+    path: Path
+
+    @cached_property
+    def codings(self) -> Sequence[str]:
+        """The codings of the compressed forms, the preferred first."""
+        return tuple(coding for coding in SUFFIXES if self._compressed(coding).is_file())
+
+    def encoded(self, coding: str) -> bytes:
+        """Return a compressed form."""
+        return self._compressed(coding).read_bytes()
+
+    def plain(self) -> bytes:
+        """Return the file."""
+        return self.path.read_bytes()
+
+    def _compressed(self, coding: str) -> Path:
+        return self.path.with_name(self.path.name + SUFFIXES[coding])
 
 
 @blueprint.get("/static/<path:name>")
 @Page(guard=no_authentication())
 def static_file(*, scope: Scope) -> Response:
-    """Return a built asset."""
-    response: Response = send_from_directory(STATIC, scope.path["name"], max_age=YEAR_S)
+    """Return a built asset in the coding that the browser prefers."""
+    path = safe_join(str(STATIC), scope.path["name"])
+    if path is None or not Path(path).is_file():
+        raise NotFound
+    file = BuiltFile(Path(path))
+    response = precompressed_response(request, file, tag=None)
+    response.mimetype = mimetypes.guess_type(file.path.name)[0] or "application/octet-stream"
     response.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable"
     return response
