@@ -167,10 +167,8 @@ class EntryRows:
 
     @cached_property
     def _form(self) -> ListForm:
-        is_lateral = db.engine.dialect.name == "postgresql"
         forms = tuple(map(form_of, self.filters))
-        is_by_path = self._order.name == PATH
-        return ListForm(is_lateral, is_by_path, self._order.is_descending, self.folder is not None, forms)
+        return ListForm(self._order.name == PATH, self._order.is_descending, self.folder is not None, forms)
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:

@@ -10,8 +10,6 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.sql.elements import UnaryExpression
-from sqlalchemy.sql.operators import custom_op
 
 from app.content.entry_filters import Operator
 from app.models.content_search import ContentField, ContentShape, ContentText
@@ -68,7 +66,6 @@ class Walk(Enum):
 class ListForm:
     """The form of a list of entries: its order, folder and filters without their values."""
 
-    is_lateral: bool
     is_by_path: bool
     is_descending: bool
     has_folder: bool
@@ -121,11 +118,10 @@ def path_walk(form: ListForm, walk: Walk, limit: int, *, is_continued: bool) -> 
 @lru_cache(MAX_STATEMENTS)
 def value_walk(form: ListForm, limit: int, *, is_continued: bool) -> Statement:
     """Return the statement that reads the sorted field's values by key, each with its files, until the page is full."""
-    value, key = ContentField, ContentField.key
-    conditions = _conditions(form, has_value=True, is_by_sha=True)
-    source, file = _joined(form, value, value.sha, conditions)
-    statement = sa.select(file.path, file.sha, file.last_commit, key, _front_matter(value.sha)).select_from(source)
-    statement = statement.where(*first_value(ORDER), *(() if form.is_lateral else conditions))
+    file, key = ContentFile, ContentField.key
+    statement = sa.select(file.path, file.sha, file.last_commit, key, _front_matter(ContentField.sha))
+    statement = statement.select_from(sa.join(ContentField, file, SAME_SHA))
+    statement = statement.where(*first_value(ORDER), *_conditions(form, has_value=True, is_by_sha=True))
     if is_continued:
         statement = statement.where(key < KEY if form.is_descending else key > KEY)
     return statement.order_by(key.desc() if form.is_descending else key).limit(literal_number(limit))
@@ -161,41 +157,18 @@ def _blobs(values: ValueRange, few: int) -> Statement:
 
 def _files_of(form: ListForm, driver: Driver | int, few: int) -> Statement:
     """Return the select of the files of a driver, with the key of the sorted value of each."""
-    is_by_sha = driver is not Driver.RANGE
+    file, is_by_sha = ContentFile, driver is not Driver.RANGE
     conditions = _conditions(form, applied_filter=driver, has_value=driver is Driver.EQUAL, is_by_sha=is_by_sha)
-    if driver is Driver.RANGE:
-        file: Any = ContentFile
-        return sa.select(file.path, file.sha, file.last_commit, _key_of(form, driver, file.sha)).where(*conditions)
-    shas = _shas(form, driver, few)
-    if form.is_lateral:
-        blobs = sa.select(shas.subquery().c.sha).distinct().subquery()
-        source, file = _joined(form, blobs, blobs.c.sha, conditions)
-        key = _key_of(form, driver, blobs.c.sha)
-        return sa.select(file.path, file.sha, file.last_commit, key).select_from(source)
-    file = ContentFile
-    columns = (file.path, file.sha, file.last_commit, _key_of(form, driver, file.sha))
-    return sa.select(*columns).where(*conditions, file.sha.in_(shas))
+    statement = sa.select(file.path, file.sha, file.last_commit, _key_of(form, driver)).where(*conditions)
+    return statement.where(file.sha.in_(_shas(form, driver, few))) if is_by_sha else statement
 
 
-def _joined(form: ListForm, source: Any, sha: Any, conditions: Conditions) -> tuple[Any, Any]:
-    """Return a join of blobs with their files, and the columns of the files.
-
-    PostgreSQL reads the files of each blob with an index. Without `LATERAL` and `OFFSET 0` it may read all files.
-    """
-    file = ContentFile
-    if not form.is_lateral:
-        return sa.join(source, file, file.sha == sha), file
-    columns = sa.select(file.path, file.sha, file.last_commit).where(*conditions, file.sha == sha)
-    files = columns.offset(literal_number(0)).lateral()
-    return sa.join(source, files, sa.true()), files.c
-
-
-def _key_of(form: ListForm, driver: Driver | int, sha: Any) -> Any:
+def _key_of(form: ListForm, driver: Driver | int) -> Any:
     if form.is_by_path or driver is Driver.NO_VALUE:
         return sa.null().label("key")
     if driver is Driver.EQUAL:
         return KEY.label("key")
-    value = sa.select(ContentField.key).where(*first_value(ORDER), ContentField.sha == sha)
+    value = sa.select(ContentField.key).where(*first_value(ORDER), SAME_SHA)
     return value.correlate_except(ContentField).limit(literal_number(1)).scalar_subquery().label("key")
 
 
@@ -233,10 +206,10 @@ def _conditions(
 def _range(form: ListForm, *, is_by_sha: bool = False) -> Conditions:
     """Return the conditions that read nothing but the files. `is_by_sha` is true if the files of blobs are read.
 
-    Without statistics SQLite would read the range of the paths for each blob, so the blobs hide the index on paths.
+    SQLite would read the range of the paths for each blob, so the blobs hide the index on paths.
     """
     file = ContentFile
-    path: Any = _unindexed(file.path) if is_by_sha and not form.is_lateral else file.path
+    path: Any = file.path + sa.literal_column("''") if is_by_sha else file.path
     conditions = [
         file.index_id == sa.bindparam("index"),
         file.generation == sa.bindparam("generation"),
@@ -246,11 +219,6 @@ def _range(form: ListForm, *, is_by_sha: bool = False) -> Conditions:
     if form.has_folder:
         conditions += [path > sa.bindparam("folder"), path < sa.bindparam("folder_end")]
     return [*conditions, *(condition_of(one, number, path) for number, one in enumerate(form.filters) if one.is_path)]
-
-
-def _unindexed(column: Any) -> sa.ColumnElement[str]:
-    """Return a column of SQLite that is compared without an index."""
-    return UnaryExpression(column, operator=custom_op("+"), type_=sa.Text())
 
 
 def has_few_paths(form: ListForm) -> bool:
