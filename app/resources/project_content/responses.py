@@ -66,10 +66,10 @@ def _part_of_tree(scope: ProjectScope, query: TreeQuery, index: ContentIndex | N
     return success(request, page.result, tree_snapshot.MESSAGE, meta=page.meta)
 
 
-def save_result(scope: Scope, outcome: Saved | NoChange) -> ViewResult:
+def save_result(scope: Scope, saved: Saved | NoChange) -> ViewResult:
     """Record a save in the log and the index. The status is 201 with a commit, 200 without a difference."""
-    result = service.record_save(outcome, by=scope.user, grant=scope.grant)
-    return ViewResult(result, 200 if isinstance(outcome, NoChange) else 201)
+    result = service.record_save(saved, user=scope.user, grant=scope.grant)
+    return ViewResult(result, 200 if isinstance(saved, NoChange) else 201)
 
 
 def raw(file: RawFile) -> Response:

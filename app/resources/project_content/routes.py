@@ -13,10 +13,10 @@ from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, SAVE, PageResult, ViewResult, endpoint
 from app.models.project_content import ContentIndex
-from app.resources.project_content import commits, responses, service
+from app.resources.project_content import responses, service
 from app.resources.project_content.entries.entry_pages import entries
 from app.resources.project_content.index import indexes
-from app.resources.project_content.saving import front_matter
+from app.resources.project_content.saving import commits, front_matter
 from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
 from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
@@ -355,7 +355,7 @@ def edit_front_matter(
     *, scope: ProjectScope, body: EditFrontMatterBody, prepared: Saved | NoChange
 ) -> dict[str, object]:
     """Change keys of the front matter of a file and no other byte of it. Without a change there is no commit."""
-    return service.record_save(prepared, by=scope.user, grant=scope.grant)
+    return service.record_save(prepared, user=scope.user, grant=scope.grant)
 
 
 @blueprint.post("/<project_id>/reindex")

@@ -29,7 +29,7 @@ def reindex(project: Project) -> dict[str, str | None]:
     return {"job_id": indexing.enqueue(index, priority=10), "status": str(index.status)}
 
 
-def record_save(saved: Saved | NoChange, *, by: User, grant: TokenGrant | None = None) -> dict[str, object]:
+def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None = None) -> dict[str, object]:
     """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response."""
     if isinstance(saved, NoChange):
         return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None}
@@ -42,7 +42,7 @@ def record_save(saved: Saved | NoChange, *, by: User, grant: TokenGrant | None =
         indexing.apply(index, commit.sha, commit.changes, {})
     indexing.enqueue(index, priority=10)
     file_metadata.store_facts(saved.project_id, list(_facts(saved)))
-    files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, by, grant))
+    files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, user, grant))
     return {
         "commit_sha": commit.sha,
         "branch": saved.branch,

@@ -15,8 +15,8 @@ from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile
-from app.resources.project_content import commits
 from app.resources.project_content.index import indexes, indexing
+from app.resources.project_content.saving import commits
 from app.resources.project_content.saving.commit_builder import FileEdit, SaveRequest
 from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import FILES, Site, make_site

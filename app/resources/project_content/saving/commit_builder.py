@@ -6,7 +6,7 @@ conflict (contract 4.9).
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, FieldError, UnprocessableEntity
 from app.drivers.git.commit_message import create_git_commit_message
@@ -36,6 +36,14 @@ class FileEdit:
 
 
 @dataclass(frozen=True)
+class Attribution:
+    """The author of a commit and its trailers. The author is the bot if `author` is None."""
+
+    author: Person | None = None
+    trailers: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class SaveRequest:
     """The edits, message and base of one save."""
 
@@ -43,8 +51,12 @@ class SaveRequest:
     edits: Sequence[FileEdit]
     message: str
     description: str | None = None
-    trailers: Sequence[tuple[str, str]] = field(default=())
-    author: Person | None = None
+    attribution: Attribution = Attribution()
+
+    @property
+    def commit_message(self) -> str:
+        """The message with the description and the trailers."""
+        return create_git_commit_message(self.message, self.attribution.trailers, self.description)
 
 
 @dataclass(frozen=True)
@@ -94,7 +106,7 @@ def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) 
         SaveConflict: one of the paths has changed, or the paths do not fit the tree.
         Conflict: the branch moved at every attempt before the deadline.
     """
-    message = create_git_commit_message(save.message, save.trailers, save.description)
+    author, message = save.attribution.author, save.commit_message
     changes = [edit.change for edit in save.edits]
     with source.git.branch_lock(source.repo, source.branch):
         until = time.monotonic() + deadline_s
@@ -107,7 +119,7 @@ def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) 
                 raise SaveConflict(head, faults)
             try:
                 return source.git.commit(
-                    source.repo, source.branch, changes, message, expected_head=head, author=save.author
+                    source.repo, source.branch, changes, message, expected_head=head, author=author
                 )
             except BranchMoved:
                 continue

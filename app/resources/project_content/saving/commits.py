@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from urllib.parse import urlsplit
@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 from app.core.api_tokens import TokenGrant
 from app.core.jobs import LOWEST_PRIORITY
 from app.database import transactions
-from app.drivers.git.commit_message import co_author, create_git_commit_message
+from app.drivers.git.commit_message import co_author
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, jobs
 from app.models.user import User, UserPreference
 from app.resources.project_content.index import indexes
 from app.resources.project_content.saving import commit_builder
-from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
+from app.resources.project_content.saving.commit_builder import Attribution, Saved, SaveRequest
 from app.resources.project_content.source import Source
 
 VERIFY_DELAY = timedelta(seconds=20)
@@ -34,8 +34,7 @@ def create_commit(
     Raises:
         SaveConflict, and the errors of the Git host.
     """
-    named = attribution_of(user, grant)
-    save = replace(save, trailers=named.trailers, author=named.author)
+    save = replace(save, attribution=attribution_of(user, grant))
     with transactions.write_transaction():
         index = indexes.ensure(project_id, source.branch)
         jobs.enqueue(
@@ -51,14 +50,6 @@ def create_commit(
 
 
 _INVALID = re.compile(r"[<>\r\n\0]+")
-
-
-@dataclass(frozen=True)
-class Attribution:
-    """The author of a commit and its trailers. The author is the bot if `author` is None."""
-
-    author: Person | None = None
-    trailers: tuple[tuple[str, str], ...] = ()
 
 
 def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
@@ -94,12 +85,11 @@ def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
     It is one of the newest commits after `base_sha`, has the same message, and leaves the same blobs at every path. The
     save would conflict with any such commit, so a match cannot hide work of another person.
     """
-    message = create_git_commit_message(save.message, save.trailers, save.description)
-    head = source.git.head(source.repo, source.branch)
+    head, message = source.git.head(source.repo, source.branch), save.commit_message.strip()
     if head == save.base_sha or not source.git.is_ancestor(source.repo, save.base_sha, head):
         return None
     for info in islice(source.git.history(source.repo, head, since=save.base_sha), MAX_COMMITS):
-        if info.message.strip() == message.strip() and info.parent is not None:
+        if info.message.strip() == message and info.parent is not None:
             changes = _matching_changes(source, save, info)
             if changes is not None:
                 return Commit(info.sha, info.parent, changes, _url(source, info.sha))
