@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class OrjsonProvider(JSONProvider):
     """The JSON provider of Flask with orjson."""
 
-    def dumps(self, obj: Any, **_kwargs: Any) -> str:
+    def dumps(self, obj: object, **_kwargs: object) -> str:
         """Serialise an object to text."""
         return orjson.dumps(obj, option=orjson.OPT_NON_STR_KEYS).decode()
 
-    def loads(self, s: str | bytes, **_kwargs: Any) -> Any:
+    def loads(self, s: str | bytes, **_kwargs: object) -> object:
         """Parse a JSON text."""
         return orjson.loads(s)
 
@@ -33,12 +33,12 @@ class OrjsonProvider(JSONProvider):
 class Application(Flask):
     """A Flask application without coroutine functions. Flask's check of every view and hook is skipped."""
 
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+    def ensure_sync(self, func: Callable[..., object]) -> Callable[..., object]:
         """Return the function unchanged."""
         return func
 
 
-def create_app(settings: Settings | None = None, drivers: Mapping[str, Any] | None = None) -> Flask:
+def create_app(settings: Settings | None = None, drivers: Mapping[str, object] | None = None) -> Flask:
     """Build the application.
 
     Without settings, read them from the environment. `drivers` replaces fields of `Drivers` (tests).

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from types import FrameType
-from typing import Any
 
 import structlog
 from flask import Flask
+from structlog.typing import FilteringBoundLogger
 
 from app.core.jobs import Job, registry
 from app.database import transactions
@@ -74,7 +74,7 @@ class JobRunner:
             self._running.discard(call.id)
         lines.debug("job.finished", duration_ms=_since_ms(started))
 
-    def _run_until_rows_stay(self, call: JobRun, lines: Any) -> None:
+    def _run_until_rows_stay(self, call: JobRun, lines: FilteringBoundLogger) -> None:
         """Run a call. Run it again if another transaction deleted a row that it uses, for example with a project.
 
         The next run reads which rows exist. Jobs are idempotent and end if their object no longer exists.

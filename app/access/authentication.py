@@ -80,7 +80,7 @@ def caller() -> Caller | None:
     return caller_with(None)[0]
 
 
-def caller_with(target: JoinedTarget | None) -> tuple[Caller | None, Sequence[Any] | None]:
+def caller_with(target: JoinedTarget | None) -> tuple[Caller | None, Sequence[object] | None]:
     """Return the caller, and the values of the target of the request if the statement of the session read them."""
     values = None
     if "caller" not in g:
@@ -89,7 +89,7 @@ def caller_with(target: JoinedTarget | None) -> tuple[Caller | None, Sequence[An
     return result, values
 
 
-def _load(request: Request, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[Any] | None]:
+def _load(request: Request, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[object] | None]:
     """Load the caller. A request with a bearer token never uses the cookie."""
     bearer = tokens.bearer_of(request)
     if bearer is not None:

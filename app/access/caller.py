@@ -63,7 +63,7 @@ class Caller(UserMixin):
         return self._session
 
 
-def caller_of(token: str, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[Any] | None]:
+def caller_of(token: str, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[object] | None]:
     """Return the caller of a valid session token, or None, and the values of `target` that the statement also reads."""
     statement: sa.Select[*tuple[Any, ...]]
     statement, parameters = _SELECT_VALID_SESSION, {"token_hash": hash_token(token), "now": clock.now()}

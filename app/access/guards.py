@@ -73,7 +73,7 @@ class Guard:
     bare: bool = False
     target_in_body: bool = False
     token: TokenRule = SESSION_ONLY
-    written_branch: Callable[[Any], str | None] | None = None
+    written_branch: Callable[[object], str | None] | None = None
     description: str = ""
 
     def authenticate(self) -> None:
@@ -81,7 +81,9 @@ class Guard:
         if not self.public and authentication.caller() is None:
             raise authentication.not_authenticated()
 
-    def resolve(self, ids: Mapping[str, Any], *, is_read: bool = False, joined: Sequence[Any] | None = None) -> Scope:
+    def resolve(
+        self, ids: Mapping[str, object], *, is_read: bool = False, joined: Sequence[object] | None = None
+    ) -> Scope:
         """Replace the ids by objects, then apply the rule. `is_read` is true for a request that changes nothing.
 
         `joined` are the values of the target that were read with the session.
@@ -102,7 +104,7 @@ class Guard:
             self.token.check(scope.grant, scope, is_read=is_read)
         return scope
 
-    def with_session(self, ids: Mapping[str, Any]) -> JoinedTarget | None:
+    def with_session(self, ids: Mapping[str, object]) -> JoinedTarget | None:
         """Return the statement that loads the session with the target, and the id. None if the guard has none."""
         return self.find.with_session(ids) if isinstance(self.find, targets.MemberResolver) else None
 
@@ -114,7 +116,7 @@ class Guard:
         if not self.allows(scope):
             raise NotFound if HIDE_FROM_NON_MEMBERS and scope.role is None else PermissionDenied
 
-    def check_body(self, scope: Scope, body: Any) -> None:
+    def check_body(self, scope: Scope, body: object) -> None:
         """Check the branch that the body of a request writes to. Raises PermissionDenied."""
         if self.written_branch is not None and scope.project is not None:
             check_branch(scope.grant, self.written_branch(body), scope.project.branch)
@@ -222,7 +224,7 @@ def member_of_org(project: str = "project_id", *, in_body: bool = False) -> Guar
     return Guard("memberOfOrg", lambda s: s.role is not None, find, target_in_body=in_body, token=EDITS)
 
 
-def can_commit(branch_of: Callable[[Any], str | None], project: str = "project_id") -> Guard:
+def can_commit(branch_of: Callable[[object], str | None], project: str = "project_id") -> Guard:
     """Return a guard like `member_of_org` for commits. `branch_of` returns the branch of a body, None by default.
 
     An API token needs `publish` for the working branch and `write` for other branches.

@@ -79,7 +79,7 @@ class MemberTable:
             row = db.session.execute(self._alone, {"target_id": target_id, "user_id": user_id}).first()
         return self.fields(row)
 
-    def fields(self, row: Sequence[Any] | None) -> dict[str, Any]:
+    def fields(self, row: Sequence[object] | None) -> dict[str, Any]:
         """Return the fields of a scope from the objects and the role. Raises NotFound."""
         if row is None or row[0] is None:
             raise NotFound(f"{self._kind} not found")
@@ -105,12 +105,12 @@ class MemberResolver(Resolver[S]):
             else None
         )
 
-    def of_joined(self, caller: Caller | None, ids: Ids, values: Sequence[Any]) -> S:
+    def of_joined(self, caller: Caller | None, ids: Ids, values: Sequence[object]) -> S:
         """Return the scope from the values that were read with the session. Raises NotFound."""
         return self.scope(optional_caller=caller, path=ids, **self.table.fields(values))
 
 
-def _is_member(user_id: Any) -> sa.ColumnElement[bool]:
+def _is_member(user_id: object) -> sa.ColumnElement[bool]:
     return sa.and_(Membership.organization_id == Organization.id, Membership.user_id == user_id)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 
 import sqlalchemy as sa
 from flask import Request
@@ -142,7 +142,9 @@ CONDITIONS = {
 """The conditions of a valid token, with the parameters `token_hash` and `now`."""
 
 
-def select_token(conditions: Iterable[sa.ColumnElement[bool]]) -> sa.Select[Any]:
+def select_token(
+    conditions: Iterable[sa.ColumnElement[bool]],
+) -> sa.Select[User, str, str, list[str], list[str] | None, str | None, datetime | None]:
     """Return the statement that reads the owner and the rights of a token."""
     token = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.projects, ApiToken.organization_id)
     return (

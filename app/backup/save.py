@@ -8,7 +8,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import sqlalchemy as sa
@@ -107,7 +106,7 @@ def _revision(connection: sa.Connection) -> str:
 
 
 def _rows(connection: sa.Connection, jobs: JobEngine, target: Path, keys: set[str]) -> Iterator[tuple[str, Section]]:
-    def note(_column: str, value: Any) -> None:
+    def note(_column: str, value: object) -> None:
         if value:
             keys.add(str(value).partition(":")[0])
 

@@ -45,13 +45,13 @@ def tables_of(connection: sa.Connection, jobs: JobEngine) -> list[sa.Table]:
     return tables
 
 
-def columns_of(table: sa.Table) -> list[sa.Column[Any]]:
+def columns_of(table: sa.Table) -> list[sa.Column[object]]:
     """Return the columns in the order of a line."""
     return sorted(table.columns, key=lambda column: column.name)
 
 
 def lines_of(
-    connection: sa.Connection, table: sa.Table, observe: Callable[[str, Any], None] | None = None
+    connection: sa.Connection, table: sa.Table, observe: Callable[[str, object], None] | None = None
 ) -> Iterator[bytes]:
     """Yield the rows as lines, in batches. `observe` receives each value of a column with encrypted secrets."""
     columns = columns_of(table)
@@ -97,12 +97,12 @@ def first_nonempty(connection: sa.Connection, tables: Iterable[sa.Table]) -> str
     return None
 
 
-def _read(column: sa.Column[Any]) -> Any:
+def _read(column: sa.Column[object]) -> Any:
     return sa.cast(column, sa.Text) if isinstance(column.type, sa.JSON) else column
 
 
-def _writer(column: sa.Column[Any], dialect: sa.Dialect) -> Callable[[Any], Any]:
-    kind: Any = column.type
+def _writer(column: sa.Column[object], dialect: sa.Dialect) -> Callable[[Any], object]:
+    kind: object = column.type
     if isinstance(kind, UtcDateTime | sa.DateTime):
         bind = kind.dialect_impl(dialect).bind_processor(dialect)
         return lambda text: _bound(bind, dt.datetime.fromisoformat(text))
@@ -114,11 +114,11 @@ def _writer(column: sa.Column[Any], dialect: sa.Dialect) -> Callable[[Any], Any]
     return lambda value: value
 
 
-def _bound(bind: Callable[[Any], Any] | None, value: Any) -> Any:
+def _bound(bind: Callable[[object], object] | None, value: object) -> object:
     return value if bind is None else bind(value)
 
 
-def _encode_binary(value: Any) -> Any:
+def _encode_binary(value: object) -> object:
     if isinstance(value, bytes | memoryview):
         return {"base64": base64.b64encode(bytes(value)).decode()}
     raise TypeError(f"a backup cannot contain a {type(value).__name__}")

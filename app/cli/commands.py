@@ -5,7 +5,6 @@ Commands start in READING, and an expected error is one sentence and exit code 1
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import click
 import sqlalchemy as sa
@@ -33,19 +32,19 @@ def wrap_command(command: click.Command) -> click.Command:
     return command
 
 
-def _start_reading(callback: Callable[..., Any]) -> Callable[..., Any]:
+def _start_reading(callback: Callable[..., object]) -> Callable[..., object]:
     @with_appcontext
     @functools.wraps(callback)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         transactions.start_reading()
         return callback(*args, **kwargs)
 
     return run
 
 
-def _with_error_output(callback: Callable[..., Any]) -> Callable[..., Any]:
+def _with_error_output(callback: Callable[..., object]) -> Callable[..., object]:
     @functools.wraps(callback)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         try:
             return callback(*args, **kwargs)
         except (AppError, BackupError, DriverError) as error:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TypedDict
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
@@ -26,11 +26,19 @@ MAX_INLINE_BRACKETS = 256
 _WORTH_READING = re.compile(r"[\[<]")
 
 
+class Heading(TypedDict):
+    """A heading with its level from 1 to 6 and the id of its anchor."""
+
+    level: int
+    text: str
+    slug: str
+
+
 @dataclass
 class Outline:
-    """Headings as `{level, text, slug}`, links as `{url, text, kind}` (kind: link or image), in reading order."""
+    """Headings, and links as `{url, text, kind}` (kind: link or image), in reading order."""
 
-    headings: list[dict[str, Any]] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
     links: list[dict[str, str]] = field(default_factory=list)
     whole: bool = True
 
@@ -47,7 +55,7 @@ def read_outline(text: str, *, mdx: bool = False) -> Outline:
     lines = text[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\0", "\ufffd").split("\n", MAX_LINES)
     outline = Outline(whole=len(text) <= MAX_CHARACTERS and len(lines) <= MAX_LINES)
     parser = _MDX if mdx else _MARKDOWN
-    env: dict[str, Any] = {"blocks_left": MAX_BLOCKS}
+    env: dict[str, object] = {"blocks_left": MAX_BLOCKS}
     tokens: list[Token] = []
     try:
         parser.block.parse("\n".join(lines[:MAX_LINES]), parser, env, tokens)
@@ -75,7 +83,7 @@ def _texts(tokens: list[Token]) -> Iterator[tuple[Token | None, Token]]:
 
 
 def _read_inline(
-    parser: MarkdownIt, content: str, env: dict[str, Any], *, as_text: bool
+    parser: MarkdownIt, content: str, env: dict[str, object], *, as_text: bool
 ) -> tuple[str, list[dict[str, str]]]:
     """Return the visible text (if `as_text`) and the links."""
     if len(content) > MAX_INLINE_CHARACTERS or content.count("[") > MAX_INLINE_BRACKETS:
@@ -154,9 +162,9 @@ class FileDescription:
     lines: int | None
     language: str | None
     mime: str
-    front_matter: dict[str, Any] | None = None
+    front_matter: dict[str, object] | None = None
     title: str | None = None
-    headings: list[dict[str, Any]] = field(default_factory=list)
+    headings: list[Heading] = field(default_factory=list)
     links: list[dict[str, str]] = field(default_factory=list)
     problems: tuple[str, ...] = ()
 
@@ -190,7 +198,7 @@ def describe(path: str, data: bytes, *, outline: bool = True) -> FileDescription
     )
 
 
-def _title(values: dict[str, Any] | None) -> str | None:
+def _title(values: dict[str, object] | None) -> str | None:
     title = next((values[key] for key in ("title", "Title") if key in values), None) if values else None
     if isinstance(title, bool | dict | list) or title is None:
         return None

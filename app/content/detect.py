@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 _SCRIPTS = ("js", "mjs", "cjs", "ts", "mts", "cts")
@@ -172,7 +172,7 @@ def _dependencies(manifest: bytes | None) -> frozenset[str]:
     if manifest is None or len(manifest) > MAX_MANIFEST_BYTES:
         return frozenset()
     try:
-        content: Any = json.loads(manifest)
+        content: object = json.loads(manifest)
     except (ValueError, RecursionError):
         return frozenset()
     groups = (

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MAX_VALUES, MAX_ITEMS, MAX_DEPTH, MAX_NAME = 300, 30, 4, 120
 MAX_KEY, MAX_STRING = 200, 200
@@ -47,7 +47,7 @@ class FieldValue(NamedTuple):
     key: str
 
 
-def field_values(values: Mapping[str, Any]) -> list[FieldValue]:
+def field_values(values: Mapping[str, object]) -> list[FieldValue]:
     """Return the values of front matter that are not null, within limits."""
     rows: dict[tuple[str, int], FieldValue] = {}
     for value in _walk(values, "", 0, 0):
@@ -57,17 +57,17 @@ def field_values(values: Mapping[str, Any]) -> list[FieldValue]:
     return list(rows.values())
 
 
-def value_of(values: Mapping[str, Any], name: str) -> Any:
+def value_of(values: Mapping[str, object], name: str) -> object:
     """Return the value of a field, or of a nested field with a dotted name. A missing value is None."""
     if name in values:
         return values[name]
-    value: Any = values
+    value: object = values
     for part in name.split(SEPARATOR):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
-def kind_of(value: Any) -> ValueKind:
+def kind_of(value: object) -> ValueKind:
     """Return the type of a value that is not null."""
     if isinstance(value, bool):
         return ValueKind.BOOLEAN
@@ -78,15 +78,15 @@ def kind_of(value: Any) -> ValueKind:
     return ValueKind.LIST if isinstance(value, list) else _kind_of_text(str(value))
 
 
-def key_of(value: Any) -> str:
+def key_of(value: object) -> str:
     """Return the text by which a value is sorted and compared."""
     return _key_of(value, kind_of(value))
 
 
-def _key_of(value: Any, kind: ValueKind) -> str:
+def _key_of(value: object, kind: ValueKind) -> str:
     if kind is ValueKind.BOOLEAN:
         return "1true" if value else "1false"
-    if kind is ValueKind.NUMBER:
+    if isinstance(value, int | float):
         return number_key(float(value))
     if kind in (ValueKind.DATE, ValueKind.DATETIME):
         return f"3{_moment(str(value))}"
@@ -114,7 +114,7 @@ def is_date(text: str) -> bool:
     return _kind_of_text(text) in (ValueKind.DATE, ValueKind.DATETIME)
 
 
-def _walk(value: Any, name: str, number: int, depth: int) -> Iterator[FieldValue]:
+def _walk(value: object, name: str, number: int, depth: int) -> Iterator[FieldValue]:
     if value is None or len(name) > MAX_NAME or depth > MAX_DEPTH:
         return
     if name:

@@ -1,7 +1,5 @@
 """Reader of `.galley.yml`. Previews use its section `preview`, schemas its section `collections`."""
 
-from typing import Any
-
 from app.content.front_matter.yaml_reader import read_yaml
 
 FILES = (".galley.yml", ".galley.yaml")
@@ -12,7 +10,7 @@ class InvalidGalleyFile(ValueError):
     """A file that is not a YAML mapping."""
 
 
-def read_galley_file(data: bytes) -> dict[str, Any]:
+def read_galley_file(data: bytes) -> dict[str, object]:
     """Return the sections of the file. An empty file has none.
 
     Raises:

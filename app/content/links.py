@@ -7,7 +7,7 @@ A link refers to the built site, so that one target has many names: `../about.md
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from app.content.filetypes import file_type
@@ -93,7 +93,7 @@ class Link(NamedTuple):
     kind: str
 
 
-def find_links(body: str, values: Mapping[str, Any]) -> list[Link]:
+def find_links(body: str, values: Mapping[str, object]) -> list[Link]:
     """Return the links within the site in a text and its front matter, without duplicates, at most 500."""
     links: dict[Link, None] = {}
     for link in (*_in_text(body), *_in_values(values)):
@@ -110,7 +110,7 @@ def _in_text(body: str) -> Iterator[Link]:
             yield Link(match[1].strip()[:MAX_URL], kind)
 
 
-def _in_values(value: Any) -> Iterator[Link]:
+def _in_values(value: object) -> Iterator[Link]:
     """Yield values that look like paths."""
     if isinstance(value, dict):
         value = list(value.values())

@@ -5,7 +5,6 @@ A new body keeps the line ends of unchanged lines.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
@@ -20,7 +19,7 @@ _MARK = b"\xef\xbb\xbf"
 class PageText:
     """A file as text. `values` is None without front matter; `problem` is the reason why it cannot be read."""
 
-    values: dict[str, Any] | None
+    values: dict[str, object] | None
     body: str
     problem: str | None = None
 
@@ -35,7 +34,7 @@ def read_page(path: str, data: bytes) -> PageText | None:
 
 
 def write_page(
-    path: str, data: bytes, body: str, changes: Mapping[str, Any] | None = None, unset: Sequence[str] = ()
+    path: str, data: bytes, body: str, changes: Mapping[str, object] | None = None, unset: Sequence[str] = ()
 ) -> bytes:
     """Return the file with another body and other front matter values. Lines that are equal keep every byte.
 
@@ -98,7 +97,7 @@ def _matched(original: bytes, edited: bytes, usual: bytes) -> bytes:
     return joined if edited.endswith(b"\n") else joined.rstrip(b"\r\n")
 
 
-def _body_start(path: str, text: str) -> tuple[int, dict[str, Any] | None, str | None]:
+def _body_start(path: str, text: str) -> tuple[int, dict[str, object] | None, str | None]:
     """Return the position of the body, and the values or the problem of the front matter before it."""
     if file_type(path).language not in LANGUAGES:
         return 0, None, None

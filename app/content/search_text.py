@@ -6,7 +6,6 @@ It accepts every content. Only the start of a large file is read.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from app.content.filetypes import file_type
 from app.content.front_matter.reader import LANGUAGES, FrontMatter, split_front_matter
@@ -39,7 +38,7 @@ class SearchText:
     field_terms: list[str]
     terms: list[str]
     links: list[Link]
-    front_matter: dict[str, Any] | None = None
+    front_matter: dict[str, object] | None = None
 
 
 def has_text(path: str) -> bool:
@@ -68,7 +67,7 @@ def read_text(path: str, data: bytes) -> SearchText | None:
     )
 
 
-def _title(values: Mapping[str, Any]) -> str | None:
+def _title(values: Mapping[str, object]) -> str | None:
     title = values.get("title", values.get("Title"))
     if isinstance(title, str | int | float) and not isinstance(title, bool):
         return str(title).strip()[:MAX_TITLE] or None
@@ -81,7 +80,7 @@ def _heading(body: str, language: str | None) -> str | None:
     return heading[1].strip().rstrip("# \t")[:MAX_TITLE] or None if heading else None
 
 
-def _field_terms(values: Mapping[str, Any]) -> Iterator[str]:
+def _field_terms(values: Mapping[str, object]) -> Iterator[str]:
     remaining = MAX_FIELD_TERMS
     for name, value in _leaves(values, ""):
         for term in words(value):
@@ -91,7 +90,7 @@ def _field_terms(values: Mapping[str, Any]) -> Iterator[str]:
             yield field_term(name, term)
 
 
-def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
+def _leaves(value: object, name: str) -> Iterator[tuple[str, str]]:
     """Yield each single value with its key. Nested keys are joined by an underscore."""
     if isinstance(value, dict):
         for key, inner in value.items():

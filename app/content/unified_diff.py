@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.content.sequence_diff import equal_parts, find_changes
 from app.content.text import marks
@@ -103,7 +103,7 @@ class Hunk:
     section: str
     lines: list[DiffLine] = field(default_factory=list)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the hunk as JSON values. `asdict` would copy every range."""
         return vars(self) | {"lines": [vars(line) for line in self.lines]}
 

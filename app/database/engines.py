@@ -21,7 +21,7 @@ PG_IDLE_MS = StoreLimits.idle_in_transaction_timeout_s * 1000
 
 def engine_options(
     url: str, *, pool_size: int = POOL_SIZE, pool_max: int = POOL_MAX, statement_ms: int = PG_STATEMENT_MS
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the keyword arguments of `create_engine` for a database (limits.md, section 1).
 
     `pool_max` limits the connections to PostgreSQL. Up to `pool_size` unused connections stay open. Statement values
@@ -48,9 +48,9 @@ def engine_options(
     }
 
 
-def reading_options(engine: sa.Engine) -> dict[str, Any]:
+def reading_options(engine: sa.Engine) -> dict[str, object]:
     """Return the execution options of a connection that reads without a transaction."""
-    options: dict[str, Any] = {READING: True}
+    options: dict[str, object] = {READING: True}
     if engine.dialect.name == "postgresql":
         options["isolation_level"] = "AUTOCOMMIT"
     return options

@@ -53,7 +53,7 @@ def is_vanished_row(error: Exception) -> bool:
     )
 
 
-def is_unique_violation(error: Exception, *columns: InstrumentedAttribute[Any]) -> bool:
+def is_unique_violation(error: Exception, *columns: InstrumentedAttribute[object]) -> bool:
     """Return whether the error violates the unique constraint of exactly these columns, or any without columns."""
     if not isinstance(error, sa.exc.IntegrityError):
         return False
@@ -65,7 +65,7 @@ def is_unique_violation(error: Exception, *columns: InstrumentedAttribute[Any]) 
     return message == f"UNIQUE constraint failed: {names}" if columns else message.startswith("UNIQUE")
 
 
-def _unique_names(columns: tuple[InstrumentedAttribute[Any], ...]) -> set[str]:
+def _unique_names(columns: tuple[InstrumentedAttribute[object], ...]) -> set[str]:
     """Return the names of the unique constraints and indexes of these columns."""
     table: sa.Table = columns[0].class_.__table__
     names = [column.key for column in columns]

@@ -12,7 +12,9 @@ from sqlalchemy.sql.dml import Insert
 T = TypeVar("T")
 
 
-def insert(connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def insert(
+    connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> None:
     """Insert rows of database values. Python-side defaults and conversions do not apply.
 
     `rows` must not use the session: a connection cannot execute other statements during a COPY.
@@ -54,14 +56,14 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-def insert_or_ignore(dialect: str, table: Any, values: Mapping[str, Any], *, unique: Sequence[str]) -> Insert:
+def insert_or_ignore(dialect: str, table: object, values: Mapping[str, object], *, unique: Sequence[str]) -> Insert:
     """Return a statement that inserts a row unless a row with the same `unique` columns exists."""
     statement: Insert = _insert(dialect, table).values(**values).on_conflict_do_nothing(index_elements=list(unique))
     return statement
 
 
 def insert_or_update(
-    dialect: str, table: Any, values: Mapping[str, Any], *, unique: Sequence[str], changes: Mapping[str, Any]
+    dialect: str, table: object, values: Mapping[str, object], *, unique: Sequence[str], changes: Mapping[str, object]
 ) -> Insert:
     """Return a statement that inserts a row, or applies `changes` to the row with the same `unique` columns."""
     insert = _insert(dialect, table).values(**values)
@@ -72,7 +74,7 @@ def insert_or_update(
 def insert_rows(
     connection: sa.Connection,
     table: sa.Table,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     *,
     unique: tuple[str, ...],
     changed: tuple[str, ...] = (),

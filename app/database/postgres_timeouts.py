@@ -5,7 +5,7 @@ about 15 minutes. Imported only where PostgreSQL is used.
 """
 
 import time
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
@@ -24,7 +24,7 @@ WORKER_TIMEOUT_S = 8.0
 """The timeout in the worker and in commands. It exceeds the statement timeout of the server, which is 5 s."""
 
 
-class TimeoutConnection(psycopg.Connection[Any]):
+class TimeoutConnection(psycopg.Connection[object]):
     """A connection that closes itself if the server does not respond in time. The pool then discards it."""
 
     response_timeout_s: float | None = None

@@ -31,7 +31,7 @@ def configure_connection(connection: DBAPIConnection, _record: object) -> None:
     cursor.close()
 
 
-def create_private_database(_dialect: sa.Dialect, _record: object, arguments: Any, _options: dict[str, Any]) -> None:
+def create_private_database(_dialect: sa.Dialect, _record: object, arguments: Any, _options: dict[str, object]) -> None:
     """Create the file of a database before SQLite does, so that only its owner can read it. Listener of `do_connect`.
 
     SQLite creates the files `-wal` and `-shm` with the permissions of the database.

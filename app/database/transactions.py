@@ -50,7 +50,7 @@ class RoutingSession(Session):
         super().__init__(*args, **kwargs)
         self.info[READING] = g.pop(READING, False)
 
-    def get_bind(self, mapper: Any = None, clause: Any = None, bind: Any = None, **kwargs: Any) -> Any:
+    def get_bind(self, mapper: object = None, clause: object = None, bind: Any = None, **kwargs: object) -> Any:
         """Return the engine of the next statement.
 
         Raises:
@@ -209,7 +209,7 @@ def outside_transaction() -> Iterator[None]:
 
 
 @contextmanager
-def savepoint(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[Any]) -> Iterator[None]:
+def savepoint(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[object]) -> Iterator[None]:
     """Run the block in a savepoint and flush. Raise `conflict()` if it violates the unique constraint of `columns`."""
     try:
         with db.session.begin_nested():
@@ -221,7 +221,7 @@ def savepoint(conflict: Callable[[], Exception], *columns: InstrumentedAttribute
 
 
 @contextmanager
-def flushed(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[Any]) -> Iterator[None]:
+def flushed(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[object]) -> Iterator[None]:
     """Run the block and flush. Raise `conflict()` as `savepoint` does.
 
     Without a savepoint, the failed transaction can only be rolled back. So the request must end with this error.

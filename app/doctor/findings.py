@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import sqlalchemy as sa
 
 from app.drivers.jobs.port import JobEngine
 from app.drivers.registry import Drivers
+from app.rate_limiting.counter import RateCounter
 from config import Settings
 
 
@@ -35,7 +35,7 @@ class Deployment:
     settings: Settings
     engine: sa.Engine
     drivers: Drivers
-    rates: Any
+    rates: RateCounter
     migrations: str
 
     @property

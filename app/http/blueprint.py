@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Blueprint, Flask
 from marshmallow import Schema
@@ -40,7 +39,7 @@ class Header:
 
     name: str
     description: str
-    schema: Mapping[str, Any]
+    schema: Mapping[str, object]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any, Never
+from typing import Never
 
 from flask import Request, request
 
@@ -50,7 +50,7 @@ def read_json(
     max_bytes: int = DEFAULT_BYTES,
     any_type: bool = False,
     admit: Callable[[int], None] = _admit_any,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the JSON object of a request; an absent body counts as `{}`.
 
     `admit` is called with each size that is known, before these bytes are read, and raises to refuse the body.
@@ -125,7 +125,7 @@ def _too_much() -> InvalidRequest:
     return InvalidRequest(f"The body contains more than {MAX_VALUES} values", code="INVALID_JSON")
 
 
-def _parse(raw: bytes) -> Any:
+def _parse(raw: bytes) -> object:
     try:
         text = raw.decode("utf-8")
         return json.loads(
@@ -143,7 +143,7 @@ def _parse(raw: bytes) -> Any:
 class _Decoder(json.JSONDecoder):
     """A decoder that also checks the complete value."""
 
-    def decode(self, s: str, *args: Any) -> Any:
+    def decode(self, s: str, *args: Callable[..., object]) -> object:
         """Parse the text, then check each string and list."""
         value = super().decode(s, *args)
         if "\\u" in s or "\x00" in s:
@@ -152,7 +152,7 @@ class _Decoder(json.JSONDecoder):
         return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(pairs) > MAX_KEYS:
         raise ValueError(f"an object can have at most {MAX_KEYS} keys")
     result = dict(pairs)
@@ -179,7 +179,7 @@ def _float(digits: str) -> float:
     return value
 
 
-def _check_text(value: Any) -> None:
+def _check_text(value: object) -> None:
     if isinstance(value, str):
         if "\x00" in value:
             raise ValueError("text must not contain U+0000")
@@ -196,7 +196,7 @@ def _check_text(value: Any) -> None:
             _check_text(item)
 
 
-def _check_lists(value: Any) -> None:
+def _check_lists(value: object) -> None:
     if isinstance(value, list) and len(value) > MAX_ITEMS:
         raise ValueError(f"a list can have at most {MAX_ITEMS} items")
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():

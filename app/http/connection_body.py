@@ -29,12 +29,12 @@ class AbsurdLength(ParseException):
 class BoundedChunkedReader(ChunkedReader):
     """A reader of chunked bodies that refuses bodies of many tiny chunks, which cost more than their content."""
 
-    def __init__(self, request: Any, unreader: Any) -> None:
+    def __init__(self, request: object, unreader: object) -> None:
         super().__init__(request, unreader)  # type: ignore[no-untyped-call]
         self.limit_chunk_size_line = CHUNK_LINE_BYTES
         self._chunks = self._declared_bytes = 0
 
-    def parse_chunk_size(self, unreader: Any, data: bytes | None = None) -> tuple[int, Any]:
+    def parse_chunk_size(self, unreader: object, data: bytes | None = None) -> tuple[int, object]:
         """Read the size of the next chunk.
 
         Raises:

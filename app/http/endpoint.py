@@ -92,7 +92,7 @@ class Endpoint:
     meta: type[Schema] | None = None
     status: int = 200
     other_status: int | None = None
-    upstream: Callable[..., Any] | None = None
+    upstream: Callable[..., object] | None = None
     outside: bool = False
     max_bytes: int = bodies.DEFAULT_BYTES
     any_type: bool = False
@@ -122,7 +122,7 @@ class Endpoint:
         if self.rate is not None and not rate_limits.is_row(self.rate):
             raise ValueError(f"the rate-limit table has no row {self.rate}")
 
-    def __call__(self, view: Callable[..., Any]) -> Callable[..., Response]:
+    def __call__(self, view: Callable[..., object]) -> Callable[..., Response]:
         """Return the Flask view function.
 
         Raises:
@@ -150,7 +150,7 @@ class Endpoint:
         ids: Mapping[str, str],
         *,
         method: str = "GET",
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, object] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> CallResult:
         """Run the route in this process with plain values, as the caller of the present request.
@@ -179,7 +179,7 @@ class Endpoint:
 endpoint = Endpoint
 
 
-def endpoint_of(view: Callable[..., Any]) -> Endpoint:
+def endpoint_of(view: Callable[..., object]) -> Endpoint:
     """Return the endpoint of a view function. Raises TypeError for another function."""
     declared = find_endpoint(view)
     if declared is None:
@@ -187,20 +187,20 @@ def endpoint_of(view: Callable[..., Any]) -> Endpoint:
     return declared
 
 
-def find_endpoint(view: Callable[..., Any]) -> Endpoint | None:
+def find_endpoint(view: Callable[..., object]) -> Endpoint | None:
     """Return the endpoint of a view function, or None for another function."""
     declared: Endpoint | None = getattr(view, "endpoint", None)
     return declared
 
 
-def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...]) -> None:
+def _check_parameters(view: Callable[..., object], expected: tuple[str, ...]) -> None:
     parameters = inspect.signature(view).parameters
     is_keyword_only = all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters.values())
     if not is_keyword_only or set(parameters) != set(expected):
         raise TypeError(f"{view.__qualname__} must take the keyword-only parameters {', '.join(expected)}")
 
 
-def _check_scope(function: Callable[..., Any], guard: Guard) -> None:
+def _check_scope(function: Callable[..., object], guard: Guard) -> None:
     parameter = inspect.signature(function).parameters["scope"]
     if not issubclass(guard.find.scope, parameter.annotation):
         raise TypeError(f"the guard of {function.__qualname__} returns a {guard.find.scope.__name__}")

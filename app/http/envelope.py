@@ -1,7 +1,5 @@
 """The envelope of every JSON response (contract, section 0)."""
 
-from typing import Any
-
 import orjson
 from flask import Flask, Request, Response, current_app
 
@@ -17,10 +15,10 @@ def is_flat(app: Flask, path: str) -> bool:
 
 
 def success(
-    request: Request, result: Any, message: str, *, status: int = 200, meta: dict[str, Any] | None = None
+    request: Request, result: object, message: str, *, status: int = 200, meta: dict[str, object] | None = None
 ) -> Response:
     """Return `{statusCode, success, message, result}`, and `meta` for paginated lists."""
-    content: dict[str, Any] = {"statusCode": status, "success": True, "message": message, "result": result}
+    content: dict[str, object] = {"statusCode": status, "success": True, "message": message, "result": result}
     if meta is not None:
         content["meta"] = meta
     if is_flat(current_app, request.path) and isinstance(result, dict):
@@ -30,7 +28,7 @@ def success(
 
 def failure(request: Request, error: AppError) -> Response:
     """Return `{statusCode, success, message, errorMessage, code}`, and `result` if the caller needs it to continue."""
-    content: dict[str, Any] = {
+    content: dict[str, object] = {
         "statusCode": error.status,
         "success": False,
         "message": error.message,
@@ -46,6 +44,6 @@ def failure(request: Request, error: AppError) -> Response:
     return response
 
 
-def json_response(content: Any, status: int = 200) -> Response:
+def json_response(content: object, status: int = 200) -> Response:
     """Return a JSON response, serialized by orjson."""
     return Response(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS), status, mimetype="application/json")

@@ -4,9 +4,10 @@ import contextlib
 import ctypes
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
+from wsgiref.types import InputStream, WSGIEnvironment
 
 from flask import Flask, Response, request
 
@@ -22,7 +23,7 @@ def return_free_memory() -> None:
 
 
 @cache
-def _malloc_trim() -> Any:
+def _malloc_trim() -> Callable[[int], object] | None:
     """Return the function of the GNU C library. Other libraries do not have it."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
 
@@ -52,14 +53,14 @@ def _end_connection(response: Response) -> Response:
     return response
 
 
-def finish_request(http_request: ClosableRequest, environ: Mapping[str, Any]) -> None:
+def finish_request(http_request: ClosableRequest, environ: WSGIEnvironment) -> None:
     """Discard the unread body of a request, and return the memory of a large one."""
     discard_body(http_request, environ)
     if int(environ.get("CONTENT_LENGTH") or 0) > LARGE_BYTES:
         return_free_memory()
 
 
-def discard_body(http_request: ClosableRequest, environ: Mapping[str, Any]) -> None:
+def discard_body(http_request: ClosableRequest, environ: WSGIEnvironment) -> None:
     """Discard the unread body of a request, so that its connection can serve the next one.
 
     gunicorn discards an unread body in steps of 1 KiB and copies its buffer in each step: 24 MiB take seconds in which
@@ -74,7 +75,7 @@ def discard_body(http_request: ClosableRequest, environ: Mapping[str, Any]) -> N
         linger(environ["gunicorn.socket"])
 
 
-def _is_drained(body: Any) -> bool:
+def _is_drained(body: InputStream) -> bool:
     try:
         with time_limit(DRAIN_TIMEOUT_S, TimeoutError()):
             return len(body.read(DRAIN_BYTES + 1)) <= DRAIN_BYTES

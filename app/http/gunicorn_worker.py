@@ -32,12 +32,12 @@ class BoundedRequest(Request):
         super().set_body_reader()  # type: ignore[no-untyped-call]
         self.body = ConnectionBody(self)
 
-    def parse(self, unreader: Any) -> Any:
+    def parse(self, unreader: object) -> object:
         """Parse the request head within the limits."""
         self.limit_request_line, self.max_buffer_headers = MAX_LINE_BYTES, MAX_HEAD_BYTES
         return super().parse(unreader)  # type: ignore[no-untyped-call]
 
-    def read_into(self, unreader: Any, buf: bytearray, stop: bool = False) -> None:
+    def read_into(self, unreader: object, buf: bytearray, stop: bool = False) -> None:
         """Read more of the head. The parser in C has no limits of this size.
 
         Raises:
@@ -54,7 +54,7 @@ class BoundedRequest(Request):
 class GalleyWorker(GeventWorker):
     """A gevent worker that responds to unreadable requests with the envelope of the API."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)  # type: ignore[no-untyped-call]
         self._waiting_since: dict[socket.socket, float | None] = {}
         """The open connections. The value is None while a request is answered."""
@@ -75,7 +75,7 @@ class GalleyWorker(GeventWorker):
             with self.wsgi.app_context():
                 db.engine.dispose()
 
-    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+    def handle(self, listener: object, client: socket.socket, addr: object) -> None:
         """Serve a connection in the present greenlet."""
         self._waiting_since[client] = time.monotonic()
         try:
@@ -83,7 +83,7 @@ class GalleyWorker(GeventWorker):
         finally:
             del self._waiting_since[client]
 
-    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
+    def handle_request(self, listener_name: object, req: object, sock: socket.socket, addr: object) -> None:
         """Answer a request. Its connection is not idle until the end of the answer."""
         self._waiting_since[sock] = None
         super().handle_request(listener_name, req, sock, addr)  # type: ignore[no-untyped-call]
@@ -108,7 +108,7 @@ class GalleyWorker(GeventWorker):
                 with contextlib.suppress(OSError):
                     _shut_down_reading(client)
 
-    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+    def handle_error(self, req: object, client: socket.socket, addr: object, exc: BaseException) -> None:
         """Send the error as JSON. The log contains neither the URL nor header values, which may be secrets."""
         from app.http import server_errors
 

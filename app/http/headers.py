@@ -7,7 +7,6 @@ import time
 from collections.abc import Mapping
 from functools import partial
 from secrets import token_hex
-from typing import Any
 
 import structlog
 from flask import Flask, Response, current_app, g, request
@@ -149,7 +148,7 @@ def _finish(added: Mapping[str, str], response: Response) -> Response:
     return response
 
 
-def _log_fields(response: Response) -> dict[str, Any]:
+def _log_fields(response: Response) -> dict[str, object]:
     took_s = time.perf_counter() - g.get("started_s", time.perf_counter())
     return {
         "method": request.method,

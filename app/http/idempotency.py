@@ -24,7 +24,7 @@ from app.database.inserts import insert_or_ignore
 from app.extensions import current_side, db
 from app.http.body import RAW
 from app.http.error_handlers import to_app_error
-from app.models.base import utcnow_ms
+from app.models.base import Row, utcnow_ms
 from app.models.request import IdempotencyKey
 
 HEADER, MAX_LENGTH = "Idempotency-Key", InputLimits.idempotency_key_characters
@@ -84,7 +84,7 @@ class IdempotencyClaim:
         headers = {**(stored.headers or {}), "Idempotency-Replayed": "true"}
         return Response(stored.body, stored.status, headers, mimetype="application/json")
 
-    def _claim_or_read(self, connection: sa.Connection) -> sa.Row[tuple[object, ...]] | None:
+    def _claim_or_read(self, connection: sa.Connection) -> Row | None:
         """Insert or take over the row and return None, or return the row of another request."""
         now = self._started_at = utcnow_ms()
         connection.execute(sa.delete(IdempotencyKey).where(self._row, IdempotencyKey.expires_at < now))

@@ -8,7 +8,7 @@ from marshmallow import ValidationError, fields
 from app.core.paths import path_error
 from app.core.refs import is_branch_name, is_sha
 
-Validator = TypeVar("Validator", bound=Callable[..., Any])
+Validator = TypeVar("Validator", bound=Callable[..., object])
 
 SHA_PATTERN = "^[0-9a-f]{40}$"
 _NOT_IN_BRANCHES = r"\x00-\x20\x7f~^:?*\[\\/"
@@ -34,11 +34,11 @@ PATH = {"pattern": PATH_PATTERN, "minLength": 1, "maxLength": 1024}
 FOLDER = {"pattern": FOLDER_PATTERN, "maxLength": 1024}
 WEB_URL = {"pattern": WEB_URL_PATTERN}
 
-OPTIONAL: dict[str, Any] = {"x_optional": True}
+OPTIONAL: dict[str, object] = {"x_optional": True}
 """Metadata of a field that a response may lack."""
 
 
-def described(**keywords: Any) -> Callable[[Validator], Validator]:
+def described(**keywords: object) -> Callable[[Validator], Validator]:
     """Attach keywords to a validator, for example `pattern`. A field with this validator has them in the document."""
 
     def attach(validator: Validator) -> Validator:
@@ -48,9 +48,9 @@ def described(**keywords: Any) -> Callable[[Validator], Validator]:
     return attach
 
 
-def keywords_of(validator: object) -> dict[str, Any]:
+def keywords_of(validator: object) -> dict[str, object]:
     """Return the attached keywords."""
-    keywords: dict[str, Any] = getattr(validator, "json_schema", {})
+    keywords: dict[str, object] = getattr(validator, "json_schema", {})
     return keywords
 
 
@@ -61,7 +61,7 @@ def name_pattern(forbidden: str, *, may_be_empty: bool) -> str:
     return f"^({pattern})?$" if may_be_empty else f"^{pattern}$"
 
 
-def exclusive(first: str, second: str) -> dict[str, Any]:
+def exclusive(first: str, second: str) -> dict[str, object]:
     """Return the keywords of an object that has exactly one of two texts."""
     return {
         "if": {"required": [first], "properties": {first: {"type": "string"}}},
@@ -90,7 +90,7 @@ class FilePathField(fields.String):
     is_multiple = True
     """All values of the parameter are loaded, so that a repeated parameter is detected."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+    def _deserialize(self, value: Any, attr: str | None, data: object, **kwargs: object) -> Any:
         if len(value) != 1:
             raise ValidationError("Give exactly one path.")
         path = super()._deserialize(value[0], attr, data, **kwargs)

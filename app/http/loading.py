@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import islice
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from flask import Request
@@ -22,7 +21,7 @@ def instance(schema: type[Schema], *, many: bool = False) -> Schema:
     return schema(many=many)
 
 
-def load_query(schema: type[Schema], http_request: Request) -> Any:
+def load_query(schema: type[Schema], http_request: Request) -> object:
     """Return the `RequestQuery` that the schema belongs to.
 
     Raises InvalidRequest with one item per error, also for bytes that are not UTF-8.
@@ -37,7 +36,7 @@ def load_query(schema: type[Schema], http_request: Request) -> Any:
     return _load(loader, _parameters(loader, http_request.args))
 
 
-def _parameters(loader: Schema, arguments: MultiDict[str, str]) -> Iterator[tuple[str, Any]]:
+def _parameters(loader: Schema, arguments: MultiDict[str, str]) -> Iterator[tuple[str, object]]:
     """Yield the query parameters with their first values. An empty optional parameter counts as absent."""
     fields_by_name = _fields_by_name(loader)
     for name, texts in arguments.lists():
@@ -47,7 +46,7 @@ def _parameters(loader: Schema, arguments: MultiDict[str, str]) -> Iterator[tupl
             yield name, values if getattr(field, "is_multiple", False) else values[0]
 
 
-def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> Any:
+def load(schema: type[Schema], data: Mapping[str, object], *, is_change: bool) -> object:
     """Return the values of a body: a dictionary, or the `RequestBody` that the schema belongs to.
 
     `is_change` is true for PATCH and PUT.
@@ -59,18 +58,20 @@ def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> A
     return _load(loader, _without_empty_strings(loader, data, is_change=is_change))
 
 
-def _load(loader: Schema, data: Iterator[tuple[str, Any]]) -> Any:
+def _load(loader: Schema, data: Iterator[tuple[str, object]]) -> object:
     try:
         return loader.load(dict(data))
     except ValidationError as error:
         raise InvalidRequest(fields=field_errors(error)) from error
 
 
-def _fields_by_name(loader: Schema) -> dict[str, Field[Any]]:
+def _fields_by_name(loader: Schema) -> dict[str, Field[object]]:
     return {field.data_key or name: field for name, field in loader.load_fields.items()}
 
 
-def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change: bool) -> Iterator[tuple[str, Any]]:
+def _without_empty_strings(
+    loader: Schema, data: Mapping[str, object], *, is_change: bool
+) -> Iterator[tuple[str, object]]:
     """Yield the fields of a body. An empty string in an optional field is absent in a POST, and null in a change.
 
     A field that cannot be null receives the empty string in a change (contract, section 0).
@@ -89,7 +90,7 @@ def field_errors(error: ValidationError) -> list[FieldError]:
     return list(islice(flatten(error.messages), MAX_ERRORS))
 
 
-def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
+def flatten(messages: object, path: str = "") -> Iterator[FieldError]:
     """Yield nested messages as dotted paths: `{"files": {0: {"path": ["…"]}}}` as `files.0.path: …`."""
     if isinstance(messages, dict):
         for key, inner in messages.items():

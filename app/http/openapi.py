@@ -81,7 +81,7 @@ class _CompressedDocument:
 
     codings = tuple(_COMPRESS)
 
-    def __init__(self, document: dict[str, Any]) -> None:
+    def __init__(self, document: dict[str, object]) -> None:
         self._plain = orjson.dumps(document)
         self._encoded: dict[str, bytes] = {}
         self.tag = caching.compute_etag(self._plain)
@@ -110,7 +110,7 @@ def documented_rules(app: Flask) -> list[Rule]:
     return [rule for rule, declared in declarations if declared is not None and not declared.is_page]
 
 
-def build(app: Flask, *, with_examples: bool = True) -> dict[str, Any]:
+def build(app: Flask, *, with_examples: bool = True) -> dict[str, object]:
     """Return the document of all declared routes."""
     base_url = app.config["SETTINGS"].server.base_url
     components = Components()
@@ -126,7 +126,7 @@ def build(app: Flask, *, with_examples: bool = True) -> dict[str, Any]:
     paths = merged_paths([str(rule) for rule in rules])
     for rule in rules:
         _add(spec, rule, paths[str(rule)], app)
-    document: dict[str, Any] = spec.to_dict()
+    document: dict[str, object] = spec.to_dict()
     _complete(document, components, app, with_examples=with_examples)
     return document
 

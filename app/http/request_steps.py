@@ -44,9 +44,9 @@ class RequestSteps:
         self.declared, self.view, self.ids = declared, declared.view, dict(ids)
         self.method = method or request.method
         self.is_read = self.method in ("GET", "HEAD", "OPTIONS")
-        self.data: dict[str, Any] = {}
+        self.data: dict[str, object] = {}
         self.claim: idempotency.IdempotencyClaim | None = None
-        self._joined: Sequence[Any] | None = None
+        self._joined: Sequence[object] | None = None
         """The values of the target that were read with the session, for the first resolution only."""
 
     def run(self) -> Response:
@@ -107,7 +107,7 @@ class RequestSteps:
             _close_unsent(prepared, error)
             raise
 
-    def _write(self) -> Any:
+    def _write(self) -> object:
         """Run the transaction of a route without `upstream`. The permission check is part of it."""
         transactions.begin_write()
         arguments = self._resolve()
@@ -118,7 +118,7 @@ class RequestSteps:
         rate_limits.record(self.declared.rate, authentication.caller())
         return self._commit(self.view(**arguments))
 
-    def _finish(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Any:
+    def _finish(self, arguments: dict[str, Any], prepared: dict[str, object]) -> object:
         """Run the transaction of a route after `upstream`.
 
         Other requests may have changed the target in the meantime.
@@ -129,18 +129,18 @@ class RequestSteps:
             self._check_precondition(arguments["scope"])
         return self._commit(self._run_view(arguments, prepared))
 
-    def _commit(self, value: Any) -> Any:
+    def _commit(self, value: object) -> object:
         result = self.conclude(value)
         if self.claim is not None:
             self.claim.store_response(result, hidden=self.declared.secret_fields)
         transactions.commit()
         return result
 
-    def conclude(self, value: Any) -> Any:
+    def conclude(self, value: object) -> Any:
         """Return the response with the result of the view."""
         return render(self.declared, value)
 
-    def read_body(self) -> dict[str, Any]:
+    def read_body(self) -> dict[str, object]:
         """Read the body. The caller and the rates are known, so a large body is refused before it is read."""
         declared = self.declared
         admission = body_admission.begin_admission(rate_limits.address(), declared.guard.authenticate)
@@ -168,22 +168,22 @@ class RequestSteps:
             arguments["query"] = self.query(declared.query_schema)
         return arguments
 
-    def query(self, schema: type[Schema]) -> Any:
+    def query(self, schema: type[Schema]) -> object:
         """Return the loaded query string. Raises InvalidRequest."""
         return load_query(schema, request)
 
-    def _load_body(self, body: type[Schema] | type[RequestBody]) -> Any:
+    def _load_body(self, body: type[Schema] | type[RequestBody]) -> object:
         schema = body.schema if issubclass(body, RequestBody) else body
         return load(schema, self.data, is_change=self.method in ("PATCH", "PUT"))
 
-    def _run_upstream(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def _run_upstream(self, arguments: dict[str, object]) -> dict[str, object]:
         """Run the part of the route before the transaction, without a connection of the database."""
         if not self._is_upstream:
             return {}
         with transactions.outside_transaction():
             return {"prepared": (self.declared.upstream or self.view)(**arguments)}
 
-    def _run_view(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Any:
+    def _run_view(self, arguments: dict[str, object], prepared: dict[str, object]) -> object:
         return prepared["prepared"] if self.declared.outside else self.view(**arguments, **prepared)
 
     def _check_archived(self, scope: Scope) -> None:
@@ -215,7 +215,7 @@ class DirectCall(RequestSteps):
         ids: Mapping[str, str],
         *,
         method: str,
-        body: Mapping[str, Any],
+        body: Mapping[str, object],
         query: Mapping[str, object],
     ) -> None:
         super().__init__(declared, ids, method=method)
@@ -234,11 +234,11 @@ class DirectCall(RequestSteps):
             transactions.rollback()
             raise
 
-    def conclude(self, value: Any) -> CallResult:
+    def conclude(self, value: object) -> CallResult:
         """Return the serialized result of the view."""
         return dump(self.declared, value)
 
-    def query(self, schema: type[Schema]) -> Any:
+    def query(self, schema: type[Schema]) -> object:
         """Return the loaded values of the query. Raises InvalidRequest."""
         loader = instance(schema)
         values = MultiDict((name, str(value)) for name, value in self._query_values.items() if value is not None)
@@ -249,7 +249,7 @@ class DirectCall(RequestSteps):
             raise InvalidRequest(fields=field_errors(error)) from error
 
 
-def _close_unsent(prepared: dict[str, Any], error: BaseException) -> None:
+def _close_unsent(prepared: dict[str, object], error: BaseException) -> None:
     """Release what `upstream` built, such as a running call of a model or a repository on disk."""
     built = prepared.get("prepared")
     if isinstance(built, Response):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class PageResult:
     """A page of a list; `meta` is rendered next to `result`."""
 
-    items: Any
+    items: object
     meta: dict[str, Any]
 
 
@@ -26,7 +26,7 @@ class PageResult:
 class ViewResult:
     """A result with headers, or with a status or message that depends on the effect (201 created, 200 replaced)."""
 
-    value: Any
+    value: object
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     message: str | None = None
@@ -36,8 +36,8 @@ class ViewResult:
 class CallResult:
     """The serialized result of a call in this process, and the `meta` of a page."""
 
-    value: Any
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    value: object
+    meta: Mapping[str, object] = field(default_factory=dict)
 
 
 def dump(declared: "Endpoint", value: Any) -> CallResult:

@@ -58,7 +58,7 @@ def _end(_error: BaseException | None) -> None:
         span.end()
 
 
-def _before(_connection: Any, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool) -> None:
+def _before(_connection: object, _cursor: object, statement: str, _values: object, context: Any, _many: bool) -> None:
     if context is not None and tracer.is_in_span:
         operation = statement.split(None, 1)[0].upper() if statement.strip() else "SQL"
         context.span = tracer.begin(
@@ -66,7 +66,9 @@ def _before(_connection: Any, _cursor: Any, statement: str, _values: Any, contex
         )
 
 
-def _after(_connection: Any, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
+def _after(
+    _connection: object, _cursor: object, _statement: str, _values: object, context: object, _many: bool
+) -> None:
     _finish(context)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from flask import Request, Response, after_this_request
 from gunicorn.http.errors import NoMoreData
@@ -37,13 +37,13 @@ class Upload:
 class FileField(fields.Field[Upload]):
     """The field of a form that contains the file."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Upload:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> Upload:
         if not isinstance(value, Upload):
             raise ValidationError("Send a file.")
         return value
 
 
-def read_form(request: Request, limits: InputLimits, *, admit: Callable[[int], None]) -> dict[str, Any]:
+def read_form(request: Request, limits: InputLimits, *, admit: Callable[[int], None]) -> dict[str, object]:
     """Return the fields of the form by name: text, and an `Upload` for a file.
 
     For `Idempotency-Key`, the content of the parts identifies the request. The boundary does not count.
@@ -124,7 +124,7 @@ class _Form:
 
     def __init__(self, limits: InputLimits) -> None:
         self.limits = limits
-        self.values: dict[str, Any] = {}
+        self.values: dict[str, object] = {}
         self.digest = hashlib.sha256()
         self._fields = 0
         self._uploads: list[Upload] = []
@@ -132,7 +132,7 @@ class _Form:
         self._text = b""
         self._upload: Upload | None = None
 
-    def take(self, event: Any) -> None:
+    def take(self, event: object) -> None:
         """Process an event of the decoder: the start of a part, or a piece of its content."""
         match event:
             case File(name=name):

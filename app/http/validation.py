@@ -27,7 +27,7 @@ class RequestSchema(Schema):
 class PassthroughSchema(Schema):
     """A response that its service builds from plain values. The fields describe it in the OpenAPI document."""
 
-    def dump(self, obj: Any, *, many: bool | None = None) -> Any:
+    def dump(self, obj: object, *, many: bool | None = None) -> object:
         """Return the object unchanged. Serialising every field would cost more than reading the rows."""
         return obj
 
@@ -52,15 +52,15 @@ class RequestData:
     schema: ClassVar[type[Schema]]
     ONE_OF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Alternative sets of fields. The data contain exactly one of them. The OpenAPI document uses it."""
-    RULES: ClassVar[dict[str, Any]] = {}
+    RULES: ClassVar[dict[str, object]] = {}
     """Keywords of JSON Schema for rules between fields. The OpenAPI document contains them."""
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Return the received data with the declared names. A subclass replaces other names of its fields here."""
         return data
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         """Build the schema from the annotations."""
         super().__init_subclass__(**kwargs)
         hints = get_type_hints(cls, include_extras=True).items()
@@ -71,10 +71,10 @@ class RequestData:
             if isinstance(item, fields.Field)
         }
 
-        def create(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> Any:
+        def create(_schema: Schema, data: dict[str, object], **_kwargs: object) -> object:
             return cls(**data)
 
-        def normalize(_schema: Schema, data: Any, **_kwargs: Any) -> Any:
+        def normalize(_schema: Schema, data: object, **_kwargs: object) -> object:
             # A nested body may be any JSON value.
             return cls.normalize(dict(data)) if isinstance(data, dict) else data
 
@@ -98,7 +98,7 @@ class RequestQuery(RequestData):
 class StrictBoolean(fields.Boolean):
     """A JSON boolean. Other values that Marshmallow converts to a boolean are refused."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> bool:
         if not isinstance(value, bool):
             raise self.make_error("invalid", input=value)
         return value
@@ -107,14 +107,14 @@ class StrictBoolean(fields.Boolean):
 class DateTimeMs(fields.Field[datetime]):
     """A time in responses: ISO-8601 UTC with milliseconds and `Z`."""
 
-    def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+    def _serialize(self, value: datetime | None, attr: str | None, obj: object, **kwargs: object) -> str | None:
         return None if value is None else clock.iso(value)
 
 
 class KeyedDict(fields.Dict):
     """A JSON object with arbitrary keys. An error in a key or value is reported under the key."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> Any:
         try:
             return super()._deserialize(value, attr, data, **kwargs)  # type: ignore[no-untyped-call]
         except ValidationError as error:
@@ -140,14 +140,14 @@ class Length(validate.Length):
             raise ValidationError(message) from error
 
 
-class BoundedList(fields.List[Any]):
+class BoundedList(fields.List[object]):
     """A list whose length is checked before its items are loaded, so that a long one costs nothing."""
 
     def __init__(self, inner: Any, *, max_length: int, min_length: int | None = None, **kwargs: Any) -> None:
         self._length = Length(min=min_length, max=max_length)
         super().__init__(inner, validate=self._length, **kwargs)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> list[object]:
         if isinstance(value, list):
             self._length(value)
         return super()._deserialize(value, attr, data, **kwargs)
@@ -160,7 +160,7 @@ class IdField(fields.String):
         super().__init__(**kwargs)
         self.prefix = prefix
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         if not is_id(value, self.prefix):
             raise ValidationError("This is not a valid id.")
         return str(value)
@@ -177,7 +177,7 @@ class NameField(fields.String):
         self.min_length, self.forbidden = min_length, forbidden
         self.json_schema = {"pattern": name_pattern(forbidden, may_be_empty=not min_length)}
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         name: str = super()._deserialize(value, attr, data, **kwargs).strip()
         if (name or self.min_length) and (reason := name_error(name)):
             raise ValidationError(reason)
@@ -214,7 +214,7 @@ class LimitField(fields.Integer):
     def __init__(self, load_default: int | None = InputLimits.page_size) -> None:
         super().__init__(load_default=load_default, validate=validate.Range(min=1))
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> int:
         return min(super()._deserialize(value, attr, data, **kwargs), InputLimits.page_size_max)
 
 

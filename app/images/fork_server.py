@@ -63,7 +63,7 @@ def reencode_files(parameters: dict[str, Any], source: int, out: int, report: in
 
     limit(parameters["memory_bytes"], parameters["timeout_s"])
     buffer = BytesIO()
-    result: dict[str, Any]
+    result: dict[str, object]
     try:
         with open(source, "rb") as file:
             image = reencode(file, buffer, ImageBounds(**parameters["bounds"]), width=parameters["width"])

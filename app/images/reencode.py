@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from io import BytesIO
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from PIL import Image, ImageCms, ImageOps, ImageSequence
 
@@ -21,9 +21,9 @@ ORIENTATION = 0x0112
 Frame = Image.Image
 
 
-def plain(frame: Any, modes: Collection[str], width: int | None) -> Frame:
+def plain(frame: Frame, modes: Collection[str], width: int | None) -> Frame:
     """Return a copy of the frame: upright, in sRGB, in one of the modes, at most that wide, without metadata."""
-    image: Frame = _in_srgb(_apply_orientation(frame))
+    image = _in_srgb(_apply_orientation(frame))
     resized = width is not None and width < image.width
     mixes = image.mode in ("L", "LA", "RGB", "RGBA") and "transparency" not in image.info
     if image.mode not in modes or (resized and not mixes):
@@ -62,7 +62,7 @@ def _to_color_mode(image: Frame, *, alpha: bool = True) -> Frame:
     return Image.alpha_composite(white, full).convert("RGB")
 
 
-def _apply_orientation(frame: Any) -> Any:
+def _apply_orientation(frame: Frame) -> Frame:
     try:
         if frame.getexif().get(ORIENTATION, 1) == 1:
             return frame
@@ -72,7 +72,7 @@ def _apply_orientation(frame: Any) -> Any:
     return frame if turned is None else turned
 
 
-def _in_srgb(image: Any) -> Any:
+def _in_srgb(image: Frame) -> Frame:
     profile = image.info.get("icc_profile")
     if not profile or image.mode not in ("RGB", "RGBA", "CMYK"):
         return image
@@ -87,7 +87,7 @@ def _in_srgb(image: Any) -> Any:
     return image if converted is None else converted
 
 
-def duration_ms(frame: Any) -> int:
+def duration_ms(frame: Frame) -> int:
     """Return the duration of the frame; 0 for an invalid value."""
     value = frame.info.get("duration", 0)
     return min(max(round(value), 0), MAX_DURATION_MS) if isinstance(value, int | float) and value == value else 0
@@ -143,20 +143,20 @@ class _Format:
     mimetype: str
     extension: str
     modes: tuple[str, ...]
-    options: Callable[[int, bool], dict[str, Any]]
+    options: Callable[[int, bool], dict[str, object]]
     """(pixels of all frames, whether the source was lossless) → the encoder's options."""
 
 
-def _webp(area_px: int, lossless: bool) -> dict[str, Any]:
+def _webp(area_px: int, lossless: bool) -> dict[str, object]:
     method = 4 if area_px < LARGE_PX else 0 if lossless else 2
     return {"lossless": lossless, "quality": 60 if lossless else 88, "method": method, "exact": lossless}
 
 
-def _avif(area_px: int, _lossless: bool) -> dict[str, Any]:
+def _avif(area_px: int, _lossless: bool) -> dict[str, object]:
     return {"quality": 78, "speed": 8 if area_px < LARGE_PX else 10}
 
 
-def _png(area_px: int, _lossless: bool) -> dict[str, Any]:
+def _png(area_px: int, _lossless: bool) -> dict[str, object]:
     return {"compress_level": 6 if area_px < LARGE_PX else 3}
 
 
@@ -232,7 +232,7 @@ class _Frames:
     loop: int | None
 
 
-def _frames(image_format: _Format, image: Any, bounds: ImageBounds, width: int | None) -> _Frames:
+def _frames(image_format: _Format, image: Frame, bounds: ImageBounds, width: int | None) -> _Frames:
     _check_size(image.size, bounds)
     if image_format.name in ("WEBP", "PNG", "AVIF"):
         _check_frames(getattr(image, "n_frames", 1), image.size, bounds)
@@ -246,7 +246,7 @@ def _frames(image_format: _Format, image: Any, bounds: ImageBounds, width: int |
     return _in_one_mode(frames, image_format) if len(frames.images) > 1 else frames
 
 
-def _each(image_format: _Format, image: Any) -> Iterator[Any]:
+def _each(image_format: _Format, image: Frame) -> Iterator[Frame]:
     """Yield the frames; of a JPEG only the main image, not the previews and depth maps that may follow it."""
     if image_format.name == "JPEG":
         yield image

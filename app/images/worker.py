@@ -168,7 +168,7 @@ def _run(
         except TimeoutError:
             report = b""
     if report:
-        result: dict[str, Any] = json.loads(report)
+        result: dict[str, object] = json.loads(report)
         return result
     if time.monotonic() - started >= processes.timeout_s:
         return {"fault": ImageErrorCode.TOO_LARGE, "message": "The image takes too long to decode"}

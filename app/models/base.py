@@ -49,9 +49,13 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012 (SQLAlchemy reads it as a class attribute)
         datetime: UtcDateTime(),
         dict[str, Any]: sa.JSON(),
-        list[Any]: sa.JSON(),
+        list[str]: sa.JSON(),
         str: sa.Text(),
     }
+
+
+Row = sa.Row[*tuple[object, ...]]
+"""A row of a statement. Its columns are attributes."""
 
 
 def utcnow_ms() -> datetime:

@@ -5,7 +5,6 @@ Secrets are AES-256-GCM ciphertexts bound to their row and field.
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -39,7 +38,7 @@ class GitCredential(Timestamps, Base):
     account_login: Mapped[str | None]
     account_name: Mapped[str | None]
     token_type: Mapped[str] = mapped_column(sa.String(40), default="bearer")
-    scopes: Mapped[list[Any]] = mapped_column(default=list)
+    scopes: Mapped[list[str]] = mapped_column(default=list)
     installation_id: Mapped[str | None] = mapped_column(sa.String(40), index=True)
     access_token_secret: Mapped[str | None]
     refresh_token_secret: Mapped[str | None]
@@ -48,7 +47,7 @@ class GitCredential(Timestamps, Base):
     refresh_token_expires_at: Mapped[datetime | None]
     installation_token_expires_at: Mapped[datetime | None]
     refresh_hash: Mapped[str | None] = mapped_column(sa.String(64))
-    previous_refresh_hashes: Mapped[list[Any]] = mapped_column(default=list)
+    previous_refresh_hashes: Mapped[list[str]] = mapped_column(default=list)
     generation: Mapped[int] = mapped_column(default=0)
     refreshing_until: Mapped[datetime | None]
     last_refreshed_at: Mapped[datetime | None]

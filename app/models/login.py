@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
@@ -103,8 +102,8 @@ class ApiToken(Timestamps, Base):
     name: Mapped[str] = mapped_column(sa.String(80))
     token_hash: Mapped[str] = mapped_column(sa.String(64), unique=True)
     token_hint: Mapped[str] = mapped_column(sa.String(8))
-    scopes: Mapped[list[Any]] = mapped_column(sa.JSON())
-    projects: Mapped[list[Any] | None] = mapped_column(sa.JSON(none_as_null=True))
+    scopes: Mapped[list[str]] = mapped_column(sa.JSON())
+    projects: Mapped[list[str] | None] = mapped_column(sa.JSON(none_as_null=True))
     issued_at: Mapped[datetime]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     last_used_at: Mapped[datetime | None]

@@ -2,7 +2,6 @@
 
 import logging
 import re
-from typing import Any
 
 from gunicorn.glogging import Logger
 
@@ -22,7 +21,7 @@ class RedactingFilter(logging.Filter):
 class RedactingLogger(Logger):
     """gunicorn's error and access log with redacted messages."""
 
-    def setup(self, cfg: Any) -> None:
+    def setup(self, cfg: object) -> None:
         """Configure both logs."""
         super().setup(cfg)  # type: ignore[no-untyped-call]
         for log in (self.error_log, self.access_log):

@@ -6,10 +6,10 @@ import re
 import sys
 from collections.abc import Callable, MutableMapping
 from functools import lru_cache
-from typing import Any
 
 import orjson
 import structlog
+from structlog.typing import Processor
 
 from app.observability.correlation import TRACESTATE
 from app.observability.masking import mask_credentials
@@ -22,7 +22,7 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
 
     With `is_final`, each logger reads the configuration at its first line only.
     """
-    shared: list[Any] = [
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -32,9 +32,9 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
     ]
     # Plain tracebacks: rich tracebacks print local variables, which may hold secrets.
     formatter = structlog.dev.plain_traceback
-    renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=formatter)
-    output: list[Any] = [structlog.stdlib.ProcessorFormatter.wrap_for_formatter]
-    factory: Any = structlog.stdlib.LoggerFactory()
+    renderer: Processor = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=formatter)
+    output: list[Processor] = [structlog.stdlib.ProcessorFormatter.wrap_for_formatter]
+    factory: Callable[..., object] = structlog.stdlib.LoggerFactory()
     if log_format == "json":
         shared.append(structlog.processors.format_exc_info)
         shared.append(mask_urls)
@@ -60,7 +60,7 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
 
 
-def _to_json(event: MutableMapping[str, Any], default: Callable[[Any], Any]) -> str:
+def _to_json(event: MutableMapping[str, object], default: Callable[[object], object]) -> str:
     """Return a log line. The standard library serializes what orjson refuses: lone surrogates and large integers."""
     try:
         return orjson.dumps(event, default=default, option=orjson.OPT_NON_STR_KEYS).decode()
@@ -68,7 +68,7 @@ def _to_json(event: MutableMapping[str, Any], default: Callable[[Any], Any]) -> 
         return json.dumps(event, default=default)
 
 
-def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def redact(_logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
     """Replace the values of keys whose names suggest a secret."""
     for key in event:
         if _is_secret(key):
@@ -76,7 +76,7 @@ def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutab
     return event
 
 
-def mask_urls(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def mask_urls(_logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
     """Mask the credentials of URLs in text, such as the message of an error of a client library."""
     for key, value in event.items():
         if isinstance(value, str) and "://" in value:
@@ -84,7 +84,7 @@ def mask_urls(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mu
     return event
 
 
-def omit_tracestate(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def omit_tracestate(_logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
     """Remove the part of the bound trace that other systems write."""
     event.pop(TRACESTATE, None)
     return event

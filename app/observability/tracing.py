@@ -64,8 +64,8 @@ class Tracer:
 
     @contextmanager
     def span(
-        self, name: str, kind: str = "INTERNAL", cause: Mapping[str, str] | None = None, **attributes: Any
-    ) -> Iterator[Any]:
+        self, name: str, kind: str = "INTERNAL", cause: Mapping[str, str] | None = None, **attributes: object
+    ) -> Iterator[object]:
         """Run the block in a span within the active span or the trace of `cause`. Yields None while tracing is off.
 
         Only the type of an error is recorded.
@@ -84,7 +84,7 @@ class Tracer:
                 raise
 
     def begin(
-        self, name: str, kind: str = "INTERNAL", cause: Mapping[str, str] | None = None, **attributes: Any
+        self, name: str, kind: str = "INTERNAL", cause: Mapping[str, str] | None = None, **attributes: object
     ) -> Any:
         """Start a span that the caller ends. Requires that tracing is on."""
         from opentelemetry.trace import SpanKind
@@ -112,7 +112,7 @@ def mark_failed(span: Any, kind: str) -> None:
     span.set_status(StatusCode.ERROR)
 
 
-def _extract(cause: Mapping[str, str]) -> Any:
+def _extract(cause: Mapping[str, str]) -> object:
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
     return TraceContextTextMapPropagator().extract(dict(cause))

@@ -1,9 +1,9 @@
 """Header filters for requests to a sandbox and for its responses."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote, urlsplit
+from wsgiref.types import WSGIEnvironment
 
 from app.core.urls import split_url
 from app.drivers.sandbox.port import Upstream
@@ -36,7 +36,7 @@ PLAIN_TARGET = re.compile(r"/[\x21-\x7e]*")
 SAFE_IN_PATH = "/:@!$&'()*+,;=~-._%"
 
 
-def target(environ: Mapping[str, Any]) -> str:
+def target(environ: WSGIEnvironment) -> str:
     """Return path and query in the form of the browser if the server provides it."""
     raw = environ.get("RAW_URI")
     if raw is not None and PLAIN_TARGET.fullmatch(raw):
@@ -46,7 +46,7 @@ def target(environ: Mapping[str, Any]) -> str:
     return f"{path}?{query}" if query else path
 
 
-def request_head(environ: Mapping[str, Any], upstream: Upstream, *additional: tuple[str, str]) -> bytes:
+def request_head(environ: WSGIEnvironment, upstream: Upstream, *additional: tuple[str, str]) -> bytes:
     """Return the request line and the headers for the server in the sandbox.
 
     Host and Origin name that server, because development servers reject requests of other origins.
@@ -83,7 +83,7 @@ def response_headers(headers: Iterable[tuple[str, str]], upstream: Upstream) -> 
     return passed
 
 
-def _headers_of(environ: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _headers_of(environ: WSGIEnvironment) -> Iterator[tuple[str, str]]:
     for name, value in environ.items():
         if name.startswith("HTTP_"):
             yield name[5:].replace("_", "-").lower(), value
@@ -91,7 +91,7 @@ def _headers_of(environ: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "content-type", environ["CONTENT_TYPE"]
 
 
-def _origin(environ: Mapping[str, Any], upstream: Upstream) -> str:
+def _origin(environ: WSGIEnvironment, upstream: Upstream) -> str:
     """Return the origin of the server for requests of the preview itself, and any other origin unchanged."""
     origin = str(environ["HTTP_ORIGIN"])
     same = split_url(origin).netloc.lower() == environ.get("HTTP_HOST", "").lower()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
-from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from gunicorn.http.errors import ParseException
 
@@ -116,8 +116,8 @@ class Exchange:
 
 
 def proxy_request(
-    environ: dict[str, Any],
-    start_response: Callable[..., Any],
+    environ: WSGIEnvironment,
+    start_response: StartResponse,
     upstream: Upstream,
     *,
     allowed: Callable[[], bool],
@@ -143,7 +143,7 @@ def proxy_request(
     return Exchange(response, incoming, upstream)
 
 
-def _send(environ: dict[str, Any], upstream: Upstream) -> None:
+def _send(environ: WSGIEnvironment, upstream: Upstream) -> None:
     """Send the request. Each connection carries one request, so the end of the body is unambiguous."""
     connection, length = upstream.connection, environ.get("CONTENT_LENGTH") or None
     chunked = length is None and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked"

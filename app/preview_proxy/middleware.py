@@ -6,10 +6,10 @@ Rates apply per member and preview, or per address for other visitors. Concurren
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import structlog
 from flask import Flask, Request, Response
@@ -34,8 +34,6 @@ from config import Settings
 log = structlog.get_logger(__name__)
 
 LABEL = re.compile(r"[0-9a-f]{32}")
-Environ = dict[str, Any]
-StartResponse = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class PreviewProxy:
 
     def __init__(self, app: Flask, settings: Settings) -> None:
         self._app, self._settings = app, settings
-        self._next: Callable[[Environ, StartResponse], Iterable[bytes]] = app.wsgi_app
+        self._next: WSGIApplication = app.wsgi_app
         self._suffix = "." + settings.sandbox.preview_host.partition(":")[0].lower()
         self._links = PreviewLinkSigner(settings.security.secret_key)
         self._secure = settings.server.base_url.startswith("https:")
@@ -69,7 +67,7 @@ class PreviewProxy:
         self._slots = ConcurrencyLimiter(per_key=limits.requests, total=limits.requests_total)
         self._check_s = limits.membership_check_s
 
-    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve a request to a preview host. Pass every other request to the application."""
         host = environ.get("HTTP_HOST", "").lower().rpartition("@")[2].partition(":")[0].rstrip(".")
         if not host.endswith(self._suffix):
@@ -84,7 +82,7 @@ class PreviewProxy:
                 raise
             return pages.unavailable()(environ, start_response)
 
-    def _serve(self, label: str, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    def _serve(self, label: str, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         query = parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)
         token = next((value for name, value in query if name == PARAMETER), None)
         user_id = self._links.user_of_cookie(parse_cookie(environ).get(self._cookie, ""), label)
@@ -108,7 +106,7 @@ class PreviewProxy:
         return ClosingIterator(response, lambda: self._slots.release(label))
 
     def _forward(
-        self, label: str, user_id: str, access: PreviewAccess, environ: Environ, start_response: StartResponse
+        self, label: str, user_id: str, access: PreviewAccess, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
         """Forward the request to the sandbox, or return the page of its state."""
         if is_upgrade(environ) and is_cross_origin(environ):
@@ -127,7 +125,7 @@ class PreviewProxy:
 
         return forward(environ, start_response, upstream, allowed=is_member, check_s=self._check_s)
 
-    def _acquire_rate(self, label: str, user_id: str | None, environ: Environ) -> int:
+    def _acquire_rate(self, label: str, user_id: str | None, environ: WSGIEnvironment) -> int:
         """Count the request. Return the seconds to wait if a rate is exceeded, else 0."""
         rates = self._settings.limits.rates
         with self._app.app_context():
@@ -136,7 +134,7 @@ class PreviewProxy:
             visitor = client_address(Request(environ), trusted_hops=self._settings.server.trusted_hops)
             return limiter.try_acquire(rates.preview_address, "preview_address", network_of(visitor))
 
-    def _admit(self, label: str, user_id: str, query: list[tuple[str, str]], environ: Environ) -> Response:
+    def _admit(self, label: str, user_id: str, query: list[tuple[str, str]], environ: WSGIEnvironment) -> Response:
         """Exchange the token of a link for the cookie, and redirect to the URL without the token."""
         query_string = urlencode([pair for pair in query if pair[0] != PARAMETER])
         path = "/" + environ.get("PATH_INFO", "").encode("latin-1").decode(errors="replace").lstrip("/\\")

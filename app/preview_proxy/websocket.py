@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from app.access.guards import is_still_allowed
 from app.core.urls import split_url
@@ -27,21 +27,21 @@ class HandshakeRefused(Exception):
     """The server in the sandbox rejected the handshake."""
 
 
-def is_upgrade(environ: dict[str, Any]) -> bool:
+def is_upgrade(environ: WSGIEnvironment) -> bool:
     """Return True if the request opens a WebSocket."""
     is_upgrade_requested = "upgrade" in environ.get("HTTP_CONNECTION", "").lower()
     return is_upgrade_requested and environ.get("HTTP_UPGRADE", "").lower() == "websocket"
 
 
-def is_cross_origin(environ: dict[str, Any]) -> bool:
+def is_cross_origin(environ: WSGIEnvironment) -> bool:
     """Return True if a page of another host opens it. Browsers send the cookie of the visitor with such a request."""
     origin = environ.get("HTTP_ORIGIN")
     return origin is not None and split_url(origin).hostname != split_url(f"//{environ.get('HTTP_HOST', '')}").hostname
 
 
 def upgrade(
-    environ: dict[str, Any],
-    start_response: Callable[..., Any],
+    environ: WSGIEnvironment,
+    start_response: StartResponse,
     upstream: Upstream,
     *,
     allowed: Callable[[], bool],

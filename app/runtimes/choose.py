@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.core.paths import path_error
@@ -61,7 +60,7 @@ def read_options(read: Read) -> PreviewOptions:
     )
 
 
-def _section(data: bytes) -> Mapping[Any, Any]:
+def _section(data: bytes) -> Mapping[object, object]:
     try:
         section = read_galley_file(data).get("preview")
     except InvalidGalleyFile as error:

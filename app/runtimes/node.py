@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from app.runtimes.recipe import HOST, PORT, Read, Recipe
 
@@ -218,7 +217,7 @@ def _dependencies(read: Read) -> set[str]:
     return {name for key in ("dependencies", "devDependencies") for name in _mapping(manifest.get(key))}
 
 
-def _parsed(manifest: bytes | None) -> dict[str, Any]:
+def _parsed(manifest: bytes | None) -> dict[str, object]:
     if manifest is None or len(manifest) > MAX_MANIFEST_BYTES:
         return {}
     try:
@@ -227,5 +226,5 @@ def _parsed(manifest: bytes | None) -> dict[str, Any]:
         return {}
 
 
-def _mapping(value: Any) -> dict[str, Any]:
+def _mapping(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}

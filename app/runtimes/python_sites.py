@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -46,7 +46,7 @@ def _versions(read: Read) -> Iterator[str]:
     yield version if isinstance(version, str) else ""
 
 
-def _yaml(content: bytes) -> dict[str, Any]:
+def _yaml(content: bytes) -> dict[str, object]:
     try:
         # Without types: YAML reads an unquoted 3.10 as the number 3.1.
         return mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
@@ -54,7 +54,7 @@ def _yaml(content: bytes) -> dict[str, Any]:
         return {}
 
 
-def _toml(content: bytes | None) -> dict[str, Any]:
+def _toml(content: bytes | None) -> dict[str, object]:
     try:
         return read_toml((content or b"").decode())
     except (ValueError, RecursionError):
@@ -173,14 +173,14 @@ def _is_name(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and re.fullmatch(r"[^\W\d][\w./-]{0,99}", value) is not None
 
 
-def _load(content: bytes | None) -> Any:
+def _load(content: bytes | None) -> object:
     try:
         return read_yaml((content or b"").decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return {}
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: object) -> list[object]:
     return list(value) if isinstance(value, list | dict) else []
 
 

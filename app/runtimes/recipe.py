@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 Read = Callable[[str], bytes | None]
 """Returns the bytes of a file of the site, or None if there is no such file."""
@@ -40,6 +39,6 @@ class PreviewAddress:
     port: int
 
 
-def mapping(value: Any) -> dict[str, Any]:
+def mapping(value: object) -> dict[str, object]:
     """Return a value of a configuration file if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}

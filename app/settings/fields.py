@@ -25,7 +25,7 @@ class Url(fields.Field[str]):
         super().__init__(**options)
         self.schemes = schemes or ("http", "https")
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+    def _deserialize(self, value: str, *_: object, **__: object) -> str:
         url = value.strip()
         try:
             parts = urlsplit(url)
@@ -41,7 +41,7 @@ class Url(fields.Field[str]):
 class ListField(fields.Field[tuple[str, ...]]):
     """A comma-separated list."""
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> tuple[str, ...]:
+    def _deserialize(self, value: str, *_: object, **__: object) -> tuple[str, ...]:
         return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
@@ -51,7 +51,7 @@ class Origins(ListField):
     A slash at the end is accepted.
     """
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> tuple[str, ...]:
+    def _deserialize(self, value: str, *_: object, **__: object) -> tuple[str, ...]:
         return tuple(_origin(name) for name in super()._deserialize(value))
 
 
@@ -67,7 +67,7 @@ def _origin(name: str) -> str:
 class HostName(fields.Field[str]):
     """The name of a host, with an optional port."""
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+    def _deserialize(self, value: str, *_: object, **__: object) -> str:
         name = value.strip().lower()
         if not HOST_NAME.fullmatch(name):
             raise ValidationError("Must be a host name such as previews.example.net.")
@@ -81,14 +81,14 @@ class DirectoryField(fields.Field[Path]):
         super().__init__(**options)
         self.base = base
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> Path:
+    def _deserialize(self, value: str, *_: object, **__: object) -> Path:
         return self.base / Path(value).expanduser()
 
 
 class EncryptionKeysField(fields.Field[tuple[tuple[str, bytes], ...]]):
     """Encryption keys as `kid:base64,…`, each with 32 bytes."""
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> tuple[tuple[str, bytes], ...]:
+    def _deserialize(self, value: str, *_: object, **__: object) -> tuple[tuple[str, bytes], ...]:
         keys = tuple(_key(part.strip()) for part in value.split(",") if part.strip())
         if not keys or len({kid for kid, _ in keys}) != len(keys):
             raise ValidationError("Must contain at least one key, and each key id once.")
@@ -115,7 +115,7 @@ class Pem(fields.Field[str]):
         super().__init__(**options)
         self.base = base
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+    def _deserialize(self, value: str, *_: object, **__: object) -> str:
         text = value.strip().replace("\\n", "\n")
         if not text.startswith("-----BEGIN"):
             try:
@@ -134,7 +134,7 @@ class PlanLimitsField(fields.Field[dict[str, dict[str, int]]]):
         super().__init__(**options)
         self.limits = limits
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> dict[str, dict[str, int]]:
+    def _deserialize(self, value: str, *_: object, **__: object) -> dict[str, dict[str, int]]:
         entries = [part.partition(":") for part in value.split(";") if part.strip()]
         plans = {name.strip(): dict(self._limit(name, item) for item in items.split(",")) for name, _, items in entries}
         if len(plans) != len(entries) or "" in plans:
@@ -153,7 +153,7 @@ class PlanLimitsField(fields.Field[dict[str, dict[str, int]]]):
 class SenderField(fields.Field[str]):
     """The address of a sender, with or without a name."""
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+    def _deserialize(self, value: str, *_: object, **__: object) -> str:
         text = value.strip()
         if re.search(r"[\x00-\x1f\x7f]", text) or not re.fullmatch(r"[^@\s]+@[^@\s]+", parseaddr(text)[1]):
             raise ValidationError("Must be an e-mail address or Name <address>.")

@@ -14,7 +14,7 @@ from marshmallow import Schema, fields
 
 PROJECT = Path(__file__).resolve().parents[2]
 Base = TypeVar("Base", bound=Schema)
-Declaration = tuple[str, fields.Field[Any]]
+Declaration = tuple[str, fields.Field[object]]
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ def declarations_of(group: type, prefix: str = "", title: str = "") -> Iterator[
             yield from declarations_of(kind, f"{prefix}{name}.", section)
 
 
-def _members(group: type) -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
+def _members(group: type) -> Iterator[tuple[str, object, tuple[object, ...]]]:
     """Yield the name, the type and the further parts of the annotation of each member."""
     hints = get_type_hints(group, include_extras=True)
     for member in dataclasses.fields(group):
         hint = hints[member.name]
-        extras: tuple[Any, ...] = getattr(hint, "__metadata__", ())
+        extras: tuple[object, ...] = getattr(hint, "__metadata__", ())
         yield member.name, get_args(hint)[0] if extras else hint, extras
 
 
-def _is_group(kind: Any) -> TypeGuard[type]:
+def _is_group(kind: object) -> TypeGuard[type]:
     return isinstance(kind, type) and dataclasses.is_dataclass(kind)
 
 
-def _declaration(declared: fields.Field[Any], attribute: str, section: str) -> Declaration:
+def _declaration(declared: fields.Field[object], attribute: str, section: str) -> Declaration:
     field = copy.copy(declared)
     field.attribute, field.metadata = attribute, {**declared.metadata, "section": section}
     return str(declared.metadata["variable"]), field
@@ -65,7 +65,7 @@ def schema_of(group: type, base: type[Base]) -> type[Base]:
     return type(group.__name__, (base,), dict(declarations_of(group)))
 
 
-def build_members(group: type, data: Mapping[str, Any]) -> dict[str, Any]:
+def build_members(group: type, data: Mapping[str, Any]) -> dict[str, object]:
     """Return the arguments of a group from loaded data. The groups inside it are built."""
     return {
         name: kind(**build_members(kind, data[name])) if _is_group(kind) else data[name]

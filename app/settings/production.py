@@ -17,7 +17,7 @@ APPLICATIONS = ("BASE_URL", "WEB_URL", "ALLOWED_ORIGINS")
 WEBHOOK_SECRETS = ("GITHUB_WEBHOOK_SECRET", "GITLAB_WEBHOOK_SECRET", "PADDLE_WEBHOOK_SECRET")
 
 
-def production_errors(values: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def production_errors(values: Mapping[str, object], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each variable that is not safe in production with a message.
 
     `values` are the loaded values of all variables, `environ` the variables that are set.

@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from marshmallow import fields
 from marshmallow.validate import OneOf, Range
@@ -31,7 +30,7 @@ def sections() -> Iterator[tuple[str, list[Declaration]]]:
         yield title, list(items)
 
 
-def default_of(field: fields.Field[Any]) -> str:
+def default_of(field: fields.Field[object]) -> str:
     """Return the default as a variable would be written; empty if there is none or if it depends on other values."""
     default = field.load_default
     if isinstance(default, Path):
@@ -41,7 +40,7 @@ def default_of(field: fields.Field[Any]) -> str:
     return str(default) if isinstance(default, str | int) else ""
 
 
-def value_of(field: fields.Field[Any]) -> str:
+def value_of(field: fields.Field[object]) -> str:
     """Return the accepted values: the choices, or the type with its bounds."""
     for rule in field.validators:
         if isinstance(rule, OneOf):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields
 from marshmallow.validate import Range, Regexp
@@ -131,7 +131,7 @@ class EnvironmentSchema(Schema):
         unknown = EXCLUDE
 
 
-def read_server_variables(environ: Mapping[str, str]) -> dict[str, Any]:
+def read_server_variables(environ: Mapping[str, str]) -> dict[str, object]:
     """Return the loaded server variables by their setting groups.
 
     Raises:

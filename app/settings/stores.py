@@ -26,7 +26,7 @@ class DatabaseUrlField(fields.Field[str]):
         super().__init__(**options)
         self.base = base
 
-    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+    def _deserialize(self, value: str, *_: object, **__: object) -> str:
         try:
             url = make_url(value.strip())
         except (ArgumentError, ValueError) as error:

@@ -59,7 +59,7 @@ def complete(data: dict[str, Any]) -> None:
     data["ai"]["provider"] = AI_ALIASES.get(data["ai"]["provider"], data["ai"]["provider"])
 
 
-def _fill(group: dict[str, Any], **defaults: Any) -> None:
+def _fill(group: dict[str, object], **defaults: object) -> None:
     group.update({name: value for name, value in defaults.items() if group[name] is None})
 
 
@@ -79,7 +79,7 @@ def _mail_domain(base_url: str) -> str:
     return "galley.localhost"
 
 
-def _fill_secrets(security: dict[str, Any], folder: Path) -> None:
+def _fill_secrets(security: dict[str, object], folder: Path) -> None:
     """Read secrets that are not set from the instance folder. Create them at the first start."""
     if security["secret_key"] is None:
         security["secret_key"] = read_or_create(folder / "secret_key", lambda: secrets.token_urlsafe(48))
@@ -142,15 +142,15 @@ class SettingGroups(ProcessSettings):
 class EnvironmentRules(EnvironmentSchema):
     """The rules that concern more than one variable, and the values that follow from other values."""
 
-    def value(self, data: Mapping[str, Any], variable: str) -> Any:
+    def value(self, data: Mapping[str, object], variable: str) -> object:
         """Return the loaded value of a variable, or None if it is invalid or not set."""
-        value: Any = data
+        value: object = data
         for name in str(self.fields[variable].attribute).split("."):
-            value = (value or {}).get(name)
+            value = value.get(name) if isinstance(value, Mapping) else None
         return value
 
     @validates_schema(pass_original=True, skip_on_field_errors=False)
-    def check_conflicts(self, data: Mapping[str, Any], original: Mapping[str, str], **_: object) -> None:
+    def check_conflicts(self, data: Mapping[str, object], original: Mapping[str, str], **_: object) -> None:
         """Report every error that concerns more than one variable."""
         errors = dict(self._conflicts(data, original))
         if self.value(data, "APP_ENV") == "production":
@@ -159,7 +159,7 @@ class EnvironmentRules(EnvironmentSchema):
         if errors:
             raise ValidationError({name: [message] for name, message in errors.items()})
 
-    def _conflicts(self, data: Mapping[str, Any], original: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def _conflicts(self, data: Mapping[str, object], original: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         for name in original:
             if name.startswith("APP_") and name not in self.fields:
                 yield name, "Is not a setting."
@@ -169,7 +169,7 @@ class EnvironmentRules(EnvironmentSchema):
                 yield from ((name, f"Is required with {variable}={driver}.") for name in missing)
 
     @post_load
-    def build(self, data: dict[str, Any], **_: object) -> dict[str, Any]:
+    def build(self, data: dict[str, object], **_: object) -> dict[str, object]:
         """Add the values that follow from other values, and build the groups."""
         complete(data)
         return build_members(SettingGroups, data)
@@ -179,6 +179,6 @@ Environment = schema_of(SettingGroups, EnvironmentRules)
 """The schema of every variable that the service reads."""
 
 
-def declarations() -> dict[str, fields.Field[Any]]:
+def declarations() -> dict[str, fields.Field[object]]:
     """Return the declaration of every variable by the dotted name of its setting."""
     return {str(declared.attribute): declared for _, declared in declarations_of(SettingGroups)}

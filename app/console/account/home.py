@@ -27,7 +27,7 @@ def home(*, scope: Scope) -> Response:
     return page("home.html", organizations=own, activity=_activity(projects))
 
 
-def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _activity(projects: list[dict[str, Any]]) -> list[dict[str, object]]:
     """Return the latest log entries of the projects that changed last."""
     latest = sorted(projects, key=lambda project: str(project["updatedAt"]), reverse=True)[:PROJECTS_WITH_ACTIVITY]
     entries = [

@@ -104,7 +104,7 @@ def _account_ids(scope: Scope, form: Form) -> dict[str, str]:
     return {"org_id": scope.path["org_id"], "id": form.text("token_id")}
 
 
-def _new_token(form: Form) -> dict[str, Any]:
+def _new_token(form: Form) -> dict[str, object]:
     """Return the body of the API. A date stands for the end of that day in UTC."""
     day = form.optional("expires_at")
     return {
@@ -115,7 +115,7 @@ def _new_token(form: Form) -> dict[str, Any]:
     }
 
 
-def _values(listed: list[dict[str, Any]], reached: list[dict[str, Any]]) -> dict[str, Any]:
+def _values(listed: list[dict[str, object]], reached: list[dict[str, object]]) -> dict[str, Any]:
     """Return the values of a list of tokens and its form. `first_day`, `last_day` and `usual_day` are ISO dates."""
     limits, today = current_settings().limits.tokens, clock.now().date()
     return {
@@ -127,7 +127,7 @@ def _values(listed: list[dict[str, Any]], reached: list[dict[str, Any]]) -> dict
     }
 
 
-def _secret(issued: dict[str, Any], *, back: str) -> Response:
+def _secret(issued: dict[str, object], *, back: str) -> Response:
     """Return the only page that contains the secret. No cache may store it."""
     response = page("tokens/secret.html", token=issued, back=back)
     response.headers["Cache-Control"] = "no-store"

@@ -56,7 +56,7 @@ class Versions:
     """
 
     present: OpenFile
-    draft: dict[str, Any]
+    draft: dict[str, object]
     base: str
     parts: list[Part]
 
@@ -80,7 +80,7 @@ class ShownPart:
 class Opened:
     """The state of a file with a conflict: the versions, or the draft alone if the file no longer exists."""
 
-    draft: dict[str, Any] | None
+    draft: dict[str, object] | None
     versions: Versions | None
 
 

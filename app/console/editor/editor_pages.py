@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from flask import Response
@@ -48,7 +48,7 @@ _DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")
 _INDEX_NAMES = ("index", "_index", "readme")
 
 
-def page_path(path: str, values: Mapping[str, Any], content_root: str | None) -> str:
+def page_path(path: str, values: Mapping[str, object], content_root: str | None) -> str:
     """Return the likely path of a file in the built site, `/` for a file that is no page."""
     for name in ("url", "permalink"):
         own = values.get(name)
@@ -144,7 +144,7 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else path.rpartition("/")[2]
 
 
-def _panel(scope: ProjectScope, name: str, path: str, text: PageText | None) -> dict[str, Any]:
+def _panel(scope: ProjectScope, name: str, path: str, text: PageText | None) -> dict[str, object]:
     """Return the values of the side panel."""
     values = text.values if text is not None else None
     path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))

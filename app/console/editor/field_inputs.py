@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from app.console.shell.dates import user_zone
 from app.console.shell.translation import gettext as _
@@ -76,7 +76,7 @@ def offset_of(value: object) -> str:
     return match[5].strip() if match else ""
 
 
-def input_text(kind: InputKind, value: Any) -> str:
+def input_text(kind: InputKind, value: object) -> str:
     """Return the text that an input shows for a value."""
     if kind is InputKind.CHECKBOX:
         return "true" if value is True else "false"
@@ -92,7 +92,7 @@ def input_text(kind: InputKind, value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def sent_value(kind: InputKind, old: Any, sent: Sequence[str]) -> Any:
+def sent_value(kind: InputKind, old: object, sent: Sequence[str]) -> object:
     """Return the value of a sent input, UNCHANGED or REMOVED. `old` is the value in the file, None if there is none.
 
     Raises:
@@ -114,7 +114,7 @@ def sent_value(kind: InputKind, old: Any, sent: Sequence[str]) -> Any:
     return _parsed(kind, old, text.strip()) if text.strip() else REMOVED
 
 
-def _parsed(kind: InputKind, old: Any, text: str) -> Any:
+def _parsed(kind: InputKind, old: object, text: str) -> object:
     if kind is InputKind.DATE:
         if not is_date(text):
             raise ValueError(_("Enter a date."))
@@ -133,7 +133,7 @@ def _parsed(kind: InputKind, old: Any, text: str) -> Any:
     return WrittenFloat(text) if isinstance(value, float) or isinstance(old, WrittenFloat) else value
 
 
-def _read_json(text: str) -> Any:
+def _read_json(text: str) -> object:
     """Return a JSON value. Raises InvalidRequest for too many values or levels."""
     check_shape(text.encode())
     return json.loads(text, parse_constant=_refuse)
@@ -147,7 +147,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _moment(old: Any, text: str) -> str:
+def _moment(old: object, text: str) -> str:
     """Return a date with a time in the notation of the old value. A new one has the offset of the user's time zone."""
     match = _LOCAL.fullmatch(text)
     if match is None or not _is_time(f"{match[1]}T{match[2]}"):
@@ -173,7 +173,7 @@ def _is_time(text: str) -> bool:
     return True
 
 
-def _choices(old: Any, sent: list[Any]) -> Any:
+def _choices(old: object, sent: list[object]) -> object:
     """Return the chosen values: those that were in the file in their order, then the new ones."""
     before = old if isinstance(old, list) else []
     chosen = [value for value in before if value in sent] + [value for value in sent if value not in before]

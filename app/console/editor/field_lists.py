@@ -80,7 +80,7 @@ def sent_orders(form: Form) -> dict[Path, list[str]]:
     return dict(sorted(orders.items(), key=lambda item: len(item[0])))
 
 
-def keyed(values: Mapping[str, Any], form: Form, *, is_shown_again: bool = False) -> dict[str, Any]:
+def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = False) -> dict[str, object]:
     """Return a copy of values with the lists of a form in its order, their items by id.
 
     An item contains only values that the form shows, so a form that shows a draft adds no value of the file. If the
@@ -116,14 +116,14 @@ def _filled(items: KeyedList, path: Path, shown: ShownKeys, before: KeyedList) -
     return filled
 
 
-def _shown(item: Mapping[str, Any], path: Path, shown: ShownKeys) -> dict[str, Any]:
+def _shown(item: Mapping[str, object], path: Path, shown: ShownKeys) -> dict[str, object]:
     names = shown.get(path, ())
     return {key: value for key, value in item.items() if key in names or isinstance(value, list)}
 
 
-def _container(values: dict[str, Any], path: Path) -> dict[str, Any] | None:
+def _container(values: dict[str, object], path: Path) -> dict[str, object] | None:
     """Return the mapping that contains a path. Missing objects are created in `values`."""
-    inner: Any = values
+    inner: object = values
     for key in path[:-1]:
         if isinstance(inner, dict) and inner.get(key) is None and not isinstance(inner, KeyedList):
             inner[key] = {}
@@ -131,7 +131,7 @@ def _container(values: dict[str, Any], path: Path) -> dict[str, Any] | None:
     return inner if isinstance(inner, dict) else None
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value with lists instead of keyed ones. Items without a value are left out, unless the file has them."""
     if isinstance(value, KeyedList):
         items = {one: plain(item) for one, item in value.items()}

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from app.console.editor.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
 from app.console.editor.field_lists import KIND, keyed, named_pointer, path_of, plain, sent_orders
@@ -20,11 +19,11 @@ INPUT = "fm."
 class Changes:
     """New values of top-level keys, and removed keys."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     unset: list[str]
 
 
-def changes_of(values: Mapping[str, Any], form: Form) -> Changes:
+def changes_of(values: Mapping[str, object], form: Form) -> Changes:
     """Return the changes of a form to the values of a file.
 
     Raises:
@@ -47,13 +46,13 @@ def changes_of(values: Mapping[str, Any], form: Form) -> Changes:
     )
 
 
-def _is_same(edited: Mapping[str, Any], values: Mapping[str, Any], key: str) -> bool:
+def _is_same(edited: Mapping[str, object], values: Mapping[str, object], key: str) -> bool:
     """Return whether a key has the value of the file. An empty list or object is equal to a missing one."""
     is_absent = key not in values and edited.get(key) in ([], {})
     return is_absent or (edited.get(key) == values.get(key) and (key in edited) == (key in values))
 
 
-def _sent_values(values: Mapping[str, Any], form: Form) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _sent_values(values: Mapping[str, object], form: Form) -> Iterator[tuple[tuple[str, ...], object]]:
     errors = []
     for hidden, kind in form.values.items():
         if not hidden.startswith(KIND):
@@ -71,13 +70,13 @@ def _sent_values(values: Mapping[str, Any], form: Form) -> Iterator[tuple[tuple[
         raise InvalidRequest(errors[0].message, fields=errors)
 
 
-def _value_at(values: Any, path: tuple[str, ...]) -> Any:
+def _value_at(values: object, path: tuple[str, ...]) -> object:
     for key in path:
         values = values.get(key) if isinstance(values, Mapping) else None
     return values
 
 
-def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+def _set(values: dict[str, object], path: tuple[str, ...], value: object) -> None:
     for key in path[:-1]:
         inner = values.get(key)
         if not isinstance(inner, dict):
@@ -90,7 +89,7 @@ def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def check(
-    schema: ContentSchema, collection: Collection, values: Mapping[str, Any], changes: Changes, form: Form
+    schema: ContentSchema, collection: Collection, values: Mapping[str, object], changes: Changes, form: Form
 ) -> None:
     """Compare the changed values with the schema. Values that were not edited are accepted as they are.
 
@@ -113,5 +112,5 @@ def check(
         )
 
 
-def _at(values: Mapping[str, Any], pointer: str) -> Any:
+def _at(values: Mapping[str, object], pointer: str) -> object:
     return _value_at(values, path_of(pointer[1:]))

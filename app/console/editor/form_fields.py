@@ -107,17 +107,17 @@ class Field:
         return self.path == ("title",) or self.kind in _WIDE or len(self.text) > MAX_NARROW
 
 
-def fields_of(values: Mapping[str, Any]) -> list[Field]:
+def fields_of(values: Mapping[str, object]) -> list[Field]:
     """Return the fields of values without a schema, in their order, the title first."""
     return _title_first(_inferred((key,), value) for key, value in values.items())
 
 
-def declared_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
+def declared_fields(collection: Collection, values: Mapping[str, object], suggest: Suggest) -> list[Field]:
     """Return the fields of a declared schema in its order, then those of other values."""
     return _title_first(_group(collection.fields, values, (), suggest))
 
 
-def usual_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
+def usual_fields(collection: Collection, values: Mapping[str, object], suggest: Suggest) -> list[Field]:
     """Return the fields of an inferred schema: the values in their order, then the fields of nearly all files."""
     known = {field.name: field for field in collection.fields}
     missing = [field.name for field in collection.fields if field.required and field.name not in values]
@@ -130,7 +130,7 @@ def usual_fields(collection: Collection, values: Mapping[str, Any], suggest: Sug
     return _title_first(fields)
 
 
-def _usual(field: SchemaField, value: Any) -> SchemaField:
+def _usual(field: SchemaField, value: object) -> SchemaField:
     """Return an inferred field without rules. Its options are those that exist; a text input accepts others."""
     values = value if isinstance(value, dict) else {}
     inner = tuple(_usual(one, values.get(one.name)) for one in field.fields if one.required or one.name in values)
@@ -163,7 +163,7 @@ def _inputs_of(field: Field) -> int:
 
 
 def _group(
-    fields: Sequence[SchemaField], values: Mapping[str, Any], path: tuple[str, ...], suggest: Suggest
+    fields: Sequence[SchemaField], values: Mapping[str, object], path: tuple[str, ...], suggest: Suggest
 ) -> Iterator[Field]:
     for field in fields:
         yield _field(field, values.get(field.name), (*path, field.name), suggest)
@@ -171,7 +171,7 @@ def _group(
     yield from (_inferred((*path, key), value) for key, value in values.items() if key not in names)
 
 
-def _inferred(path: tuple[str, ...], value: Any) -> Field:
+def _inferred(path: tuple[str, ...], value: object) -> Field:
     shown = Field(path, _label(path[-1]), kind_of(value), value)
     if value and is_object_list(value):
         keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
@@ -179,7 +179,7 @@ def _inferred(path: tuple[str, ...], value: Any) -> Field:
     return shown
 
 
-def _with_items(shown: Field, fields: Callable[[dict[str, Any], tuple[str, ...]], Iterable[Field]]) -> Field:
+def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ...]], Iterable[Field]]) -> Field:
     """Return the field of a list of objects with a group for each item."""
     items = ((item, (*shown.path, one)) for one, item in items_of(shown.value).items())
     groups = tuple(Field(at, "", None, children=tuple(fields(item, at))) for item, at in items)
@@ -190,7 +190,7 @@ def _label(name: str) -> str:
     return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
 
 
-def _field(field: SchemaField, value: Any, path: tuple[str, ...], suggest: Suggest) -> Field:
+def _field(field: SchemaField, value: object, path: tuple[str, ...], suggest: Suggest) -> Field:
     shown = Field(path, field.label or _label(field.name), kind_of(value), value, field.required)
     if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
         return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, suggest)))
@@ -212,7 +212,7 @@ def _field(field: SchemaField, value: Any, path: tuple[str, ...], suggest: Sugge
     )
 
 
-def _kind(field: SchemaField, value: Any) -> InputKind | None:
+def _kind(field: SchemaField, value: object) -> InputKind | None:
     """Return the kind of input for a field with a value, or None if the value does not match the type."""
     if field.type is FieldType.LIST or field.multiple:
         return _list_kind(field, value)
@@ -230,7 +230,7 @@ def _kind(field: SchemaField, value: Any) -> InputKind | None:
     return InputKind.JSON if field.type is FieldType.OBJECT and isinstance(value, dict | None) else None
 
 
-def _date_kind(field: SchemaField, value: Any) -> InputKind | None:
+def _date_kind(field: SchemaField, value: object) -> InputKind | None:
     """Return the input that shows the value as it is written: a time is never added or removed."""
     if value is None:
         return InputKind.DATE if field.type is FieldType.DATE else InputKind.DATETIME
@@ -239,7 +239,7 @@ def _date_kind(field: SchemaField, value: Any) -> InputKind | None:
     return InputKind.DATETIME if isinstance(value, str) and is_moment(value) else None
 
 
-def _list_kind(field: SchemaField, value: Any) -> InputKind | None:
+def _list_kind(field: SchemaField, value: object) -> InputKind | None:
     if not isinstance(value, list | None):
         return None
     if _declared_options(field) and not any(isinstance(item, dict | list) for item in value or ()):
@@ -249,13 +249,13 @@ def _list_kind(field: SchemaField, value: Any) -> InputKind | None:
     return InputKind.LINES if is_text and are_lines(value or []) else InputKind.JSON
 
 
-def _declared_options(field: SchemaField) -> tuple[Any, ...]:
+def _declared_options(field: SchemaField) -> tuple[object, ...]:
     if field.type is FieldType.BOOLEAN:
         return (True, False)
     return field.item.options if field.item is not None else field.options
 
 
-def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, ...]:
+def _options(field: SchemaField, value: object, kind: InputKind) -> tuple[Option, ...]:
     """Return the options, those that are in the file as they are written there, and values that are not options."""
     if kind not in (InputKind.SELECT, InputKind.CHOICES):
         return ()
@@ -269,14 +269,14 @@ def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, .
     return tuple(Option(_text(each), _shown(each)) for each in [*values, *others])
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """Return the text of a value as the user reads it."""
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     return value if isinstance(value, str) else _text(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 

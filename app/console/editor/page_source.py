@@ -152,7 +152,7 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
 def read_draft(scope: Scope, path: str) -> dict[str, Any] | None:
     """Return the user's draft of a file, or None."""
     try:
-        draft: dict[str, Any] = api.read(drafts.read, {"project_id": scope.path["project_id"]}, file=path)
+        draft: dict[str, object] = api.read(drafts.read, {"project_id": scope.path["project_id"]}, file=path)
     except NotFound:
         return None
     return draft

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from flask import Response
 from marshmallow import fields, validate
@@ -48,8 +48,8 @@ class ConnectQuery(RequestQuery):
 @Page(guard=GUARD, query=ConnectQuery)
 def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
-    listed: list[dict[str, Any]] = []
-    meta: Mapping[str, Any] = {}
+    listed: list[dict[str, object]] = []
+    meta: Mapping[str, object] = {}
     problem = None
     try:
         listed, meta = api.read_page(

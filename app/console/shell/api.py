@@ -15,7 +15,7 @@ def read(view: View, ids: Mapping[str, str] | None = None, **query: object) -> A
     return endpoint_of(view).call(ids or {}, query=query).value
 
 
-def read_page(view: View, ids: Mapping[str, str] | None = None, **query: object) -> tuple[Any, Mapping[str, Any]]:
+def read_page(view: View, ids: Mapping[str, str] | None = None, **query: object) -> tuple[Any, Mapping[str, object]]:
     """Return the result and the `meta` of a GET route."""
     result = endpoint_of(view).call(ids or {}, query=query)
     return result.value, result.meta
@@ -24,7 +24,7 @@ def read_page(view: View, ids: Mapping[str, str] | None = None, **query: object)
 def write(
     view: View,
     ids: Mapping[str, str] | None = None,
-    data: Mapping[str, Any] | None = None,
+    data: Mapping[str, object] | None = None,
     *,
     method: str = "POST",
     query: Mapping[str, object] | None = None,

@@ -1,7 +1,7 @@
 """`Page`: the declaration of a page or a form of the console, and the processing of its requests."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flask import Response, current_app, g, request
 
@@ -44,7 +44,7 @@ class PageSteps(RequestSteps):
         if is_valid and not self.declared.guard.public:
             raise SessionRequired
 
-    def read_body(self) -> dict[str, Any]:
+    def read_body(self) -> dict[str, object]:
         """Read the form within its limits."""
         declared = self.declared
         if not isinstance(declared, Page):
@@ -124,9 +124,8 @@ def check_same_origin() -> None:
 
 def page_again(endpoint: str, ids: dict[str, str], form: Form) -> Response:
     """Return the GET page of an endpoint with the values of a failed form."""
-    view: Any = current_app.view_functions[f"console.{endpoint}"]
-    steps = PageSteps(endpoint_of(view), ids, method="GET")
-    return steps.show_again(form)
+    declared = endpoint_of(current_app.view_functions[f"console.{endpoint}"])
+    return PageSteps(declared, ids, method="GET").show_again(form)
 
 
 def see_other(url: str) -> Response:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from babel.dates import format_timedelta
@@ -56,7 +56,7 @@ def nonce() -> str:
     return value
 
 
-def page(template: str, /, *, status: int = 200, **values: Any) -> Response:
+def page(template: str, /, *, status: int = 200, **values: object) -> Response:
     """Render a page. `values` are the variables of the template."""
     around = frame.current()
     language = current_language()

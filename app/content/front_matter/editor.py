@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from app.content.filetypes import file_type
 from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
@@ -29,7 +28,7 @@ _REMAINDERS: dict[str, Callable[[str, Changed], object]] = {
 _EDITORS: dict[str, Callable[[str, KeyEdit], str]] = {"yaml": edit_yaml, "toml": edit_toml, "json": edit_json}
 
 
-def edit_front_matter(path: str, data: bytes, changes: Mapping[str, Any], unset: Sequence[str] = ()) -> bytes:
+def edit_front_matter(path: str, data: bytes, changes: Mapping[str, object], unset: Sequence[str] = ()) -> bytes:
     """Return the file with top-level keys set to values of JSON's types, and others removed.
 
     Equal values are not touched. Markdown files without front matter get a YAML block.
@@ -50,7 +49,7 @@ def edit_front_matter(path: str, data: bytes, changes: Mapping[str, Any], unset:
     return mark + edited.encode()
 
 
-def _edit(text: str, language: str, changes: Mapping[str, Any], unset: Sequence[str]) -> str:
+def _edit(text: str, language: str, changes: Mapping[str, object], unset: Sequence[str]) -> str:
     before = split_front_matter(text, has_notation=True)
     if before.problem is not None:
         raise UnsupportedEdit(before.problem)
@@ -71,7 +70,7 @@ def _edit(text: str, language: str, changes: Mapping[str, Any], unset: Sequence[
     return _checked(text, block, edit, values)
 
 
-def _checked(text: str, block: Block, edit: KeyEdit, before: Mapping[str, Any]) -> str:
+def _checked(text: str, block: Block, edit: KeyEdit, before: Mapping[str, object]) -> str:
     """Return the edited text if a second reading returns exactly the requested values and no other byte differs."""
     edited = text[: block.start] + _EDITORS[block.language](text[block.start : block.end], edit) + text[block.end :]
     expected = {key: value for key, value in before.items() if key not in edit.unset} | dict(edit.values)
@@ -88,7 +87,7 @@ def _checked(text: str, block: Block, edit: KeyEdit, before: Mapping[str, Any]) 
     return edited
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: object) -> object:
     """Return values with dates and times in one notation. TOML does not permit every notation."""
     if isinstance(value, Mapping):
         return {key: _canonical(inner) for key, inner in value.items()}
@@ -100,7 +99,7 @@ def _canonical(value: Any) -> Any:
     return value
 
 
-def _with_new(text: str, language: str, changes: Mapping[str, Any]) -> str:
+def _with_new(text: str, language: str, changes: Mapping[str, object]) -> str:
     if language not in _LANGUAGES_WITH_NEW_BLOCK:
         raise UnsupportedEdit("The file has no front matter")
     if not changes:

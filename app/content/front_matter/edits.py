@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step
 
@@ -16,18 +16,18 @@ class UnsupportedEdit(ValueError):
 class KeyEdit:
     """Keys to set and keys to remove. `old` contains the present values."""
 
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     unset: Sequence[str]
     newline: str
-    old: Mapping[str, Any]
+    old: Mapping[str, object]
 
 
 @dataclass(frozen=True)
 class Changed:
     """The values of a mapping before and after an edit."""
 
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    before: Mapping[str, object]
+    after: Mapping[str, object]
 
     def __contains__(self, key: object) -> bool:
         """Return whether the value of a key differs, or exists on one side only."""
@@ -40,7 +40,7 @@ class Changed:
         return Changed(before, after) if isinstance(before, Mapping) and isinstance(after, Mapping) else None
 
 
-def values_equal(one: Any, other: Any) -> bool:
+def values_equal(one: object, other: object) -> bool:
     """Return True if two JSON values are equal. Whole numbers are equal with and without `.0`."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
@@ -56,7 +56,7 @@ def positions_of(keys: Iterable[str]) -> dict[str, int]:
     return {key: position for position, key in enumerate(keys)}
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
 
 

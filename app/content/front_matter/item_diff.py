@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.content.sequence_diff import find_changes
 
@@ -36,7 +36,7 @@ Step = ItemChange | Removal | Insertion
 _encode = json.JSONEncoder(sort_keys=True).encode
 
 
-def diff_items(old: Sequence[Any], new: Sequence[Any]) -> list[Step]:
+def diff_items(old: Sequence[object], new: Sequence[object]) -> list[Step]:
     """Return the steps from `old` to `new`, in order. Equal items have no step."""
     return [
         step
@@ -45,13 +45,13 @@ def diff_items(old: Sequence[Any], new: Sequence[Any]) -> list[Step]:
     ]
 
 
-def _key(value: Any) -> str:
+def _key(value: object) -> str:
     """Return a text that is equal for equal values. Whole numbers are equal with and without `.0`."""
     # The key of a text is the only one that starts with a quotation mark. It needs no escapes.
     return f'"{value}' if isinstance(value, str) else _encode(_normalized(value))
 
 
-def _normalized(value: Any) -> Any:
+def _normalized(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
@@ -78,17 +78,17 @@ class ValueChange(NamedTuple):
     """A value at a JSON pointer (RFC 6901) before and after a change. A missing value is None."""
 
     pointer: str
-    before: Any
-    after: Any
+    before: object
+    after: object
 
 
-def changed_values(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> list[ValueChange]:
+def changed_values(before: Mapping[str, object] | None, after: Mapping[str, object] | None) -> list[ValueChange]:
     """Return the changed values, at most 500. Nested objects are compared key by key, lists as one value."""
     changes = _changes("", before or {}, after or {})
     return [change for change, _ in zip(changes, range(MAX_CHANGES), strict=False)]
 
 
-def _changes(pointer: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ValueChange]:
+def _changes(pointer: str, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[ValueChange]:
     for key in [*before, *(key for key in after if key not in before)]:
         old, new = before.get(key), after.get(key)
         location = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"

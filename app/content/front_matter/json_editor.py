@@ -89,7 +89,7 @@ class _Editor:
         indents = re.search(r"\n([ \t]+)\S", text)
         self._unit = indents[1] if indents else "  "
 
-    def object(self, position: int, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Piece]:
+    def object(self, position: int, old: Mapping[str, object], new: Mapping[str, object]) -> list[Piece]:
         """ItemChange the members of the object at `position` that differ."""
         members = _members(self._text, position, is_object=True)
         names, keys = [member.name for member in members], list(new)

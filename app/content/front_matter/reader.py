@@ -58,7 +58,7 @@ _BLANK = re.compile(r"[ \t]*(?:\r?\n[ \t]*(?:\r?\n|\Z)|\Z)")
 class FrontMatter(NamedTuple):
     """Values (None if there are none), the text after them, and an error message."""
 
-    values: dict[str, Any] | None
+    values: dict[str, object] | None
     body: str
     problem: str | None = None
 
@@ -135,7 +135,7 @@ def _between_fences(text: str, opening: re.Match[str]) -> Block | None:
     return Block(name, opening.end(), closing.start(), closing.end() + text.startswith("\n", closing.end()))
 
 
-def _read(read: Callable[[str, bool], Any], inner: str, has_notation: bool) -> tuple[Any, str | None]:
+def _read(read: Callable[[str, bool], object], inner: str, has_notation: bool) -> tuple[Any, str | None]:
     if len(inner) > MAX_CHARACTERS:
         return None, "The front matter is too long"
     try:
@@ -144,19 +144,19 @@ def _read(read: Callable[[str, bool], Any], inner: str, has_notation: bool) -> t
         return None, f"The front matter cannot be read: {str(error)[:200]}"
 
 
-def _read_yaml(inner: str, has_notation: bool) -> Any:
+def _read_yaml(inner: str, has_notation: bool) -> object:
     value = read_yaml(inner, has_notation=has_notation)
     return {} if value is None else value
 
 
-def _read_toml(inner: str, has_notation: bool) -> Any:
+def _read_toml(inner: str, has_notation: bool) -> object:
     return plain(read_toml(inner, parse_float=WrittenFloat if has_notation else float), ValueBudget())
 
 
-def _read_json(inner: str, has_notation: bool) -> Any:  # noqa: ARG001 (the signature of the readers)
+def _read_json(inner: str, has_notation: bool) -> object:  # noqa: ARG001 (the signature of the readers)
     trimmed = inner.strip()
     return plain(_DECODER.decode(trimmed if trimmed.startswith("{") else f"{{{trimmed}}}"), ValueBudget())
 
 
 _DECODER = json.JSONDecoder(parse_constant=str)
-_READERS: dict[str, Callable[[str, bool], Any]] = {"yaml": _read_yaml, "toml": _read_toml, "json": _read_json}
+_READERS: dict[str, Callable[[str, bool], object]] = {"yaml": _read_yaml, "toml": _read_toml, "json": _read_json}

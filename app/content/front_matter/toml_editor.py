@@ -34,7 +34,7 @@ _TOKEN = re.compile(
 )
 
 
-def edit_array(text: str, old: Sequence[Any], new: Sequence[Any], newline: str) -> str:
+def edit_array(text: str, old: Sequence[object], new: Sequence[object], newline: str) -> str:
     """Return the text of an array with the items of `new`. Both lists have items.
 
     Raises:
@@ -55,7 +55,7 @@ def edit_array(text: str, old: Sequence[Any], new: Sequence[Any], newline: str) 
     return apply_pieces(text, list(items.pieces(diff_items(old, new), change, write)))
 
 
-def edit_inline_table(text: str, old: Mapping[str, Any], new: Mapping[str, Any], newline: str) -> str:
+def edit_inline_table(text: str, old: Mapping[str, object], new: Mapping[str, object], newline: str) -> str:
     """Return the text of an inline table with the keys of `new`. The tables have a common key."""
     spans = list(_items(text))
     pairs = [(_key(text[span.start : span.end]), span) for span in spans]
@@ -82,7 +82,7 @@ def edit_inline_table(text: str, old: Mapping[str, Any], new: Mapping[str, Any],
     return apply_pieces(text, list(items.pieces(steps, change, write)))
 
 
-def write_value(value: Any, *, like: str = "") -> str:
+def write_value(value: object, *, like: str = "") -> str:
     """Return a value on one line, with the quotes and the type of date of `like` where possible."""
     if value is None:
         raise UnsupportedEdit("TOML has no null. Remove the key instead")
@@ -132,7 +132,7 @@ def end_of_keys(text: str) -> int:
     return 0 if end == 0 else line_end + 1 if line_end >= 0 else len(text)
 
 
-def new_keys(values: Mapping[str, Any], newline: str) -> str:
+def new_keys(values: Mapping[str, object], newline: str) -> str:
     """Return the lines of new keys. Tables are written in braces."""
     return "".join(f"{_written_key(key)} = {write_value(value)}{newline}" for key, value in values.items())
 
@@ -141,7 +141,7 @@ def _literal(value: str, like: str) -> str | None:
     return f"'{value}'" if like.startswith("'") and "'" not in value and value.isprintable() else None
 
 
-def _changed(text: str, old: Any, new: Any, newline: str) -> str:
+def _changed(text: str, old: object, new: object, newline: str) -> str:
     if old and new and isinstance(old, list) and isinstance(new, list):
         return edit_array(text, old, new, newline)
     if isinstance(old, Mapping) and isinstance(new, Mapping) and old.keys() & new.keys():
@@ -236,7 +236,7 @@ def _parse(text: str) -> tomlkit.TOMLDocument:
     return document
 
 
-def _edit_table(table: Container | Table, old: Mapping[str, Any], new: Mapping[str, Any], newline: str) -> None:
+def _edit_table(table: Container | Table, old: Mapping[str, object], new: Mapping[str, object], newline: str) -> None:
     for key in [key for key in old if key not in new]:
         table.remove(key)
     for key, value in new.items():
@@ -273,7 +273,7 @@ def _edit_tables(tables: AoT, old: list[Any], new: list[Any], newline: str) -> N
             tables.insert(step.index, table)
 
 
-def _parsed_value(text: str) -> Any:
+def _parsed_value(text: str) -> object:
     return tomlkit.parse(f"x = {text}\n")["x"]
 
 
@@ -286,7 +286,7 @@ def _with_line_ends(text: str, edited: str, edit: KeyEdit) -> str:
     return edited
 
 
-def _typed(old: Any, value: Any) -> Any:
+def _typed(old: object, value: object) -> object:
     """Return the value to write. A date or time keeps its type. TOML has no null."""
     if value is None:
         raise UnsupportedEdit("TOML has no null. Remove the key instead")

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Callable
 from datetime import datetime, time
-from typing import Any
 
 from app.content.front_matter.values import MAX_DEPTH, FrontMatterTooLarge
 
@@ -23,7 +22,7 @@ _DOT = re.compile(r"(?<=[\w-])[ \t]*+\.")
 _DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}")
 
 
-def read_toml(text: str, *, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+def read_toml(text: str, *, parse_float: Callable[[str], object] = float) -> dict[str, object]:
     """Return the values of a TOML document. Dates and times are text, so that they keep their notation.
 
     Raises:

@@ -4,7 +4,6 @@ import json
 import math
 from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import Any
 
 MAX_DEPTH = 32
 MAX_SIZE = 256 * 1024
@@ -56,7 +55,7 @@ def check_depth(depth: int) -> None:
         raise FrontMatterTooLarge("It is nested too deeply")
 
 
-def plain(value: object, budget: ValueBudget, depth: int = 0) -> Any:
+def plain(value: object, budget: ValueBudget, depth: int = 0) -> object:
     """Return a value of JSON's types.
 
     Dates become ISO 8601 text. Numbers that JSON cannot represent and keys become text.

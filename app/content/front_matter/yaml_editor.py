@@ -37,7 +37,7 @@ _FIRST = re.compile(r"[\w/(]")
 
 
 def scalar(
-    value: Any, *, style: str | None = None, inline: bool = False, dates_plain: bool = False, like: str | None = None
+    value: object, *, style: str | None = None, inline: bool = False, dates_plain: bool = False, like: str | None = None
 ) -> str:
     """Return a value on one line.
 
@@ -88,7 +88,7 @@ def is_plain(text: str, *, inline: bool) -> bool:
     return resolve(text) == text
 
 
-def inline_text(value: Any, *, style: str | None = None) -> str:
+def inline_text(value: object, *, style: str | None = None) -> str:
     """Return a value on one line, with lists and mappings in brackets. `style` is the preferred quote of a text."""
     if isinstance(value, list):
         return f"[{', '.join(map(inline_text, value))}]"
@@ -106,7 +106,7 @@ def block(value: Any, indent: int) -> list[str]:
     return [line for lead, inner in pairs for line in _entry(lead, inner, indent)]
 
 
-def _entry(lead: str, value: Any, indent: int) -> list[str]:
+def _entry(lead: str, value: object, indent: int) -> list[str]:
     margin = " " * indent
     if not isinstance(value, list | Mapping) or not value:
         return [f"{margin}{lead} {inline_text(value) if isinstance(value, list | Mapping) else scalar(value)}"]
@@ -141,7 +141,7 @@ class YamlStyle:
         columns = {each.start - (text.rfind("\n", 0, each.start) + 1) for each in lists if not each.is_inline}
         self._dash_indent = 0 if columns == {0} else 2
 
-    def replace_value(self, entry: Entry, value: Any) -> tuple[int, int, str]:
+    def replace_value(self, entry: Entry, value: object) -> tuple[int, int, str]:
         """Return the start, the end and the text that replace the complete value of a key."""
         old = entry.node
         lines = self._lines(value, entry.column, is_inline=old.is_inline)
@@ -156,7 +156,7 @@ class YamlStyle:
         head = f" {lines[0]}" if lines[0] else ""
         return colon, entry.value_end + len(tail), self.newline.join([head + comment, *lines[1:]])
 
-    def new_key(self, key: str, value: Any, column: int) -> str:
+    def new_key(self, key: str, value: object, column: int) -> str:
         """Return the lines of a new key."""
         lines = self._lines(value, column, is_inline=self._uses_inline_lists)
         if lines is None:
@@ -164,7 +164,7 @@ class YamlStyle:
         head = f"{' ' * column}{scalar(key)}:" + (f" {lines[0]}" if lines[0] else "")
         return self.newline.join([head, *lines[1:], ""])
 
-    def item_lines(self, value: Any, neighbour: Item) -> list[str]:
+    def item_lines(self, value: object, neighbour: Item) -> list[str]:
         """Return the lines of a new item with the indentation and the quotes of a neighbour."""
         if isinstance(value, list | Mapping) and value:
             return block([value], neighbour.column)
@@ -172,12 +172,12 @@ class YamlStyle:
         written = self._inline(value, style, like=neighbour.node.plain_text)
         return [f"{' ' * neighbour.column}- {written}"]
 
-    def _inline(self, value: Any, style: str | None, *, dates_plain: bool = False, like: str | None = None) -> str:
+    def _inline(self, value: object, style: str | None, *, dates_plain: bool = False, like: str | None = None) -> str:
         if isinstance(value, list | Mapping):
             return inline_text(value)
         return scalar(value, style=style, dates_plain=dates_plain, like=like)
 
-    def _lines(self, value: Any, column: int, *, is_inline: bool) -> list[str] | None:
+    def _lines(self, value: object, column: int, *, is_inline: bool) -> list[str] | None:
         """Return the text after the colon and the following lines, or None for a value on the line of its key."""
         if isinstance(value, str) and "\n" in value:
             return literal(value, column + 2)
@@ -242,7 +242,7 @@ class _Editor:
         self._text, self._style = text, style
 
     def mapping(
-        self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any], limit: int, *, is_root: bool = False
+        self, node: Node, old: Mapping[str, object], new: Mapping[str, object], limit: int, *, is_root: bool = False
     ) -> list[Piece]:
         """ItemChange the keys of a mapping that differ."""
         if node.is_inline:
@@ -261,7 +261,7 @@ class _Editor:
         lines = "".join(self._style.new_key(key, new[key], column) for key in added)
         return [*pieces, Piece(last.end, last.end, lines)] if lines else pieces
 
-    def _entry(self, entry: Entry, old: Any, new: Any) -> list[Piece]:
+    def _entry(self, entry: Entry, old: object, new: object) -> list[Piece]:
         if _can_descend(entry.node, old, new):
             return self._collection(entry.node, old, new, entry.limit)
         return [Piece(*self._style.replace_value(entry, new))]
@@ -275,7 +275,7 @@ class _Editor:
         return self._block_sequence(node, old, new, steps, limit)
 
     def _block_sequence(
-        self, node: Node, old: Sequence[Any], new: Sequence[Any], steps: Sequence[Step], limit: int
+        self, node: Node, old: Sequence[object], new: Sequence[object], steps: Sequence[Step], limit: int
     ) -> list[Piece]:
         items = items_of(self._text, node, limit)
         _require_length(items, old)
@@ -288,7 +288,7 @@ class _Editor:
             pieces.append(self._insert_items(items, index, values))
         return pieces
 
-    def _insert_items(self, items: Sequence[Item], index: int, values: Sequence[Any]) -> Piece:
+    def _insert_items(self, items: Sequence[Item], index: int, values: Sequence[object]) -> Piece:
         neighbour = items[max(index - 1, 0)]
         lines = [line for value in values for line in self._style.item_lines(value, neighbour)]
         newline = self._style.newline
@@ -297,7 +297,7 @@ class _Editor:
         indented = newline.join([*lines, " " * neighbour.column])
         return Piece(neighbour.first, neighbour.first, indented[neighbour.column :])
 
-    def _item(self, item: Item, old: Any, new: Any) -> list[Piece]:
+    def _item(self, item: Item, old: object, new: object) -> list[Piece]:
         if _can_descend(item.node, old, new):
             return self._collection(item.node, old, new, item.limit)
         written = self._scalar(item.node, new, inline=False)
@@ -318,7 +318,7 @@ class _Editor:
         return pieces + [Piece(blocks[index].start, blocks[index].end, "") for index in removed]
 
     def _inline_sequence(
-        self, node: Node, old: Sequence[Any], new: Sequence[Any], steps: Sequence[Step]
+        self, node: Node, old: Sequence[object], new: Sequence[object], steps: Sequence[Step]
     ) -> list[Piece]:
         _require_length(node.children, old)
 
@@ -333,7 +333,7 @@ class _Editor:
         items = self._separated([Span(child.start, child.end) for child in node.children])
         return list(items.pieces(steps, change, write))
 
-    def _inline_mapping(self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Piece]:
+    def _inline_mapping(self, node: Node, old: Mapping[str, object], new: Mapping[str, object]) -> list[Piece]:
         pairs = {key_name(self._text[key.start : key.end]): (key, value) for key, value in node.pairs}
         if len(pairs) != len(node.pairs):
             raise UnsupportedEdit("A key occurs twice in the front matter")
@@ -358,7 +358,7 @@ class _Editor:
         spans = [Span(key.start, max(key.end, value.end)) for key, value in pairs.values()]
         return list(self._separated(spans).pieces(steps, change, write))
 
-    def _inline_pair(self, key: Node, value: Node, old: Any, new: Any) -> list[Piece]:
+    def _inline_pair(self, key: Node, value: Node, old: object, new: object) -> list[Piece]:
         if value.start < value.end:
             return self._inline_value(value, old, new)
         colon = _COLON.match(self._text, key.end)
@@ -366,12 +366,12 @@ class _Editor:
         written = inline_text(new)
         return [Piece(start, start, f"{mark} {written}" if self._text[start - 1] != " " else written)]
 
-    def _inline_value(self, node: Node, old: Any, new: Any) -> list[Piece]:
+    def _inline_value(self, node: Node, old: object, new: object) -> list[Piece]:
         if _can_descend(node, old, new):
             return self._collection(node, old, new, node.end)
         return [Piece(node.start, node.end, self._scalar(node, new, inline=True))]
 
-    def _scalar(self, node: Node, value: Any, *, inline: bool) -> str:
+    def _scalar(self, node: Node, value: object, *, inline: bool) -> str:
         if isinstance(value, list | Mapping):
             return inline_text(value)
         style = node.style if node.kind is Kind.SCALAR else None
@@ -381,7 +381,7 @@ class _Editor:
         return SeparatedItems(self._text, spans, self._style.newline, may_end_with_comma=True)
 
 
-def _can_descend(node: Node, old: Any, new: Any) -> bool:
+def _can_descend(node: Node, old: object, new: object) -> bool:
     """Return whether both values are lists or both are mappings, and neither they nor the written value are empty."""
     if not (old and new and node.children):
         return False
@@ -391,7 +391,7 @@ def _can_descend(node: Node, old: Any, new: Any) -> bool:
     return node.kind is Kind.SEQUENCE and isinstance(old, list) and isinstance(new, list)
 
 
-def _removed_keys(present: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def _removed_keys(present: Any, old: Mapping[str, object], new: Mapping[str, object]) -> list[str]:
     removed = [key for key in old if key not in new]
     for key in removed:
         if key not in present:
@@ -399,6 +399,6 @@ def _removed_keys(present: Any, old: Mapping[str, Any], new: Mapping[str, Any]) 
     return removed
 
 
-def _require_length(items: Sequence[object], values: Sequence[Any]) -> None:
+def _require_length(items: Sequence[object], values: Sequence[object]) -> None:
     if len(items) != len(values):
         raise UnsupportedEdit("A list of the front matter uses a notation that is not supported")

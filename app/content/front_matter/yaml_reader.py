@@ -50,9 +50,9 @@ class _Reader:
     def __init__(self, events: Iterator[yaml.Event], has_notation: bool) -> None:
         self._events, self._has_notation = events, has_notation
         self._budget = ValueBudget()
-        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._anchors: dict[str, tuple[object, int]] = {}
 
-    def document(self) -> Any:
+    def document(self) -> object:
         document = None
         for event in self._events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -63,7 +63,7 @@ class _Reader:
             raise ValueError("it contains more than one document")
         return document
 
-    def _value(self, event: yaml.Event, depth: int) -> Any:
+    def _value(self, event: yaml.Event, depth: int) -> object:
         check_depth(depth)
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
@@ -79,28 +79,28 @@ class _Reader:
             self._anchors[anchor] = value, self._budget.used - before
         return value
 
-    def _alias(self, event: yaml.AliasEvent) -> Any:
+    def _alias(self, event: yaml.AliasEvent) -> object:
         if event.anchor not in self._anchors:
             raise ValueError(f"“*{event.anchor}” is an alias without an anchor before it")
         value, size = self._anchors[event.anchor]
         self._budget.consume(size)
         return value
 
-    def _scalar(self, event: yaml.ScalarEvent) -> Any:
+    def _scalar(self, event: yaml.ScalarEvent) -> object:
         self._budget.consume(len(event.value))
         is_resolved = event.implicit[0] or event.tag in _RESOLVED_TAGS
         value = plain_scalar(resolve(event.value)) if is_resolved else plain_text(event.value)
         return WrittenFloat(event.value) if self._has_notation and isinstance(value, float) else value
 
-    def _sequence(self, depth: int) -> list[Any]:
+    def _sequence(self, depth: int) -> list[object]:
         items = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._value(event, depth + 1))
         return items
 
-    def _mapping(self, depth: int) -> dict[str, Any]:
-        own: dict[str, Any] = {}
-        merged: dict[str, Any] = {}
+    def _mapping(self, depth: int) -> dict[str, object]:
+        own: dict[str, object] = {}
+        merged: dict[str, object] = {}
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._value(event, depth + 1)
             value = self._value(next(self._events), depth + 1)
@@ -112,7 +112,7 @@ class _Reader:
                 own[self._key(key)] = value
         return {**merged, **own} if merged else own
 
-    def _key(self, key: Any) -> str:
+    def _key(self, key: object) -> str:
         if isinstance(key, dict | list):
             raise ValueError("a list or mapping cannot be a key")  # noqa: TRY004 - a fault of the file, not of a caller
         return plain_key(key, self._budget)

@@ -5,7 +5,6 @@ Archetypes are templates, so expressions are replaced by placeholders before the
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from app.content.field_values import ValueKind, kind_of
 from app.content.front_matter.reader import split_front_matter
@@ -36,7 +35,7 @@ class Archetype:
 
     section: str
     path: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)
     body: str = ""
     problem: str | None = None
 
@@ -70,11 +69,11 @@ def with_archetype(collection: Collection, archetype: Archetype) -> Collection:
     return replace(collection, fields=(*fields, *added), template=template)
 
 
-def _with_default(inner: SchemaField, value: Any) -> SchemaField:
+def _with_default(inner: SchemaField, value: object) -> SchemaField:
     return inner if value is None or value in _PLACEHOLDERS.values() else replace(inner, default=value)
 
 
-def _field(name: str, value: Any) -> SchemaField:
+def _field(name: str, value: object) -> SchemaField:
     if value is None or value == _PLACEHOLDERS[_TITLE]:
         return SchemaField(name, FieldType.STRING)
     if value == _PLACEHOLDERS[_DATE]:
@@ -88,7 +87,7 @@ def _placeholder(expression: str) -> str:
     return _TITLE if ".Name" in expression or "title" in expression.lower() else _OTHER
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: object) -> object:
     """Return a value with the placeholders of templates. A value with another expression is null."""
     if isinstance(value, dict):
         return {name: _shown(inner) for name, inner in value.items()}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from app.content.schema.document import SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
@@ -66,7 +65,9 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
             yield from _folder(document, pointer, name, properties)
 
 
-def _folder(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+def _folder(
+    document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]
+) -> Iterator[Collection]:
     folder = document.folder_of(properties, "folder", pointer)
     if folder is None:
         return
@@ -94,13 +95,13 @@ def _slug_form(options: object) -> SlugForm:
     return SlugForm.UNACCENTED if values.get("clean_accents") is True else SlugForm.UNICODE
 
 
-def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str:
+def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str:
     extension = document.text(properties, "extension", pointer)
     form = document.text(properties, "format", pointer)
     return (extension or _DATA.get(form or "") or "md").lstrip(".").replace("*", "").replace("/", "")
 
 
-def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> Iterator[Collection]:
     for inner, file in document.mappings(properties.get("files"), f"{pointer}/files", MAX_COLLECTIONS):
         path = document.folder_of(file, "file", inner)
         own = document.text(file, "name", inner)
@@ -120,14 +121,14 @@ def _files(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         yield with_defaults(collection, base)
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
     """Yield the fields. The field `body` of a page is the text below the front matter."""
     for inner, name, properties in document.fields(value, pointer):
         if not (is_top and name == _BODY):
             yield without_invalid_default(_field(document, inner, name, properties))
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
     widget = document.text(properties, "widget", pointer) or "string"
     kind = _TYPES.get(widget, FieldType.STRING)
     if kind is FieldType.DATETIME and properties.get("time_format") is False:
@@ -156,11 +157,11 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     )
 
 
-def _label(document: SchemaDocument, properties: Mapping[str, Any], pointer: str) -> str | None:
+def _label(document: SchemaDocument, properties: Mapping[str, object], pointer: str) -> str | None:
     return document.text(properties, "label", pointer)
 
 
-def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> SchemaField | None:
+def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> SchemaField | None:
     """Return the item of a list: one `field`, several `fields`, or a text.
 
     A list of several `types` has no item type.
@@ -176,7 +177,7 @@ def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any])
     return _field(document, f"{pointer}/field", "", inner)
 
 
-def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> tuple[Any, ...]:
+def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[object, ...]:
     options = properties.get("options")
     if not isinstance(options, list):
         document.report(f"{pointer}/options", "A select needs a list of options")
@@ -215,7 +216,7 @@ class Translations:
         )
 
 
-def read_translations(site: Any, own: Any) -> Translations:
+def read_translations(site: object, own: object) -> Translations:
     """Return the translations of a collection from the setting `i18n` of the site and its own, which may be `true`."""
     if not isinstance(site, Mapping) or not (own is True or isinstance(own, Mapping)):
         return Translations()

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from app.content.front_matter.values import ValueBudget, plain
 from app.content.front_matter.yaml_reader import read_yaml
@@ -31,7 +30,7 @@ class SchemaDocument:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(SchemaProblem(self.path, pointer, message))
 
-    def mapping(self, value: Any, pointer: str) -> Mapping[str, Any]:
+    def mapping(self, value: object, pointer: str) -> Mapping[str, object]:
         """Return a mapping. Anything else is a problem, and an empty mapping."""
         if isinstance(value, Mapping):
             return value
@@ -39,7 +38,7 @@ class SchemaDocument:
             self.report(pointer, "This must be a mapping")
         return {}
 
-    def mappings(self, value: Any, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def mappings(self, value: object, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Yield the mappings of a list with their pointers. Other items are problems."""
         if value is not None and not isinstance(value, list):
             self.report(pointer, "This must be a list")
@@ -53,7 +52,7 @@ class SchemaDocument:
             else:
                 self.report(f"{pointer}/{number}", "This must be a mapping")
 
-    def fields(self, value: Any, pointer: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    def fields(self, value: object, pointer: str) -> Iterator[tuple[str, str, Mapping[str, object]]]:
         """Yield pointer, name and properties of the fields of a list.
 
         The number of all fields and the depth are bounded.
@@ -81,7 +80,7 @@ class SchemaDocument:
             self.report(pointer, f"Only the first {MAX_FIELDS} fields are read")
         return self._remaining_fields >= 0
 
-    def text(self, properties: Mapping[str, Any], name: str, pointer: str) -> str | None:
+    def text(self, properties: Mapping[str, object], name: str, pointer: str) -> str | None:
         """Return a short text, or None. Anything else is a problem."""
         value = properties.get(name)
         if value is None or (isinstance(value, str) and len(value) <= MAX_TEXT):
@@ -91,7 +90,7 @@ class SchemaDocument:
         self.report(f"{pointer}/{name}", f"This must be a text of at most {MAX_TEXT} characters")
         return None
 
-    def flag(self, properties: Mapping[str, Any], name: str, pointer: str, *, default: bool) -> bool:
+    def flag(self, properties: Mapping[str, object], name: str, pointer: str, *, default: bool) -> bool:
         """Return a boolean. Anything else is a problem, and the default."""
         value = properties.get(name, default)
         if isinstance(value, bool):
@@ -100,7 +99,7 @@ class SchemaDocument:
             self.report(f"{pointer}/{name}", "This must be true or false")
         return default
 
-    def folder_of(self, properties: Mapping[str, Any], name: str, pointer: str) -> str | None:
+    def folder_of(self, properties: Mapping[str, object], name: str, pointer: str) -> str | None:
         """Return the folder that a property names, or None. An empty text is the root, and a missing one a problem."""
         value = "" if properties.get(name) == "" else self.text(properties, name, pointer)
         return self.folder(value, f"{pointer}/{name}")
@@ -118,7 +117,7 @@ class SchemaDocument:
             return None
         return folder
 
-    def _parse(self, data: bytes) -> Mapping[str, Any]:
+    def _parse(self, data: bytes) -> Mapping[str, object]:
         if len(data) > MAX_BYTES:
             self.report("", f"The file is larger than {MAX_BYTES // 1024} KiB")
             return {}
@@ -137,7 +136,7 @@ class SchemaDocument:
         return value
 
 
-def _read_json(text: str) -> Any:
+def _read_json(text: str) -> object:
     """Return the value of JSON with comments and trailing commas."""
     bare = _JSONC.sub(lambda match: match[0] if match[0].startswith('"') else " ", text)
     return plain(json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", bare), parse_constant=str), ValueBudget())

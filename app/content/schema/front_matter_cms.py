@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from app.content.schema.document import SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
@@ -96,17 +95,17 @@ def _content_types(document: SchemaDocument) -> Iterator[tuple[str, tuple[tuple[
         yield name, (tuple(_fields(document, properties.get("fields"), f"{pointer}/fields")), extension)
 
 
-def _value(document: SchemaDocument, name: str) -> Any:
+def _value(document: SchemaDocument, name: str) -> object:
     """Return a setting that is written with a dotted name or as nested objects."""
     if name in document.values:
         return document.values[name]
-    value: Any = document.values
+    value: object = document.values
     for part in name.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
     if pointer.count("/fields") > MAX_DEPTH:
         document.report(pointer, "The fields are nested too deeply")
         return
@@ -124,7 +123,7 @@ def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[Sche
         yield without_invalid_default(_field(document, inner, name, properties))
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
     written = document.text(properties, "type", pointer) or "string"
     kind = _TYPES.get(written, FieldType.STRING)
     if written == "string" and properties.get("single") is False:
@@ -158,7 +157,7 @@ def _item(written: str, kind: FieldType) -> SchemaField | None:
     return SchemaField("", FieldType.OBJECT if written == "block" else FieldType.STRING)
 
 
-def _inner(document: SchemaDocument, properties: Mapping[str, Any]) -> Any:
+def _inner(document: SchemaDocument, properties: Mapping[str, object]) -> object:
     """Return the fields of an object, or of the field group that it names."""
     if properties.get("type") != "fieldCollection":
         return properties.get("fields")
@@ -171,7 +170,7 @@ def _inner(document: SchemaDocument, properties: Mapping[str, Any]) -> Any:
     return group[0].get("fields") if group else None
 
 
-def _choices(properties: Mapping[str, Any]) -> tuple[Any, ...]:
+def _choices(properties: Mapping[str, object]) -> tuple[object, ...]:
     choices = properties.get("choices")
     listed = choices[:MAX_OPTIONS] if isinstance(choices, list) else []
     plain = [each.get("id") if isinstance(each, Mapping) else each for each in listed]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from app.content.schema.document import SchemaDocument
 from app.content.schema.model import (
@@ -44,7 +43,7 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
 
 
 def _collection(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], name: str, folder: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], name: str, folder: str
 ) -> Collection:
     pattern = document.text(properties, "pattern", pointer) or DEFAULT_PATTERN
     if not is_pattern(pattern):
@@ -69,7 +68,7 @@ def _collection(
     )
 
 
-def _slug_form(document: SchemaDocument, template: Mapping[str, Any], pointer: str) -> SlugForm:
+def _slug_form(document: SchemaDocument, template: Mapping[str, object], pointer: str) -> SlugForm:
     form = template.get("slug", SlugForm.UNICODE)
     if isinstance(form, str) and form in tuple(SlugForm):
         return SlugForm(form)
@@ -77,14 +76,14 @@ def _slug_form(document: SchemaDocument, template: Mapping[str, Any], pointer: s
     return SlugForm.UNICODE
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
     for inner, name, properties in document.fields(value, pointer):
         field = _field(document, inner, name, properties)
         if field is not None:
             yield field
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField | None:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField | None:
     kind = properties.get("type")
     if not isinstance(kind, str) or kind not in tuple(FieldType):
         document.report(f"{pointer}/type", f"The type must be one of {', '.join(FieldType)}")
@@ -101,7 +100,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
 
 
 def _with_parts(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
 ) -> SchemaField | None:
     """Return the field with the properties that only its type has."""
     if field.type is FieldType.OBJECT:
@@ -113,11 +112,14 @@ def _with_parts(
         return replace(field, item=_field(document, f"{pointer}/item", "", item))
     if field.type is FieldType.SELECT:
         options = properties.get("options")
-        is_list = isinstance(options, list) and 0 < len(options) <= MAX_OPTIONS
-        if not is_list or any(not isinstance(option, str | int | float) for option in options or ()):
+        if (
+            not isinstance(options, list)
+            or not 0 < len(options) <= MAX_OPTIONS
+            or any(not isinstance(option, str | int | float) for option in options)
+        ):
             document.report(f"{pointer}/options", f"A select needs 1 to {MAX_OPTIONS} texts, numbers or booleans")
             return None
-        return replace(field, options=tuple(options or ()))
+        return replace(field, options=tuple(options))
     if field.type is FieldType.RELATION:
         return replace(field, collection=document.text(properties, "collection", pointer))
     if field.type is FieldType.MIXED:

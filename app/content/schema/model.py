@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
 
 from app.content.slugs import SlugForm
 
@@ -51,15 +50,15 @@ class SchemaField:
     type: FieldType
     label: str | None = None
     required: bool = False
-    default: Any = None
-    options: tuple[Any, ...] = ()
+    default: object = None
+    options: tuple[object, ...] = ()
     fields: tuple["SchemaField", ...] = ()
     item: "SchemaField | None" = None
     collection: str | None = None
     multiple: bool = False
     types: tuple[FieldType, ...] = ()
 
-    def has_option(self, value: Any) -> bool:
+    def has_option(self, value: object) -> bool:
         """Return whether a single value is an option.
 
         Front matter may write the number 1 where the schema has the text.
@@ -67,17 +66,17 @@ class SchemaField:
         return value in self._options or str(value) in self._option_texts
 
     @cached_property
-    def _options(self) -> frozenset[Any]:
+    def _options(self) -> frozenset[object]:
         return frozenset(self.options)
 
     @cached_property
     def _option_texts(self) -> frozenset[str]:
         return frozenset(map(str, self.options))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the form of responses and of `.galley.yml`, without absent properties."""
-        values: dict[str, Any] = {"name": self.name, "type": str(self.type)}
-        optional: dict[str, Any] = {
+        values: dict[str, object] = {"name": self.name, "type": str(self.type)}
+        optional: dict[str, object] = {
             "label": self.label,
             "required": self.required or None,
             "default": self.default,
@@ -99,11 +98,11 @@ class EntryTemplate:
     """
 
     path: str
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)
     body: str = ""
     slug: SlugForm = SlugForm.UNICODE
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the form of responses and of `.galley.yml`."""
         slug = {"slug": str(self.slug)} if self.slug is not SlugForm.UNICODE else {}
         return {"path": self.path, **slug, "values": self.values, "body": self.body}
@@ -120,7 +119,7 @@ class Collection:
     label: str | None = None
     template: EntryTemplate | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the form of responses and of `.galley.yml`."""
         return {
             "name": self.name,
@@ -150,7 +149,7 @@ class ContentSchema:
     collections: tuple[Collection, ...] = ()
     problems: tuple[SchemaProblem, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the form of responses."""
         return {
             "source": {"kind": str(self.kind), "path": self.path},
@@ -167,5 +166,5 @@ def with_defaults(
     return replace(collection, template=EntryTemplate(path, values, body, slug))
 
 
-def _without_name(values: dict[str, Any]) -> dict[str, Any]:
+def _without_name(values: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if name != "name" or value}

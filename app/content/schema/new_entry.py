@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
@@ -109,7 +108,7 @@ def _value_of(expression: str, texts: Mapping[str, str]) -> str:
     return texts.get(name, texts["slug"])
 
 
-def _filled(fields: tuple[SchemaField, ...], values: dict[str, Any], title: str, now: datetime) -> dict[str, Any]:
+def _filled(fields: tuple[SchemaField, ...], values: dict[str, object], title: str, now: datetime) -> dict[str, object]:
     """Return the values, the title first, with the date and the draft state of a new page."""
     fields_by_name = {field.name: field for field in fields}
     for name, field in fields_by_name.items():
@@ -126,7 +125,7 @@ def _filled(fields: tuple[SchemaField, ...], values: dict[str, Any], title: str,
     return {name: values[name] for name in sorted(order, key=lambda name: name != "title")}
 
 
-def _initial(field: SchemaField, title: str, now: datetime) -> Any:
+def _initial(field: SchemaField, title: str, now: datetime) -> object:
     if field.name == "title" and field.type in _TEXTS:
         return title
     if field.name in ("date", "pubDate", "publishDate", "published") and field.type in _DATES:
@@ -138,7 +137,7 @@ def _moment(now: datetime) -> str:
     return now.replace(microsecond=0).isoformat()
 
 
-def _text(path: str, values: Mapping[str, Any], body: str) -> str:
+def _text(path: str, values: Mapping[str, object], body: str) -> str:
     language = file_type(path).language
     if language in PAGES:
         return edit_front_matter(path, body.lstrip("\n").encode(), dict(values)).decode()

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from app.content.schema.document import SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
@@ -49,7 +48,7 @@ def read_pages_cms(path: str, data: bytes) -> ContentSchema | None:
     return ContentSchema(SourceKind.PAGES_CMS, path, collections, tuple(document.problems))
 
 
-def _collections(document: SchemaDocument, value: Any, pointer: str, depth: int = 0) -> Iterator[Collection]:
+def _collections(document: SchemaDocument, value: object, pointer: str, depth: int = 0) -> Iterator[Collection]:
     for inner, properties in document.mappings(value, pointer, MAX_COLLECTIONS):
         if properties.get("type") == "group" and depth < 3:
             yield from _collections(document, properties.get("items"), f"{inner}/items", depth + 1)
@@ -63,7 +62,7 @@ def _collections(document: SchemaDocument, value: Any, pointer: str, depth: int 
 
 
 def _collection(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], name: str, location: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], name: str, location: str
 ) -> Collection:
     label = document.text(properties, "label", pointer)
     folder, _, base = location.rpartition("/")
@@ -81,7 +80,7 @@ def _collection(
     return with_defaults(Collection(name, location, f"{start}*.{extension}", fields, label), file_name)
 
 
-def _file_name(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str | None:
+def _file_name(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str | None:
     """Return the file name of a new entry: a text, or the template of a mapping."""
     settings = properties.get("filename")
     if isinstance(settings, Mapping):
@@ -95,19 +94,19 @@ def _placeholder(match: re.Match[str]) -> str:
 
 
 def _top_fields(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], extension: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], extension: str
 ) -> tuple[SchemaField, ...]:
     """Return the fields of an entry. The field `body` of a page is the text below the front matter."""
     fields = _fields(document, properties.get("fields"), f"{pointer}/fields")
     return tuple(inner for inner in fields if inner.name != _BODY or extension in _DATA)
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
     for inner, name, properties in document.fields(value, pointer):
         yield without_invalid_default(_field(document, inner, name, _with_component(document, properties)))
 
 
-def _with_component(document: SchemaDocument, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_component(document: SchemaDocument, properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return the properties of a field on top of those of its component."""
     components = document.values.get("components")
     for _ in range(MAX_COMPONENTS):
@@ -120,7 +119,7 @@ def _with_component(document: SchemaDocument, properties: Mapping[str, Any]) -> 
     return properties
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
     options = document.mapping(properties.get("options"), f"{pointer}/options")
     written = document.text(properties, "type", pointer) or "string"
     kind = _TYPES.get(written, FieldType.STRING)
@@ -152,7 +151,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     return SchemaField(name, FieldType.LIST, own.label, own.required, own.default, item=item)
 
 
-def _choices(options: Mapping[str, Any]) -> tuple[Any, ...]:
+def _choices(options: Mapping[str, object]) -> tuple[object, ...]:
     values = options.get("values")
     listed = values[:MAX_OPTIONS] if isinstance(values, list) else []
     plain = [each.get("value", each.get("name")) if isinstance(each, Mapping) else each for each in listed]

@@ -43,7 +43,7 @@ def collection_of(schema: ContentSchema, path: str) -> Collection | None:
     return max(candidates, key=lambda collection: len(collection.folder), default=None)
 
 
-def validate(schema: ContentSchema, collection: Collection, values: Mapping[str, Any]) -> list[InvalidValue]:
+def validate(schema: ContentSchema, collection: Collection, values: Mapping[str, object]) -> list[InvalidValue]:
     """Return the invalid values of the front matter of a file, at most 100.
 
     An inferred schema describes what exists, so its required fields and options are not enforced.
@@ -85,7 +85,9 @@ class _Check:
     def __init__(self, *, is_declared: bool) -> None:
         self._is_declared, self._remaining = is_declared, MAX_CHECKS
 
-    def object(self, fields: Sequence[SchemaField], values: Mapping[str, Any], pointer: str) -> Iterator[InvalidValue]:
+    def object(
+        self, fields: Sequence[SchemaField], values: Mapping[str, object], pointer: str
+    ) -> Iterator[InvalidValue]:
         """Yield the invalid values of an object. Raises _TooManyValues."""
         for field in fields:
             self._count()

@@ -7,7 +7,7 @@ provider's error is passed on only if it concerns the prompt or the model, and n
 import contextlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 
@@ -23,7 +23,7 @@ END = b"[DONE]"
 class EventParser(Protocol):
     """Parser of the events of one reply."""
 
-    def feed(self, data: dict[str, Any]) -> Sequence[Event]:
+    def feed(self, data: dict[str, object]) -> Sequence[Event]:
         """Parse the data of one event."""
 
     def end(self) -> Sequence[Event]:
@@ -66,7 +66,7 @@ class SseModelStream:
         self._stream.close()
 
 
-def _decode(data: bytes) -> dict[str, Any]:
+def _decode(data: bytes) -> dict[str, object]:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -84,7 +84,7 @@ def stream_reply(
     *,
     key: str | None,
     headers: dict[str, str],
-    body: dict[str, Any],
+    body: dict[str, object],
     parser: EventParser,
     timeouts: StreamTimeouts,
     cancellation: Cancellation | None,
@@ -187,7 +187,7 @@ def _seconds(value: str | None) -> int:
 def _message(body: bytes) -> str:
     """Return the message of an error body in the formats of OpenAI and Anthropic, or an empty string."""
     try:
-        value: Any = orjson.loads(body)
+        value: object = orjson.loads(body)
     except orjson.JSONDecodeError:
         return ""
     value = value[0] if isinstance(value, list) and value else value

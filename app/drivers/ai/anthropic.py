@@ -66,8 +66,8 @@ class Anthropic:
         )
 
 
-def _body(prompt: Prompt, model: str) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": model, "max_tokens": prompt.max_tokens, "stream": True}
+def _body(prompt: Prompt, model: str) -> dict[str, object]:
+    body: dict[str, object] = {"model": model, "max_tokens": prompt.max_tokens, "stream": True}
     body |= {"system": prompt.system, "messages": _messages(prompt.messages)}
     tools = [{"name": t.name, "description": t.description, "input_schema": t.parameters} for t in prompt.tools]
     if prompt.shape:
@@ -78,7 +78,7 @@ def _body(prompt: Prompt, model: str) -> dict[str, Any]:
     return body
 
 
-def _messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def _messages(messages: Iterable[Message]) -> list[dict[str, object]]:
     """Merge messages so that the roles alternate: the results of several tools form one message of the user."""
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -90,10 +90,10 @@ def _messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
     return turns
 
 
-def _blocks(message: Message) -> list[dict[str, Any]]:
+def _blocks(message: Message) -> list[dict[str, object]]:
     if message.call_id is not None:
         return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.text}]
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": message.text}] if message.text else []
+    blocks: list[dict[str, object]] = [{"type": "text", "text": message.text}] if message.text else []
     return blocks + [
         {"type": "tool_use", "id": call.id, "name": call.name, "input": orjson.loads(call.arguments or "{}")}
         for call in message.calls
@@ -132,7 +132,7 @@ class MessageEventParser:
         except (AttributeError, KeyError, TypeError) as error:
             raise InvalidModelResponse("The model provider sent an invalid event") from error
 
-    def _delta(self, index: int, delta: dict[str, Any]) -> Sequence[Event]:
+    def _delta(self, index: int, delta: dict[str, object]) -> Sequence[Event]:
         match delta["type"]:
             case "text_delta":
                 return (self._text_event(_text(delta["text"])),)
@@ -144,7 +144,7 @@ class MessageEventParser:
             case _:
                 return ()
 
-    def _start(self, index: int, block: dict[str, Any]) -> Sequence[Event]:
+    def _start(self, index: int, block: dict[str, object]) -> Sequence[Event]:
         if block["type"] == "tool_use" and not self._is_shaped:
             self._calls[index] = call_id = _text(block["id"])
             start = ToolStart(call_id, _text(block["name"]))
@@ -172,7 +172,7 @@ class MessageEventParser:
         return (Stop(StopReason.STOP if is_forced_call else self._reason),)
 
 
-def _input_tokens(usage: dict[str, Any]) -> int | None:
+def _input_tokens(usage: dict[str, object]) -> int | None:
     """Return the input tokens with the cached ones, or None if no valid count is reported."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     counts = [read_token_count(usage.get(name)) for name in names]

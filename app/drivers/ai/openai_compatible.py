@@ -70,9 +70,9 @@ class OpenAiCompatible:
             cancellation=cancellation,
         )
 
-    def _body(self, prompt: Prompt, model: str) -> dict[str, Any]:
+    def _body(self, prompt: Prompt, model: str) -> dict[str, object]:
         messages = [{"role": "system", "content": prompt.system}, *map(_message, prompt.messages)]
-        body: dict[str, Any] = {"model": model, "messages": messages, self._limit: prompt.max_tokens}
+        body: dict[str, object] = {"model": model, "messages": messages, self._limit: prompt.max_tokens}
         body |= {"stream": True, "stream_options": {"include_usage": True}}
         if prompt.tools:
             body["tools"] = [
@@ -88,8 +88,8 @@ class OpenAiCompatible:
         return body
 
 
-def _message(message: Message) -> dict[str, Any]:
-    fields: dict[str, Any] = {"role": message.role.value, "content": message.text}
+def _message(message: Message) -> dict[str, object]:
+    fields: dict[str, object] = {"role": message.role.value, "content": message.text}
     if message.calls:
         fields["content"] = message.text or None
         fields["tool_calls"] = [

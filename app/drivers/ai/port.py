@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 from app.concurrency.cancellation import Cancellation
 from app.drivers.ai import tokens
@@ -75,7 +75,7 @@ class Tool:
 
     name: str
     description: str
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class OutputSchema:
     """The JSON schema of a reply. `schema` requires every property and forbids all others."""
 
     name: str
-    schema: Mapping[str, Any]
+    schema: Mapping[str, object]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 import sqlalchemy as sa
 
@@ -25,7 +25,7 @@ class JobRun:
 
     id: str
     name: str
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     attempt: int
     context: Mapping[str, str] = field(default_factory=dict)
 
@@ -60,7 +60,7 @@ class DeadJob:
 
     id: str
     name: str
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     attempts: int
     error: str
     died_at: datetime

@@ -84,7 +84,7 @@ def fetch_json(http: HttpClient, url: str, access_token: str | None = None) -> A
     return response.json()
 
 
-def _object(response: HttpResponse) -> Mapping[str, Any]:
+def _object(response: HttpResponse) -> Mapping[str, object]:
     value = response.json()
     if not isinstance(value, dict):
         raise UpstreamError("The login provider returned an invalid response")

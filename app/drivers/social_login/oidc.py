@@ -3,7 +3,6 @@
 import hmac
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from joserfc import jwt
 from joserfc.errors import JoseError
@@ -56,7 +55,7 @@ class OidcLogin:
             code_flow.text_or_none(claims.get("name")),
         )
 
-    def _verified(self, id_token: object, nonce: str) -> dict[str, Any]:
+    def _verified(self, id_token: object, nonce: str) -> dict[str, object]:
         if not isinstance(id_token, str):
             raise UpstreamError("The login provider returned no ID token")
         try:
@@ -78,7 +77,7 @@ class OidcLogin:
             raise UpstreamRejected("The ID token belongs to another sign-in", code="ID_TOKEN_REJECTED")
         return claims
 
-    def _decoded(self, id_token: str) -> dict[str, Any]:
+    def _decoded(self, id_token: str) -> dict[str, object]:
         """Return the claims of a signed token. Unknown keys are read again once, because providers change them."""
         try:
             return dict(jwt.decode(id_token, self._provider().keys, algorithms=ALGORITHMS).claims)

@@ -31,7 +31,7 @@ class Components:
         self.plugin.converter.add_attribute_function(_keywords)
         self.plugin.converter.add_parameter_attribute_function(_style)
 
-    def _name(self, schema: Any) -> str:
+    def _name(self, schema: object) -> str:
         kind: type[Schema] = schema if isinstance(schema, type) else type(schema)
         parts = kind.__module__.split(".")
         owner = parts[2] if parts[1] == "resources" else parts[1]
@@ -40,9 +40,9 @@ class Components:
         return name
 
 
-def _keywords(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
+def _keywords(_converter: object, field: Any, **_kwargs: object) -> dict[str, object]:
     """Return keywords that apispec does not derive: choices, patterns of ids and validators, constants."""
-    keywords: dict[str, Any] = {}
+    keywords: dict[str, object] = {}
     for validator in field.validators:
         keywords |= keywords_of(validator)
         if isinstance(validator, validate.Regexp):
@@ -67,12 +67,12 @@ def _length(validator: validate.Length) -> dict[str, int]:
     return {name: bound for name, bound in bounds.items() if bound is not None}
 
 
-def _style(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
+def _style(_converter: object, field: object, **_kwargs: object) -> dict[str, object]:
     """Return the style of an object in the query: `filter[name]=value`."""
     return {"style": "deepObject", "explode": True} if isinstance(field, fields.Dict) else {}
 
 
-def _constant(value: object) -> dict[str, Any]:
+def _constant(value: object) -> dict[str, object]:
     kind = {bool: "boolean", str: "string", int: "integer", list: "array", type(None): "null"}[type(value)]
     return {"type": kind, "maxItems": 0, "items": {}} if kind == "array" else {"type": kind, "const": value}
 
@@ -145,7 +145,7 @@ def clean(text: str) -> str:
     return _INTERNAL_NOTE.sub("", " ".join(text.split()))
 
 
-def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) -> dict[str, object]:
     """Return a schema with one variant for each set of fields that is sufficient."""
     required = set(schema.get("required", ()))
     variants = []
@@ -159,7 +159,7 @@ def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) ->
     return {"description": schema.get("description", ""), "anyOf": variants}
 
 
-def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+def _not_null(schema: dict[str, object]) -> dict[str, object]:
     kind = schema.get("type")
     if not isinstance(kind, list) or "null" not in kind:
         return schema
@@ -173,7 +173,7 @@ def response_components(document: Mapping[str, Any]) -> Iterator[str]:
     yield from reachable(roots, document["components"]["schemas"])
 
 
-def reachable(node: Any, schemas: Mapping[str, Any]) -> set[str]:
+def reachable(node: object, schemas: Mapping[str, object]) -> set[str]:
     """Return the names of the components that a part of the document refers to, also indirectly."""
     names: set[str] = set()
     queue = list(references(node))
@@ -185,7 +185,7 @@ def reachable(node: Any, schemas: Mapping[str, Any]) -> set[str]:
     return names
 
 
-def references(node: Any) -> Iterator[str]:
+def references(node: object) -> Iterator[str]:
     """Yield the component names of all schema references in a part of the document."""
     if isinstance(node, dict):
         target = node.get("$ref")
@@ -198,7 +198,7 @@ def references(node: Any) -> Iterator[str]:
             yield from references(value)
 
 
-def new_document(title: str, version: str, components: Components, **options: Any) -> APISpec:
+def new_document(title: str, version: str, components: Components, **options: object) -> APISpec:
     """Return an empty document."""
     spec = APISpec(title, version, "3.1.0", plugins=[components.plugin], **options)
     components.prepare()

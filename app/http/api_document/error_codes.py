@@ -102,7 +102,7 @@ def markdown() -> str:
     return "\n".join([*lines, *rows]) + "\n"
 
 
-def examples(document: dict[str, Any]) -> dict[str, Any]:
+def examples(document: dict[str, Any]) -> dict[str, object]:
     """Return one example of the error envelope for each code that an operation names, as components of the document."""
     names = {
         code
@@ -116,7 +116,7 @@ def examples(document: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _example(row: ErrorCode) -> dict[str, Any]:
+def _example(row: ErrorCode) -> dict[str, object]:
     fields = (
         [{"path": "name", "message": "Missing data for required field."}] if row.code == "VALIDATION_FAILED" else []
     )

@@ -12,10 +12,10 @@ FOLDER = Path(__file__).with_name("examples")
 
 
 @functools.cache
-def recorded(tag: str) -> dict[str, dict[str, Any]]:
+def recorded(tag: str) -> dict[str, dict[str, object]]:
     """Return the examples of a tag by operation id: `{request, responses}`, with responses by status and media type."""
     file = FOLDER / f"{tag}.json"
-    examples: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    examples: dict[str, dict[str, object]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return examples
 
 

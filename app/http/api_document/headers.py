@@ -1,7 +1,6 @@
 """Headers of requests and responses in the document."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from app.http.blueprint import Header
 from app.http.endpoint import SAFE, Endpoint
@@ -43,14 +42,14 @@ def component_name(header: Header) -> str:
     return header.name.replace("-", "")
 
 
-def response_components(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, Any]]:
+def response_components(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, object]]:
     """Return the response headers by component name."""
     declared = (header for endpoint in endpoints for header in endpoint.response_headers)
     listed = (REQUEST_ID, ETAG, RETRY_AFTER, REPLAYED, *declared, LOCATION)
     return {component_name(header): {"description": header.description, "schema": header.schema} for header in listed}
 
 
-def request_components(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, Any]]:
+def request_components(endpoints: Iterable[Endpoint]) -> dict[str, dict[str, object]]:
     """Return the request headers by component name."""
     declared = (header for endpoint in endpoints for header in endpoint.request_headers)
     return {
@@ -77,7 +76,7 @@ def request_headers(method: str, declared: Endpoint) -> list[Header]:
     return [*headers, *declared.request_headers, SENT_REQUEST_ID]
 
 
-def success_headers(method: str, declared: Endpoint, *, is_stream: bool) -> dict[str, Any]:
+def success_headers(method: str, declared: Endpoint, *, is_stream: bool) -> dict[str, object]:
     """Return the headers of a successful response."""
     headers = [REQUEST_ID]
     if method in SAFE and not is_stream:
@@ -87,6 +86,6 @@ def success_headers(method: str, declared: Endpoint, *, is_stream: bool) -> dict
     return references(*headers, *declared.response_headers)
 
 
-def references(*headers: Header) -> dict[str, Any]:
+def references(*headers: Header) -> dict[str, object]:
     """Return references to response headers."""
     return {header.name: {"$ref": f"#/components/headers/{component_name(header)}"} for header in headers}

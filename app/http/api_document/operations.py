@@ -2,7 +2,6 @@
 
 import inspect
 import re
-from typing import Any
 
 from werkzeug.routing import Rule
 
@@ -43,11 +42,11 @@ def merged_paths(rules: list[str]) -> dict[str, str]:
 
 def operation(
     method: str, rule: Rule, path: str, declared: Endpoint, tag: ApiBlueprint, *, is_flat: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the operation of a method and a URL rule."""
     view = declared.view
     summary, _, details = inspect.cleandoc((view and view.__doc__) or declared.message).partition("\n\n")
-    content: dict[str, Any] = {
+    content: dict[str, object] = {
         "operationId": rule.endpoint.replace(".", "_"),
         "summary": clean(summary).rstrip("."),
         "description": _description(clean(summary), clean(details), declared),
@@ -78,16 +77,16 @@ def _description(summary: str, details: str, declared: Endpoint) -> str:
     return " ".join(filter(None, parts))
 
 
-def _parameters(method: str, rule: str, path: str, declared: Endpoint, tag: ApiBlueprint) -> list[Any]:
+def _parameters(method: str, rule: str, path: str, declared: Endpoint, tag: ApiBlueprint) -> list[object]:
     names = zip(_VARIABLE.findall(rule), re.findall(r"\{([^}]+)\}", path), strict=True)
-    parameters: list[Any] = [_path_parameter(name, shown, declared, tag) for name, shown in names]
+    parameters: list[object] = [_path_parameter(name, shown, declared, tag) for name, shown in names]
     if declared.query_schema is not None:
         parameters.append({"in": "query", "schema": declared.query_schema})
     return parameters + [headers.component_name(header) for header in headers.request_headers(method, declared)]
 
 
-def _path_parameter(name: str, shown: str, declared: Endpoint, tag: ApiBlueprint) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string", "minLength": 1}
+def _path_parameter(name: str, shown: str, declared: Endpoint, tag: ApiBlueprint) -> dict[str, object]:
+    schema: dict[str, object] = {"type": "string", "minLength": 1}
     text = tag.parameters.get(name) or prose.PARAMETERS.get(name, "")
     kind = declared.guard.find.ids.get(name)
     if kind is not None:

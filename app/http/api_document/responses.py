@@ -44,9 +44,9 @@ def failure_schema(data: type[Schema]) -> type[Schema]:
 
 
 JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
-BYTES: dict[str, Any] = {"type": "string", "format": "binary"}
-TEXT: dict[str, Any] = {"type": "string"}
-META: dict[str, Any] = {
+BYTES: dict[str, object] = {"type": "string", "format": "binary"}
+TEXT: dict[str, object] = {"type": "string"}
+META: dict[str, object] = {
     "type": "object",
     "description": "The position in the list.",
     "required": ["next_cursor"],
@@ -76,11 +76,11 @@ def _statuses(declared: Endpoint) -> tuple[int, ...]:
     return (declared.status, *((declared.other_status,) if declared.other_status is not None else ()))
 
 
-def _success(method: str, declared: Endpoint, status: int, *, is_flat: bool) -> dict[str, Any]:
+def _success(method: str, declared: Endpoint, status: int, *, is_flat: bool) -> dict[str, object]:
     if declared.redirect is not None:
         headers = references(REQUEST_ID, LOCATION)
         return {"description": f"{declared.redirect.rstrip('.')}.", "headers": headers}
-    content: dict[str, Any] = {}
+    content: dict[str, object] = {}
     if declared.events is not None and status != declared.other_status:
         content[EVENTS] = {"schema": _events(declared)}
     if declared.media_type is not None:
@@ -98,13 +98,13 @@ def _success(method: str, declared: Endpoint, status: int, *, is_flat: bool) -> 
     }
 
 
-def _events(declared: Endpoint) -> dict[str, Any]:
+def _events(declared: Endpoint) -> dict[str, object]:
     kinds = declared.events or ()
     return {"description": f"The `data` of one event. {declared.events_note}".rstrip(), "oneOf": list(kinds)}
 
 
-def _json(declared: Endpoint, status: int, *, is_flat: bool) -> Any:
-    result: Any = {}
+def _json(declared: Endpoint, status: int, *, is_flat: bool) -> object:
+    result: object = {}
     if declared.result is not None:
         result = {"type": "array", "items": declared.result} if declared.many else declared.result
         listed = getattr(declared.result, "LISTED", None)
@@ -155,7 +155,7 @@ def _add_keys(schema: dict[str, Any], schemas: dict[str, Any]) -> None:
     schema["required"] = sorted({*schema["required"], *result.get("required", ())})
 
 
-def _failure(status: int, codes: list[str]) -> dict[str, Any]:
+def _failure(status: int, codes: list[str]) -> dict[str, object]:
     listed = ", ".join(f"`{code}`" for code in codes)
     return {
         "description": f"{HTTPStatus(status).phrase}: {listed}.",

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Callable
-from typing import Any
 
 from flask import Request
 
@@ -29,7 +28,7 @@ def on_disconnect(request: Request, callback: Callable[[], None]) -> Callable[[]
 class _Watch:
     """A periodic check of one connection."""
 
-    def __init__(self, connection: Any, callback: Callable[[], None]) -> None:
+    def __init__(self, connection: socket.socket, callback: Callable[[], None]) -> None:
         self._connection, self._callback = connection, callback
         self._next_check_s = 0.0
 

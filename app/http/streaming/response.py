@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 import structlog
@@ -27,7 +26,7 @@ from app.http.error_handlers import to_app_error
 from app.observability.metrics import STREAMS
 
 
-def sse_event(data: dict[str, Any]) -> bytes:
+def sse_event(data: dict[str, object]) -> bytes:
     """Return one framed event."""
     return b"data: " + orjson.dumps(data) + b"\n\n"
 

@@ -12,7 +12,7 @@ from app.drivers.ai.port import Message, MessageRole, Prompt
 from app.resources.ai import messages, prompts, streams
 from app.resources.ai.conversation import Conversation, MeteredStream
 
-Node = Mapping[str, Any]
+Node = Mapping[str, object]
 
 _MARKS = (("bold", "**"), ("italic", "_"), ("strikethrough", "~~"))
 _ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>"})
@@ -226,7 +226,7 @@ class EditorCommand:
 
 
 def read(
-    sent: Sequence[Mapping[str, Any]] | None, prompt: str | None, context: Mapping[str, Any], *, max_characters: int
+    sent: Sequence[Mapping[str, object]] | None, prompt: str | None, context: Mapping[str, Any], *, max_characters: int
 ) -> EditorCommand:
     """Return the command for the messages or the prompt of a client, and the state of its editor.
 
@@ -314,7 +314,7 @@ def _inside(node: Node, start: Path | None, from_: int, end: Path | None, to: in
     if start is None and end is None:
         return node
     text = node.get("text")
-    changed: dict[str, Any] = dict(node)
+    changed: dict[str, object] = dict(node)
     if isinstance(text, str):
         changed["text"] = text[from_ if start is not None else 0 : to if end is not None else len(text)]
         return changed

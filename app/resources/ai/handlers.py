@@ -6,7 +6,7 @@ Replies in JSON are checked and requested a second time if they are invalid.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
@@ -143,7 +143,7 @@ def _continued(
 SEO_NAME = "page"
 
 
-def complete(conversation: Conversation, prompt: str, instructions: str | None) -> dict[str, Any]:
+def complete(conversation: Conversation, prompt: str, instructions: str | None) -> dict[str, object]:
     """Complete a text. Returns `{text, finishReason, usage}`."""
     with closing(conversation):
         reply = conversation.complete(prompts.copilot(prompt, instructions))
@@ -175,7 +175,7 @@ def explain(
     return streams.stream_text(conversation, conversation.stream(prompts.code_explain(code, language, path, question)))
 
 
-def write_commit(conversation: Conversation, diff: str, locale: str | None) -> dict[str, Any]:
+def write_commit(conversation: Conversation, diff: str, locale: str | None) -> dict[str, object]:
     """Return a commit message for a diff. Raises InvalidAnswer."""
     with closing(conversation):
         return request_json(conversation, prompts.commit(diff, locale), output_schemas.commit_message)
@@ -187,8 +187,8 @@ def write_metadata(
     *,
     path: str | None,
     locale: str | None,
-    front_matter: Mapping[str, Any] | None,
-) -> dict[str, Any]:
+    front_matter: Mapping[str, object] | None,
+) -> dict[str, object]:
     """Return the SEO metadata of a page. Raises InvalidAnswer."""
     with closing(conversation):
         prompt = prompts.metadata(content, path, locale, front_matter)
@@ -200,9 +200,9 @@ def fix_seo(
     content: str,
     issues: Sequence[Mapping[str, str]],
     *,
-    front_matter: Mapping[str, Any] | None,
+    front_matter: Mapping[str, object] | None,
     locale: str | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return a page without its SEO issues, with a diff. Raises InvalidAnswer."""
     check = output_schemas.fixed_page([issue["id"] for issue in issues])
     with closing(conversation):
@@ -213,7 +213,7 @@ def fix_seo(
 T = TypeVar("T")
 
 
-def request_json(conversation: Conversation, prompt: Prompt, check: Callable[[Mapping[str, Any]], T]) -> T:
+def request_json(conversation: Conversation, prompt: Prompt, check: Callable[[Mapping[str, object]], T]) -> T:
     """Return the result of `check` for the reply. `check` raises ValueError with a message for the model.
 
     Raises:
@@ -231,7 +231,7 @@ def request_json(conversation: Conversation, prompt: Prompt, check: Callable[[Ma
         raise InvalidAnswer from problem
 
 
-def _parsed(text: str) -> Mapping[str, Any]:
+def _parsed(text: str) -> Mapping[str, object]:
     """Return the object. Models without a JSON mode may add a code fence or a sentence."""
     try:
         value = orjson.loads(text)

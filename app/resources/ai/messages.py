@@ -4,13 +4,12 @@ Only text is used: results of earlier tool calls are not trusted when a client s
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from app.core.errors import InvalidRequest
 from app.drivers.ai.port import Message, MessageRole
 
 
-def turns(messages: Sequence[Mapping[str, Any]], *, max_characters: int) -> tuple[Message, ...]:
+def turns(messages: Sequence[Mapping[str, object]], *, max_characters: int) -> tuple[Message, ...]:
     """Return the newest messages that fit. They alternate and start with a message of the user.
 
     Raises:
@@ -27,7 +26,7 @@ def turns(messages: Sequence[Mapping[str, Any]], *, max_characters: int) -> tupl
     return tuple(newest)
 
 
-def _merged(messages: Iterable[Mapping[str, Any]]) -> Iterable[Message]:
+def _merged(messages: Iterable[Mapping[str, object]]) -> Iterable[Message]:
     pending: Message | None = None
     for message in messages:
         role = MessageRole.ASSISTANT if message.get("role") == "assistant" else MessageRole.USER
@@ -44,7 +43,7 @@ def _merged(messages: Iterable[Mapping[str, Any]]) -> Iterable[Message]:
         yield pending
 
 
-def text_of(message: Mapping[str, Any]) -> str:
+def text_of(message: Mapping[str, object]) -> str:
     """Return the text of a message's parts, or its `content` from older clients."""
     parts = message.get("parts")
     if isinstance(parts, list):

@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _TRAILER = re.compile(r"^(co-authored-by|signed-off-by):", re.IGNORECASE | re.MULTILINE)
 
 
-def _object(**properties: Any) -> dict[str, Any]:
+def _object(**properties: object) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
@@ -51,7 +51,7 @@ SEO_FIX = OutputSchema(
 )
 
 
-def commit_message(value: Mapping[str, Any]) -> dict[str, Any]:
+def commit_message(value: Mapping[str, object]) -> dict[str, object]:
     """`{type, scope, subject, body}` and the whole as `text`; the whole first line has at most 72 characters."""
     kind, scope = _text(value, "type"), _text(value, "scope", least=0) or None
     subject = _line(value, "subject").removesuffix(".")
@@ -69,7 +69,7 @@ def commit_message(value: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": text, "type": kind, "scope": scope, "subject": subject, "body": body}
 
 
-def page_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+def page_metadata(value: Mapping[str, object]) -> dict[str, object]:
     """`{title, description, keywords, slug, og}` within their lengths."""
     og = value.get("og")
     if not isinstance(og, dict):
@@ -89,10 +89,10 @@ def page_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def fixed_page(ids: Sequence[str]) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def fixed_page(ids: Sequence[str]) -> Callable[[Mapping[str, object]], dict[str, Any]]:
     """A check for `{content, changes}` of a page with these issues; its changes name only them, each once."""
 
-    def check(value: Mapping[str, Any]) -> dict[str, Any]:
+    def check(value: Mapping[str, object]) -> dict[str, object]:
         changes = value.get("changes")
         if not isinstance(changes, list) or not all(isinstance(change, dict) for change in changes):
             raise ValueError("changes must be a list of objects")
@@ -114,14 +114,14 @@ def _keywords(value: object) -> list[str]:
     return keywords
 
 
-def _text(value: Mapping[str, Any], name: str, *, least: int = 1, strip: bool = True) -> str:
+def _text(value: Mapping[str, object], name: str, *, least: int = 1, strip: bool = True) -> str:
     text = value.get(name)
     if not isinstance(text, str) or len(text.strip()) < least:
         raise ValueError(f"{name} must be text")
     return text.strip() if strip else text
 
 
-def _line(value: Mapping[str, Any], name: str, *, most: int = 1000) -> str:
+def _line(value: Mapping[str, object], name: str, *, most: int = 1000) -> str:
     text = " ".join(_text(value, name).split())
     if len(text) > most:
         raise ValueError(f"{name} has {len(text)} characters; at most {most} are allowed")

@@ -6,7 +6,6 @@ The permissions of the tools do not depend on it.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
 
@@ -139,7 +138,7 @@ def commit(diff: str, locale: str | None) -> Prompt:
     return Prompt(system, _user_message(data(diff, "The diff")), LIMITS.commit_tokens, shape=output_schemas.COMMIT)
 
 
-def metadata(content: str, path: str | None, locale: str | None, front_matter: Mapping[str, Any] | None) -> Prompt:
+def metadata(content: str, path: str | None, locale: str | None, front_matter: Mapping[str, object] | None) -> Prompt:
     """Return the prompt of SEO metadata."""
     system = _join(
         "You write the SEO metadata of web pages. Title: at most 60 characters. Description: at most 160 characters,"
@@ -152,7 +151,7 @@ def metadata(content: str, path: str | None, locale: str | None, front_matter: M
 
 
 def seo_fix(
-    content: str, issues: Sequence[Mapping[str, str]], front_matter: Mapping[str, Any] | None, locale: str | None
+    content: str, issues: Sequence[Mapping[str, str]], front_matter: Mapping[str, object] | None, locale: str | None
 ) -> Prompt:
     """Return the prompt that fixes SEO issues."""
     system = _join(
@@ -168,7 +167,7 @@ def seo_fix(
     return Prompt(system, messages, LIMITS.seo_fix_tokens, shape=output_schemas.SEO_FIX)
 
 
-def _front_matter(front_matter: Mapping[str, Any] | None) -> str | None:
+def _front_matter(front_matter: Mapping[str, object] | None) -> str | None:
     return data(orjson.dumps(front_matter).decode(), "Its front matter") if front_matter else None
 
 

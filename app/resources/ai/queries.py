@@ -36,7 +36,7 @@ def usage_of_user(user: User, limits: AiLimits) -> dict[str, Any]:
     }
 
 
-def _by_handler(user: User) -> list[dict[str, Any]]:
+def _by_handler(user: User) -> list[dict[str, object]]:
     rows = db.session.execute(
         sa.select(
             AiUsage.handler,

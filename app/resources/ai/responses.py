@@ -3,7 +3,6 @@
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flask import Response as HttpResponse
 from flask import request
@@ -40,7 +39,7 @@ def client_of_request(in_body: CallerCredentials) -> Client:
     )
 
 
-def json_response(result: Mapping[str, Any], message: str) -> HttpResponse:
+def json_response(result: Mapping[str, object], message: str) -> HttpResponse:
     """Return a complete reply in the envelope."""
     return envelope.success(request, result, message)
 

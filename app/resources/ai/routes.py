@@ -1,7 +1,5 @@
 """Routes of the AI handlers (spec 4.12). They call the model before the transaction: its errors are HTTP statuses."""
 
-from typing import Any
-
 from app.access import targets
 from app.access.guards import member_of_named, verified
 from app.access.scope import ProjectScope, Scope
@@ -69,7 +67,7 @@ def _optional_tools(scope: Scope) -> ProjectTools | None:
     return _tools(scope, scope.project) if scope.project is not None else None
 
 
-def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None) -> HttpResponse:
+def _stream(conversation: Conversation, blocks: Blocks, tools: ProjectTools | None) -> HttpResponse:
     is_allowed = tools.is_allowed if tools is not None else None
     return event_stream(conversation, blocks, limits(), is_allowed=is_allowed)
 
@@ -77,7 +75,7 @@ def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None)
 DEFAULT_PATH = "code"
 
 
-def complete(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> dict[str, Any]:
+def complete(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> dict[str, object]:
     """Return `{path, code, diff}`.
 
     Raises:
@@ -175,7 +173,7 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     message="Completed",
     errors=MODEL,
 )
-def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
+def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, object]:
     """Complete a text by at most 50 tokens."""
     conversation = _conversation(scope, _client(body), "copilot", total_s=limits().copilot_timeout_s)
     return handlers.complete(conversation, body.prompt, body.instructions)
@@ -270,7 +268,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpRespons
     message="Written",
     errors=MODEL,
 )
-def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
+def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, object]:
     """Write a commit message for a diff."""
     return handlers.write_commit(_conversation(scope, _client(body), "commit"), body.diff, body.locale)
 
@@ -288,7 +286,7 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
     message="Written",
     errors=MODEL,
 )
-def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any]:
+def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, object]:
     """Write the SEO metadata of a page."""
     return handlers.write_metadata(
         _conversation(scope, _client(body), "metadata"),
@@ -312,7 +310,7 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any
     message="Fixed",
     errors=MODEL,
 )
-def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, Any]:
+def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, object]:
     """Fix SEO issues of a page."""
     conversation = _conversation(scope, _client(body), "seo-fix")
     return handlers.fix_seo(conversation, body.content, body.issues, front_matter=body.front_matter, locale=body.locale)
@@ -320,6 +318,6 @@ def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, Any]:
 
 @usage_blueprint.get("/usage")
 @endpoint(guard=verified(token=READS), result=results.UsageSchema, message="Usage of the AI handlers")
-def used(*, scope: Scope) -> dict[str, Any]:
+def used(*, scope: Scope) -> dict[str, object]:
     """Return the caller's token usage and the daily budget."""
     return queries.usage_of_user(scope.user, limits())

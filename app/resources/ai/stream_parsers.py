@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 
 class JsonObjectScanner:
@@ -13,9 +12,9 @@ class JsonObjectScanner:
         self._in_string = self._escaped = False
         self._buffer: list[str] = []
 
-    def feed(self, text: str) -> list[dict[str, Any]]:
+    def feed(self, text: str) -> list[dict[str, object]]:
         """Return the objects that this piece completes. Text that is not JSON is ignored."""
-        objects: list[dict[str, Any]] = []
+        objects: list[dict[str, object]] = []
         for character in text:
             if self._depth or character == "{":
                 self._buffer.append(character)
@@ -41,7 +40,7 @@ class JsonObjectScanner:
             return self._depth == 0
         return False
 
-    def _add(self, objects: list[dict[str, Any]]) -> None:
+    def _add(self, objects: list[dict[str, object]]) -> None:
         text, self._buffer = "".join(self._buffer), []
         try:
             value = json.loads(text)

@@ -6,7 +6,6 @@ the last frame, so that a client that has received it can send the next request.
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import orjson
 
@@ -22,7 +21,7 @@ HEADERS: Mapping[str, str] = {"x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"
 
 
-def part(kind: str, **fields: Any) -> bytes:
+def part(kind: str, **fields: object) -> bytes:
     """Return one frame."""
     return b"data: " + orjson.dumps({"type": kind, **fields}) + b"\n\n"
 
@@ -125,7 +124,7 @@ def stream_comments(conversation: Conversation, answer: MeteredStream, *, blocks
         yield FinalBlock(_data_comment(None, "finished") + finish(answer.reason))
 
 
-def _comment(value: Mapping[str, Any], blocks: Mapping[str, str]) -> dict[str, str] | None:
+def _comment(value: Mapping[str, object], blocks: Mapping[str, str]) -> dict[str, str] | None:
     block_id, text, content = value.get("blockId"), value.get("comment"), value.get("content")
     if not isinstance(block_id, str) or block_id not in blocks or not isinstance(text, str) or not text.strip():
         return None

@@ -69,7 +69,7 @@ class Document:
 class ToolResult:
     """Output of a tool, or the reason why there is none."""
 
-    output: dict[str, Any] | None
+    output: dict[str, object] | None
     problem: str | None = None
     document: Document | None = None
 
@@ -87,7 +87,7 @@ class ProjectTools:
     if the user is a member, else None.
     """
 
-    run: Callable[[Callable[[], Any]], Any]
+    run: Callable[[Callable[[], object]], Any]
     find_project: Callable[[str, str], tuple[Project, ContentIndex | None] | None]
     user_id: str
     project_id: str
@@ -120,7 +120,7 @@ class ProjectTools:
         self.remaining_characters -= len(outcome.text)
         return outcome
 
-    def _used(self, name: str, arguments: dict[str, Any]) -> ToolResult:
+    def _used(self, name: str, arguments: dict[str, object]) -> ToolResult:
         opened = self._open()
         if opened is None:
             raise PermissionDenied
@@ -162,7 +162,7 @@ def _search(project: Project, index: ContentIndex | None, query: str) -> ToolRes
     return ToolResult({"files": [_hit(hit) for hit in hits]})
 
 
-def _hit(hit: file_search.SearchResult) -> dict[str, Any]:
+def _hit(hit: file_search.SearchResult) -> dict[str, object]:
     fields = {"path": hit.path, "title": hit.title, "snippet": hit.snippet.text if hit.snippet else None}
     return {name: value for name, value in fields.items() if value}
 
@@ -177,7 +177,7 @@ def _limited(pieces: Iterator[bytes]) -> bytes | None:
     return data
 
 
-def _part(path: str, text: str, start: int) -> dict[str, Any]:
+def _part(path: str, text: str, start: int) -> dict[str, object]:
     """Return complete lines from `start`, as many as fit. A longer line is cut."""
     lines = text.split("\n")
     taken: list[str] = []
@@ -192,7 +192,7 @@ def _part(path: str, text: str, start: int) -> dict[str, Any]:
     return shown | ({"next_line": last + 1} if last < len(lines) else {})
 
 
-def parsed(call: ToolCall) -> dict[str, Any] | None:
+def parsed(call: ToolCall) -> dict[str, object] | None:
     """Return the arguments of a call, or None if they are not an object."""
     try:
         value = orjson.loads(call.arguments or "{}")

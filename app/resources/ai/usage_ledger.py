@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 import structlog
@@ -122,7 +121,7 @@ def _adjust_budgets(connection: sa.Connection, batch: Sequence[CompletedCall]) -
         connection.execute(_ADJUST, rows)
 
 
-def _row(call: CompletedCall) -> dict[str, Any]:
+def _row(call: CompletedCall) -> dict[str, object]:
     tokens = {"input_tokens": call.input_tokens, "output_tokens": call.output_tokens}
     return {"usage": call.usage_id, "ended_at": call.ended_at, **tokens}
 
@@ -136,9 +135,9 @@ LEASE_SLACK_S = 30
 MAX_BUDGET = 2**62
 
 # Statements are built once: building one takes several times as long as running it.
-_user: sa.BindParameter[Any] = sa.bindparam("user")
-_on: sa.BindParameter[Any] = sa.bindparam("on")
-_now: sa.BindParameter[Any] = sa.bindparam("now")
+_user: sa.BindParameter[object] = sa.bindparam("user")
+_on: sa.BindParameter[object] = sa.bindparam("on")
+_now: sa.BindParameter[object] = sa.bindparam("now")
 _LOCK = sa.select(User.id).where(User.id == _user).with_for_update(key_share=True)
 # Do not wait for the disk: a crash of the database machine loses at most half a second of counting.
 _WITHOUT_DISK = sa.select(sa.func.set_config("synchronous_commit", "off", True))

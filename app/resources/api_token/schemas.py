@@ -71,7 +71,7 @@ class CreateTokenBody(RequestSchema):
     expires_at = _expiry(load_default=None, allow_none=True)
 
     @post_load
-    def create(self, data: dict[str, Any], **_kwargs: Any) -> TokenValues:
+    def create(self, data: dict[str, Any], **_kwargs: object) -> TokenValues:
         """Return the values of the token."""
         return TokenValues(**data)
 
@@ -85,7 +85,7 @@ class UpdateTokenBody(RequestSchema):
     expires_at = _expiry()
 
     @post_load
-    def create(self, data: dict[str, Any], **_kwargs: Any) -> TokenChanges:
+    def create(self, data: dict[str, Any], **_kwargs: object) -> TokenChanges:
         """Return the changes."""
         return TokenChanges(all_projects="projects" in data and data["projects"] is None, **data)
 
@@ -126,7 +126,7 @@ class IssuedTokenSchema(ApiTokenSchema):
 
     token = fields.String(allow_none=True, metadata={"example": "glly_…"})
 
-    def dump(self, obj: IssuedToken, *, many: bool | None = None) -> Any:
+    def dump(self, obj: IssuedToken, *, many: bool | None = None) -> object:
         """Dump the row and the secret."""
         return instance(ApiTokenSchema).dump(obj.row) | {"token": obj.secret}
 

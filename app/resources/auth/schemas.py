@@ -61,7 +61,7 @@ class VerifyEmailBody(RequestBody):
     ]
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Use `code` if `otp` is missing."""
         return data | {"otp": data["code"]} if "otp" not in data and "code" in data else data
 
@@ -100,7 +100,7 @@ class RevokeSessionBody(RequestBody):
     token: Annotated[str, fields.String(required=True, validate=Length(max=255))]
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Use `id` if `token` is missing."""
         return data | {"token": data["id"]} if "token" not in data and "id" in data else data
 

@@ -69,7 +69,7 @@ def find_owner(row: OneTimeCode) -> User:
 
 
 def sign_up(
-    values: dict[str, Any],
+    values: dict[str, object],
     password_hash: str,
     *,
     is_known_password: bool,

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from flask import Request, Response, redirect
 from werkzeug.datastructures import Headers
@@ -97,7 +97,7 @@ HEADERS = {
 }
 
 
-def with_url(asset: MediaAsset, settings: Settings, store: ObjectStore) -> dict[str, Any]:
+def with_url(asset: MediaAsset, settings: Settings, store: ObjectStore) -> dict[str, object]:
     """Return the fields of the asset with its URL."""
     url = store.public_url(asset.key) or f"{settings.server.base_url}{MEDIA}/{asset.key}"
     return {name: getattr(asset, name) for name in FIELDS} | {"url": url}
@@ -167,6 +167,6 @@ def _part(piece: StoredPiece, headers: Headers, start: int, end: int, request: R
 
 
 def _redirect(url: str) -> Response:
-    response: Any = redirect(url, 302)
+    response = redirect(url, 302)
     response.headers["Cache-Control"] = "public, max-age=300"
     return Response(response.get_data(), 302, response.headers)

@@ -1,7 +1,7 @@
 """Media (spec 4.10): upload, deletion and delivery of images."""
 
 import tempfile
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from flask import Response, request
 
@@ -103,7 +103,7 @@ def upload(*, scope: Scope, body: s.UploadBody, prepared: ReservedAsset) -> View
 
 @blueprint.delete("/delete/<path:key>")
 @endpoint(guard=can_delete_asset(), result=s.DeletedAssetSchema, message="Image deleted")
-def delete(*, scope: AssetScope) -> dict[str, Any]:
+def delete(*, scope: AssetScope) -> dict[str, object]:
     """Delete an asset. Images that refer to it become null."""
     return {"key": service.delete(scope.asset), "deleted": True}
 

@@ -22,6 +22,7 @@ from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef, Repository
 from app.drivers.git.rest.tokens import FixedToken, TokenSupplier
 from app.extensions import current_keyring, current_side, db
+from app.models.base import Row
 from app.models.git_credential import CredentialStatus, GitCredential
 from app.models.organization import Membership
 from app.models.project import ConnectionStatus, Project, Provider
@@ -257,7 +258,7 @@ class ProjectTokens:
             self._refresher.mark_project_disconnected(self._target.project_id)
         raise ReconnectRequired(DISCONNECTED)
 
-    def _connection_row(self) -> "sa.Row[*tuple[object, ...]] | None":
+    def _connection_row(self) -> Row | None:
         """Return the connection, with the credential of the connecting user if that user is a member."""
         statement = (
             sa.select(
@@ -289,7 +290,7 @@ class ProjectTokens:
             return connection.execute(statement).one_or_none()
 
 
-def _was_rejected(row: "sa.Row[*tuple[object, ...]]") -> bool:
+def _was_rejected(row: Row) -> bool:
     """Return whether the host rejected the credential of a connection that a manager still owns.
 
     A connection that ended for another reason, such as a member who left, is not tried again.

@@ -27,7 +27,7 @@ class ProviderName(fields.Field[Provider]):
         description = "A Git host. The service accepts any letter case."
         super().__init__(metadata={"type": "string", "enum": list(self.names), "description": description}, **options)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> Provider:
         name = value.lower() if isinstance(value, str) else ""
         if name in ALIASES:
             return ALIASES[name]
@@ -43,7 +43,7 @@ class Number(fields.Field[str]):
     def __init__(self, **options: Any) -> None:
         super().__init__(metadata={"type": ["string", "integer"], "pattern": "^[0-9]{1,20}$", "minimum": 0}, **options)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if not isinstance(digits, str) or not digits.isdecimal() or len(digits) > 20:
             raise ValidationError("Must be a number.")
@@ -55,7 +55,7 @@ class RemoteProviderName(ProviderName):
 
     names = ("github", "gitlab", "provider_a", "provider_b")
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> Provider:
         provider = super()._deserialize(value, attr, data, **kwargs)
         if provider == Provider.LOCAL:
             raise ValidationError("Must be one of: github, gitlab.")
@@ -80,7 +80,7 @@ class Time(fields.Field[datetime]):
         keywords = {"type": ["string", "number"], "format": "date-time", "minimum": 0, "maximum": LAST_TIME_MS}
         super().__init__(metadata=keywords | {"description": description}, **options)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> datetime:
         try:
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 return datetime.fromtimestamp(value / 1000, UTC)
@@ -209,7 +209,7 @@ class CredentialSchema(Schema):
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (the contract's name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (the contract's name)
 
-    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
+    def get_attribute(self, obj: object, attr: str, default: object) -> object:
         """Return the row itself for `*`, so that nested fields read its columns."""
         return obj if attr == "*" else super().get_attribute(obj, attr, default)
 

@@ -6,7 +6,7 @@ Daily totals are updated with every change of an order, refund or period, so tha
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -18,6 +18,8 @@ from app.models.base import utcnow_ms
 from app.models.order import BillingCustomer, BillingDay, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
 from app.resources.order import customer_matching, projection
 from app.resources.order.projection import Period, S, TimedState, customer_of, from_json, to_json
+
+T = TypeVar("T", Order, Refund, Subscription)
 
 PREFIXES: dict[type, str] = {
     port.SubscriptionState: "subscription.",
@@ -185,11 +187,11 @@ def _named_by(subscription_id: str | None) -> str | None:
     return db.session.scalar(sa.select(Subscription.named_user_id).where(Subscription.provider_id == subscription_id))
 
 
-def _row(table: Any, provider_id: str) -> Any:
+def _row(table: type[T], provider_id: str) -> T | None:
     return db.session.scalar(sa.select(table).where(table.provider_id == provider_id))
 
 
-def _write(table: Any, provider_id: str, values: Mapping[str, Any], row: Any) -> Any:
+def _write(table: type[T], provider_id: str, values: Mapping[str, object], row: T | None) -> T:
     if row is None:
         row = table(provider_id=provider_id)
         db.session.add(row)
@@ -205,10 +207,11 @@ Sums = Counter[tuple[datetime, str, str]]
 COLUMNS = ("revenue_minor", "refunds_minor", "billed_millionths", "billed_count")
 
 
-def taken(row: Any, at: str, column: str) -> Sums:
+def taken(row: Order | Refund | None, at: str, column: str) -> Sums:
     """Return the amount of an order or refund on the day of its time `at`. Empty without a row or time."""
-    counts_at: datetime | None = None if row is None else getattr(row, at)
-    return Sums() if counts_at is None else Sums({(_day(counts_at), row.currency, column): row.amount_minor})
+    if row is None or getattr(row, at) is None:
+        return Sums()
+    return Sums({(_day(getattr(row, at)), row.currency, column): row.amount_minor})
 
 
 def billed(periods: Iterable[Mapping[str, Any]]) -> Sums:

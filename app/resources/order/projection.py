@@ -30,7 +30,7 @@ class TimedState(Generic[S]):
     state: S
 
 
-def to_json(state: State) -> dict[str, Any]:
+def to_json(state: State) -> dict[str, object]:
     """Return a state with values of JSON's types."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(state).items()}
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import Any
 
 import sqlalchemy as sa
 import structlog
@@ -29,7 +28,7 @@ class OrderLine:
     order: Order
     status: str
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.order, name)
 
 

@@ -8,12 +8,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import accumulate
-from typing import Any
 
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.base import UtcDateTime, utcnow_ms
+from app.models.base import Base, UtcDateTime, utcnow_ms
 from app.models.order import BillingDay, PreOrder, Subscription
 from app.models.order import SubscriptionPeriod as Period
 from app.resources.order.projection import MILLION
@@ -53,15 +52,15 @@ class SummaryFilter:
             starts.append(_midnight(day))
         return starts
 
-    def within(self, at: Any) -> sa.ColumnElement[bool]:
+    def within(self, at: sa.SQLColumnExpression[datetime | None]) -> sa.ColumnElement[bool]:
         """Return the condition that a time is in the range."""
         return sa.and_(at >= self.since, at < self.until)
 
-    def of_currency(self, column: Any) -> sa.ColumnElement[bool]:
+    def of_currency(self, column: sa.SQLColumnExpression[str | None]) -> sa.ColumnElement[bool]:
         """Return the condition that a row has the currency."""
         return sa.true() if self.currency is None else column == self.currency
 
-    def bucket(self, at: Any) -> sa.ColumnElement[int]:
+    def bucket(self, at: sa.SQLColumnExpression[datetime | None]) -> sa.ColumnElement[int]:
         """Return the number of the month of a time, from 1. 0 is before the range."""
         if db.engine.dialect.name == "postgresql":
             bounds = sa.literal(self.starts, sa.ARRAY(UtcDateTime()))
@@ -137,7 +136,7 @@ def standing(selection: SummaryFilter) -> list[PlanCounts]:
     return [PlanCounts(row.currency, row.plan, *(int(getattr(row, name)) for name in SUMMED)) for row in rows]
 
 
-def _held(selection: SummaryFilter, end: sa.ColumnElement[bool]) -> sa.Select[*tuple[Any, ...]]:
+def _held(selection: SummaryFilter, end: sa.ColumnElement[bool]) -> sa.Select[*tuple[object, ...]]:
     is_billed, is_tried = Period.monthly_millionths > 0, Period.status == "trialing"
     sums = (
         sa.func.sum(Period.monthly_millionths),
@@ -170,7 +169,7 @@ def counts(selection: SummaryFilter) -> PeriodCounts:
     return PeriodCounts(row.new, row.canceled, row.pre_orders)
 
 
-def _count(table: Any, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+def _count(table: type[Base], *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
     return sa.select(sa.func.count()).select_from(table).where(*where).scalar_subquery()
 
 
@@ -291,7 +290,7 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if leap_day else day.day)
 
 
-def columns(figures: CurrencyFigures) -> dict[str, Any]:
+def columns(figures: CurrencyFigures) -> dict[str, object]:
     """Return the single figures of a currency by name, for tables."""
     names = ("mrr", "arr", "revenue", "refunds", "net_revenue", "arpu", "active")
     return {name: getattr(figures, name) for name in names}

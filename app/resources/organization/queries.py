@@ -13,7 +13,7 @@ from app.models.organization import ArchiveStatus, Invitation, Membership, Organ
 from app.models.project import Project
 from app.models.user import User
 
-OrganizationDict = dict[str, Any]
+OrganizationDict = dict[str, object]
 
 SHORT = (
     Project.id,
@@ -46,7 +46,7 @@ def of_user(user: User, *, status: ArchiveStatus | None) -> list[OrganizationDic
         .where(Membership.user_id == user.id, *([Organization.status == status] if status else []))
         .order_by(Organization.created_at, Organization.id, Project.name)
     ).all()
-    projects: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    projects: dict[str, list[Sequence[object]]] = defaultdict(list)
     roles = {row[0]: row[1] for row in rows}
     for row in rows:
         if row[2] is not None:

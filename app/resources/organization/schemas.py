@@ -41,14 +41,14 @@ def assignable_role() -> fields.Enum[Role]:
 def _settings(**kwargs: Any) -> fields.Dict:
     """Build the field of the settings that clients store, up to 64 KiB."""
 
-    def small(value: dict[str, Any]) -> None:
+    def small(value: dict[str, object]) -> None:
         if len(json.dumps(value).encode()) > MAX_SETTINGS_BYTES:
             raise ValidationError("Settings must have at most 64 KiB.")
 
     return fields.Dict(keys=fields.String(), validate=small, **kwargs)
 
 
-def _image(**kwargs: Any) -> fields.String:
+def _image(**kwargs: object) -> fields.String:
     return text(1, 1024, data_key="org_image", required=False, allow_none=True, **kwargs)
 
 
@@ -58,7 +58,7 @@ class CreateOrganizationBody(RequestBody):
 
     image: Annotated[str | None, _image(load_default=None)]
     name: Annotated[str, NameField(80, data_key="org_name", required=True)]
-    settings: Annotated[dict[str, Any], _settings(load_default=dict)]
+    settings: Annotated[dict[str, object], _settings(load_default=dict)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class UpdateOrganizationBody(RequestBody):
 
     image: Annotated[str | Absent | None, _image()] = ABSENT
     name: Annotated[str | Absent, NameField(80, data_key="org_name")] = ABSENT
-    settings: Annotated[dict[str, Any] | Absent, _settings()] = ABSENT
+    settings: Annotated[dict[str, object] | Absent, _settings()] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class MemberBody(RequestBody):
     email: Annotated[str | None, Email(load_default=None, allow_none=True, metadata={"format": "email"})]
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Use `user_id` if `member_id` is missing."""
         return data | {"member_id": data["user_id"]} if data.get("user_id") and not data.get("member_id") else data
 

@@ -20,7 +20,7 @@ from app.resources.organization.locks import lock_organizations, lock_users
 DEFAULT_NAME = "Personal"
 
 
-def create(name: str, *, image: str | None, settings: dict[str, Any], by: User, limit: int) -> Organization:
+def create(name: str, *, image: str | None, settings: dict[str, object], by: User, limit: int) -> Organization:
     """Create an organization that `by` owns.
 
     Raises:
@@ -136,7 +136,7 @@ def remove(organization: Organization) -> None:
     )
 
 
-def _insert(name: str, *, owner_id: str, **values: Any) -> Organization:
+def _insert(name: str, *, owner_id: str, **values: object) -> Organization:
     organization = Organization(name=name, owner_id=owner_id, **values)
     with savepoint(_name_taken, Organization.owner_id, Organization.name):
         db.session.add(organization)

@@ -12,9 +12,9 @@ from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex, IndexStatus
 
-Shown = dict[str, Any]
+Shown = dict[str, object]
 
-_PROJECT: Mapping[str, InstrumentedAttribute[Any]] = {
+_PROJECT: Mapping[str, InstrumentedAttribute[object]] = {
     "project_id": Project.id,
     "org_id": Project.organization_id,
     "user_id": Project.creator_id,
@@ -39,7 +39,7 @@ _CONNECTION: Mapping[str, InstrumentedAttribute[Any]] = {
     "connected_by": Project.connected_by,
     "account": Project.connection_account,
 }
-_INDEX: Mapping[str, InstrumentedAttribute[Any]] = {
+_INDEX: Mapping[str, InstrumentedAttribute[object]] = {
     "status": ContentIndex.status,
     "commit_sha": ContentIndex.commit_sha,
     "indexed_at": ContentIndex.indexed_at,
@@ -83,14 +83,14 @@ def of_owner(user_id: str, *, status: ArchiveStatus | None) -> list[Shown]:
     return _listed(_OF_OWNER if status is None else _OF_OWNER_AND_STATUS, user_id, status)
 
 
-def other_names(project: Project, *, limit: int) -> Sequence[Any]:
+def other_names(project: Project, *, limit: int) -> Sequence[object]:
     """Return the ids and names of the other active projects of the organization by name."""
     own = Project.organization_id == project.organization_id
     statement = sa.select(Project.id, Project.name).where(own, Project.id != project.id)
     return db.session.execute(statement.where(_OF_STATUS).order_by(Project.name).limit(limit), _ACTIVE).all()
 
 
-def _listed(statement: sa.Select[Any], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
+def _listed(statement: sa.Select[object], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
     parameters = {"target_id": target_id} | ({} if status is None else {"status": status})
     return [_response(row) for row in db.session.execute(statement, parameters)]
 

@@ -120,7 +120,7 @@ class NewRepository(OutsideResource):
     """A repository without a project, its default branch and the detected values of the project."""
 
     reached: ReachableBranch
-    values: dict[str, Any]
+    values: dict[str, object]
     hosts: GitHosts
 
     def discard(self) -> None:

@@ -1,7 +1,7 @@
 """Request bodies, queries and response schemas of projects and branches."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from marshmallow import Schema, ValidationError, fields
 
@@ -51,7 +51,7 @@ class _Folder(fields.String):
     def __init__(self) -> None:
         super().__init__(allow_none=True, validate=_path_or_empty)
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         path: str = super()._deserialize(value, attr, data, **kwargs)
         return path.removesuffix("/")
 
@@ -122,7 +122,7 @@ class ChangeConnectionBody(RequestBody):
     branch: Annotated[str | Absent, fields.String(validate=_branch_name_or_empty)] = ABSENT
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Read an empty provider without a repository as a disconnection."""
         if data.get("provider") != "" or data.get("repository"):
             return data

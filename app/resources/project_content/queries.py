@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -19,8 +18,8 @@ from app.resources.project_content.tree import tree_rows, tree_snapshot
 class TreePage:
     """Some files of a tree with the metadata of the response."""
 
-    result: dict[str, Any]
-    meta: dict[str, Any] | None
+    result: dict[str, object]
+    meta: dict[str, object] | None
 
 
 def part(
@@ -39,7 +38,7 @@ def part(
     page = rows[:limit] if has_more else rows
     total = _count(index, folder) if index is not None else 0
     facts = tree_snapshot.facts(index, project.id, branch) | {"total": total}
-    meta = None
+    meta: dict[str, object] | None = None
     if limit is not None:
         meta = {"next_cursor": encode_cursor("path", page[-1].path) if has_more else None, "total": total}
     return TreePage(facts | {"files": [tree_rows.entry(*row) for row in page]}, meta)
@@ -61,7 +60,9 @@ def _below(index: ContentIndex, folder: str | None) -> list[sa.ColumnElement[boo
     return [*conditions, file.path > f"{folder}/", file.path < f"{folder}0"]
 
 
-def _rows(index: ContentIndex, folder: str | None, after: str, limit: int | None) -> list[Any]:
+def _rows(
+    index: ContentIndex, folder: str | None, after: str, limit: int | None
+) -> list[sa.Row[str, str, str, str, int | None]]:
     file = ContentFile
     query = (
         sa.select(file.path, file.type, file.mode, file.sha, file.size)

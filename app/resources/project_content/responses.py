@@ -18,6 +18,7 @@ from app.http import caching
 from app.http.endpoint import ViewResult
 from app.http.envelope import success
 from app.http.streaming.response import EventStream, StreamSettings, failure, sse_event, sse_response
+from app.models.base import Row
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content import queries, service
 from app.resources.project_content.saving.commit_builder import Saved
@@ -102,7 +103,7 @@ def index_events(scope: ProjectScope, branch: str | None) -> Response:
     return sse_response(events, timing=StreamSettings(total_s=INDEX_STREAM_S))
 
 
-def _blocks(read: Callable[[], Any], disconnected: threading.Event, release: Callable[[], None]) -> Blocks:
+def _blocks(read: Callable[[], Row | None], disconnected: threading.Event, release: Callable[[], None]) -> Blocks:
     previous = None
     try:
         while not disconnected.is_set():
@@ -119,7 +120,7 @@ def _blocks(read: Callable[[], Any], disconnected: threading.Event, release: Cal
         release()
 
 
-def _state(row: Any) -> dict[str, Any]:
+def _state(row: Row | None) -> dict[str, object]:
     if row is None:
         return {"status": IndexStatus.QUEUED, "commit_sha": None, "files": 0, "problem": None}
     files = row.progress if row.progress is not None else row.files

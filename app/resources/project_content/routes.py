@@ -1,6 +1,6 @@
 """Routes of the files of a project's branches (spec 4.9)."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from flask import Response
 
@@ -79,7 +79,7 @@ def branch_source(scope: ProjectScope, branch: str | None = None) -> Source:
     return source_of(scope.project, drivers.git, branch=branch, user=scope.user)
 
 
-def read_metadata(scope: ProjectScope, query: FileQuery) -> dict[str, Any]:
+def read_metadata(scope: ProjectScope, query: FileQuery) -> dict[str, object]:
     """Return the metadata of a file. Raises NotFound."""
     if query.ref and is_sha(query.ref):
         source = branch_source(scope)
@@ -209,7 +209,7 @@ def index_events(*, scope: ProjectScope, query: BranchQuery, prepared: ContentIn
     message="File metadata",
     errors=GIT_READ,
 )
-def file(*, scope: ProjectScope, query: FileAtRefQuery) -> dict[str, Any]:
+def file(*, scope: ProjectScope, query: FileAtRefQuery) -> dict[str, object]:
     """Read the metadata of a file."""
     return read_metadata(scope, query)
 

@@ -1,7 +1,6 @@
 """Rules of project content: the record of a save and requested updates of the index."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from app.core.api_tokens import TokenGrant
 from app.models.project import Project
@@ -53,7 +52,7 @@ def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None
     }
 
 
-def _facts(saved: Saved) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _facts(saved: Saved) -> Iterator[tuple[str, str, dict[str, object]]]:
     """Yield the facts of small saved files, so that their fields are known before their texts are indexed."""
     shas = {change.path: change.entry.sha for change in saved.commit.changes if change.entry is not None}
     if len(saved.save.edits) > MAX_DESCRIBED_FILES:

@@ -1,7 +1,7 @@
 """Bodies, queries and results of drafts."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from marshmallow import fields
 
@@ -65,7 +65,7 @@ class DraftsSchema(DraftSchema):
     LISTED = ListedDraftSchema
     """The schema of an item if the result is a list. The OpenAPI document describes both."""
 
-    def dump(self, obj: Any, *, many: bool | None = None) -> Any:
+    def dump(self, obj: object, *, many: bool | None = None) -> object:
         """Dump a draft or a list of drafts."""
         return ListedDraftSchema(many=True).dump(obj) if isinstance(obj, list) else DraftSchema().dump(obj)
 

@@ -1,7 +1,7 @@
 """Bodies, queries and results of the project log (contract, 4.9)."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from marshmallow import fields, post_dump, validate
 
@@ -57,7 +57,7 @@ class LogEntrySchema(RequestSchema):
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
     @post_dump
-    def omit_missing_token(self, entry: dict[str, Any], **_: object) -> dict[str, Any]:
+    def omit_missing_token(self, entry: dict[str, object], **_: object) -> dict[str, object]:
         """Remove the token of a change without one."""
         if entry["token"] is None:
             del entry["token"]

@@ -1,7 +1,6 @@
 """Rules of the project log: entries of clients, saves and pushes, and its pages."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -27,7 +26,7 @@ class LogPage:
 
     project_id: str
     logs: list[ProjectLogEntry]
-    meta: dict[str, Any]
+    meta: dict[str, object]
 
 
 def record(
@@ -79,7 +78,7 @@ def record_changes(changed: FilesChanged) -> None:
         insert_rows(db.session.connection(), _ENTRIES, rows, unique=PER_COMMIT, changed=replaced)
 
 
-def _actor(by: User, grant: TokenGrant | None) -> dict[str, Any]:
+def _actor(by: User, grant: TokenGrant | None) -> dict[str, object]:
     """Return who made a change: the user and the API token.
 
     The name of a service account replaces that of the owner.

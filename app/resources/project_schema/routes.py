@@ -1,7 +1,5 @@
 """Routes of content schemas: the collections of a branch and their fields."""
 
-from typing import Any
-
 import yaml
 
 from app.access.guards import can_commit, member_of_org
@@ -139,7 +137,7 @@ blueprint = ApiBlueprint(
     message="Content schema",
     errors=GIT_READ,
 )
-def read(*, scope: ProjectScope, query: BranchQuery, prepared: ContentSchema) -> dict[str, Any]:
+def read(*, scope: ProjectScope, query: BranchQuery, prepared: ContentSchema) -> dict[str, object]:
     """Read the collections of a branch with their fields, from its schema file or inferred from its content."""
     return prepared.to_dict()
 

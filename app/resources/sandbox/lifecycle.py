@@ -290,10 +290,10 @@ def steps(handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: Previ
             host.write(host_id, handle.pending.path, handle.pending.content.encode())
 
 
-def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote: bool) -> dict[str, Any]:
+def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote: bool) -> dict[str, object]:
     """Return the running sandbox as a response dictionary. The URL admits this user."""
     sandbox = db.session.get_one(Sandbox, handle.sandbox_id, populate_existing=True)
-    result: dict[str, Any] = {
+    result: dict[str, object] = {
         "done": True,
         "active": True,
         "sandboxId": sandbox.id,

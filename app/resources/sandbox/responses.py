@@ -1,7 +1,6 @@
 """Responses of the create route: JSON when the sandbox runs, or a stream of events."""
 
 import threading
-from typing import Any
 
 from flask import Flask, Response, current_app, request
 
@@ -15,7 +14,7 @@ from app.resources.sandbox.host_sync import SandboxFailed
 from app.resources.sandbox.lifecycle import CreateResult
 
 
-def render(result: CreateResult, content: dict[str, Any] | None) -> Response:
+def render(result: CreateResult, content: dict[str, object] | None) -> Response:
     """Return the JSON response, or the stream of events."""
     if content is None or accepts_events():
         return stream(result)

@@ -1,7 +1,5 @@
 """Preview sandboxes: create or connect, keep alive, stop (spec 4.12)."""
 
-from typing import Any
-
 from flask import Response
 
 from app.access.guards import member_of_org
@@ -42,7 +40,7 @@ def connect(scope: ProjectScope, body: CreateSandboxBody) -> CreateResult:
     return CreateResult(handle, user_id, organization_id, urls, host, body.uncommitted_file is not None)
 
 
-def create_sandbox(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, Any] | None]:
+def create_sandbox(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, object] | None]:
     """Create the sandbox and wait for it if the caller accepts JSON only."""
     result = connect(scope, body)
     return result, None if responses.accepts_events() and result.handle is not None else lifecycle.wait(result)
@@ -90,7 +88,7 @@ blueprint = ApiBlueprint(
     ),
 )
 def create(
-    *, scope: ProjectScope, body: s.CreateSandboxBody, prepared: tuple[CreateResult, dict[str, Any] | None]
+    *, scope: ProjectScope, body: s.CreateSandboxBody, prepared: tuple[CreateResult, dict[str, object] | None]
 ) -> Response:
     """Start the preview sandbox of the project or connect to it. Returns events, or JSON when it is ready."""
     return responses.render(*prepared)

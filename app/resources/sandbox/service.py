@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
@@ -76,7 +75,7 @@ def follow(sandbox: Sandbox) -> None:
             setattr(record, name, value)
 
 
-def failure_of(sandbox: Sandbox) -> dict[str, Any] | None:
+def failure_of(sandbox: Sandbox) -> dict[str, object] | None:
     """Return the report of a failed start: code, message, step, hint and the end of its log."""
     if sandbox.state is not PreviewState.FAILED:
         return None
@@ -89,7 +88,7 @@ def failure_of(sandbox: Sandbox) -> dict[str, Any] | None:
     }
 
 
-def _values(sandbox: Sandbox) -> dict[str, Any]:
+def _values(sandbox: Sandbox) -> dict[str, object]:
     return {
         "state": sandbox.state,
         "failure": failure_of(sandbox),

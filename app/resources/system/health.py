@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 import structlog
@@ -34,7 +34,7 @@ def check_dependencies(
     *,
     ending: bool,
     folders: Sequence[Path] = (),
-) -> tuple[dict[str, Any], int]:
+) -> tuple[dict[str, object], int]:
     """Return the state of each dependency, and the status of the response: 503 if the database is down.
 
     If another dependency is down, the service is `degraded`: uploads are 503 and deletions are delayed, rates are
@@ -44,7 +44,7 @@ def check_dependencies(
     if ending:
         return {"status": ENDING, "checks": {}}, 503
     counts = _state("database", lambda: queue_counts(jobs))
-    checks: dict[str, dict[str, Any]] = {
+    checks: dict[str, dict[str, object]] = {
         "database": {"state": DOWN} if counts is None else {"state": OK},
         "storage": _state("storage", lambda: _store_state(store)) or {"state": DOWN},
         "disk": _state("disk", lambda: _disk_state(folders)) or {"state": DOWN},
@@ -68,7 +68,7 @@ def _state(name: str, check: Callable[[], T]) -> T | None:
         return None
 
 
-def _job_state(counts: QueueState) -> dict[str, Any]:
+def _job_state(counts: QueueState) -> dict[str, object]:
     """Return `late` if the oldest due call has waited too long, or if no worker has sent a heartbeat."""
     heartbeat_s = counts.heartbeat_age_s
     absent = heartbeat_s is None or heartbeat_s > WORKER_LATE_S
@@ -81,12 +81,12 @@ def _job_state(counts: QueueState) -> dict[str, Any]:
     }
 
 
-def _store_state(store: ObjectStore) -> dict[str, Any]:
+def _store_state(store: ObjectStore) -> dict[str, object]:
     store.head(UNLIKELY_KEY)
     return {"state": OK}
 
 
-def _disk_state(folders: Sequence[Path]) -> dict[str, Any]:
+def _disk_state(folders: Sequence[Path]) -> dict[str, object]:
     full = full_folders(folders)
     if full:
         log.warning("readiness.disk_full", folders=[str(folder) for folder in full])

@@ -14,14 +14,14 @@ from app.resources.user.service import NAME_LENGTH
 from app.security.passwords import password_error
 
 EMAIL_LENGTH, PASSWORD_LENGTH = 254, 512
-PASSWORD: dict[str, Any] = {"minLength": PasswordLimits.min_characters, "maxLength": PasswordLimits.max_characters}
+PASSWORD: dict[str, object] = {"minLength": PasswordLimits.min_characters, "maxLength": PasswordLimits.max_characters}
 SIGN_IN_METHODS = ["credential", "social_a", "social_b"]
 
 
 class Trimmed(fields.String):
     """A text without leading and trailing white space."""
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         typed: str = super()._deserialize(value, attr, data, **kwargs)
         return typed.strip()
 
@@ -29,9 +29,9 @@ class Trimmed(fields.String):
 class Email(Trimmed):
     """An e-mail address without surrounding white space."""
 
-    json_schema: ClassVar[dict[str, Any]] = {"format": "email", "maxLength": EMAIL_LENGTH}
+    json_schema: ClassVar[dict[str, object]] = {"format": "email", "maxLength": EMAIL_LENGTH}
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         address = super()._deserialize(value, attr, data, **kwargs)
         if len(address) > EMAIL_LENGTH or not is_email(address):
             raise ValidationError(ErrorMessage("Must be an e-mail address."))
@@ -48,7 +48,7 @@ class NewPassword(fields.String):
 
     json_schema = PASSWORD
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         password: str = super()._deserialize(value, attr, data, **kwargs)
         if fault := password_error(password, ""):
             raise ValidationError(f"{fault}.")
@@ -58,12 +58,12 @@ class NewPassword(fields.String):
 class Country(fields.String):
     """A country as ISO 3166 alpha-2 code or English name. It loads as the code."""
 
-    json_schema: ClassVar[dict[str, Any]] = {
+    json_schema: ClassVar[dict[str, object]] = {
         "enum": [*country_codes()],
         "description": "An ISO 3166 code of two letters. The service also accepts the English name.",
     }
 
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+    def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         try:
             code = country_code(super()._deserialize(value, attr, data, **kwargs))
         except AmbiguousCountry as error:

@@ -63,7 +63,7 @@ class Profile:
     has_password: bool
     accounts: list[SignInMethod]
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.user, name)
 
 

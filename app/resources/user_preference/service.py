@@ -1,7 +1,6 @@
 """Rules of preferences. A missing row means the defaults, and parallel first writes are allowed."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from app.database.inserts import insert_or_update
 from app.extensions import db
@@ -19,7 +18,7 @@ def read(user: User) -> UserPreference:
     return row or UserPreference(user_id=user.id, **DEFAULTS, **times)
 
 
-def change(user: User, changes: Mapping[str, Any]) -> UserPreference:
+def change(user: User, changes: Mapping[str, object]) -> UserPreference:
     """Change the sent preferences. One statement makes parallel first writes safe.
 
     Raises:

@@ -108,7 +108,7 @@ class PaddleBilling:
         for kind, entities in self._lists(since):
             yield from _readable(entities, partial(current_state_event, kind))
 
-    def _lists(self, since: datetime) -> Iterator[tuple[str, Iterable[Any]]]:
+    def _lists(self, since: datetime) -> Iterator[tuple[str, Iterable[object]]]:
         pages, newest, after = self._calls.pages, _newest_first(), DateComparison(since, Comparator.GTE)
         paid = [TransactionStatus.Completed, TransactionStatus.PastDue]
         yield "customer", pages("/customers", ListCustomers(newest))
@@ -143,7 +143,7 @@ def _newest_first() -> Pager:
     return Pager(order_by=OrderBy.id_descending(), per_page=PER_PAGE)
 
 
-def _created_since(since: datetime, entities: Iterable[Any]) -> Iterator[Any]:
+def _created_since(since: datetime, entities: Iterable[Any]) -> Iterator[object]:
     """Yield the adjustments since a time. The API cannot filter them by time and returns the newest first."""
     for entity in entities:
         if parse_time(entity["created_at"]) < since:

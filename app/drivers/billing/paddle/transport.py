@@ -106,7 +106,7 @@ class PaddleCalls:
         date = reply.headers.get("Date")
         return _data(reply, dict), parsedate_to_datetime(date) if date else None
 
-    def pages(self, path: str, operation: HasParameters, max_pages: int = MAX_PAGES) -> Iterator[Any]:
+    def pages(self, path: str, operation: HasParameters, max_pages: int = MAX_PAGES) -> Iterator[object]:
         """Yield every entity of a list. The number of pages is limited."""
         following: str | None = self._client.format_uri_parameters(path, operation)
         for _ in range(max_pages):

@@ -109,7 +109,7 @@ class GitHubApp:
         if response.status not in (404, 422):
             require_success(response)
 
-    def _token_call(self, parameters: dict[str, str]) -> dict[str, Any]:
+    def _token_call(self, parameters: dict[str, str]) -> dict[str, object]:
         form = {"client_id": self._client_id, "client_secret": self._client_secret, **parameters}
         url = f"{self._url}/login/oauth/access_token"
         data = require_success(

@@ -88,7 +88,7 @@ class GitHubCommit:
         date = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         author, bot = ({"name": who.name, "email": who.email, "date": date} for who in (self._author, self._bot))
         body = {"message": message, "tree": tree, "parents": [parent], "author": author, "committer": bot}
-        created: dict[str, Any] = self._repository.write("POST", "/git/commits", body, repeatable=True)
+        created: dict[str, object] = self._repository.write("POST", "/git/commits", body, repeatable=True)
         return created
 
     def _move(self, sha: str, expected_head: str) -> None:

@@ -109,8 +109,8 @@ class GitHubRevisions:
             return []
         params = {"sha": commit, "per_page": PAGE} | ({"path": path} if path is not None else {})
 
-        def read_page(number: int) -> list[Any]:
-            page: list[Any] = self._repository.read("/commits", {**params, "page": str(number)}, missing=NO_COMMIT)
+        def read_page(number: int) -> list[object]:
+            page: list[object] = self._repository.read("/commits", {**params, "page": str(number)}, missing=NO_COMMIT)
             return page
 
         return [CommitLogEntry(values.commit(data), path) for data in read_window(read_page, skip, limit)]
@@ -166,12 +166,12 @@ class GitHubRevisions:
 @parses
 def _complete_files(data: dict[str, Any]) -> list[dict[str, Any]] | None:
     """Return the files of a comparison, or None if it is incomplete or not direct."""
-    files: list[dict[str, Any]] = data.get("files") or []
+    files: list[dict[str, object]] = data.get("files") or []
     return files if data.get("status") == "ahead" and len(files) < MAX_FILES else None
 
 
 @parses
-def _needs_content(file: dict[str, Any]) -> bool:
+def _needs_content(file: dict[str, object]) -> bool:
     """Return whether the counts may be those of a binary file, which GitHub reports as zero."""
     return file["additions"] == file["deletions"] == 0 and "patch" not in file
 

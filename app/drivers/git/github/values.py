@@ -40,7 +40,7 @@ def head_sha(data: dict[str, Any]) -> str:
 
 
 @parses
-def sha(data: dict[str, Any]) -> str:
+def sha(data: dict[str, object]) -> str:
     """Return the sha of a created object."""
     return str(data["sha"])
 
@@ -52,7 +52,7 @@ def tree_of(data: dict[str, Any]) -> str:
 
 
 @parses
-def reaches(data: dict[str, Any]) -> bool:
+def reaches(data: dict[str, object]) -> bool:
     """Return whether the head of a comparison contains its base."""
     return data["status"] in ("ahead", "identical")
 

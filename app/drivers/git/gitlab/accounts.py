@@ -123,5 +123,5 @@ def _account(data: dict[str, Any]) -> GitAccount:
 
 
 @parses
-def _repositories(data: list[dict[str, Any]]) -> list[Repository]:
+def _repositories(data: list[dict[str, object]]) -> list[Repository]:
     return [values.repository({"visibility": "private", **each}) for each in data]

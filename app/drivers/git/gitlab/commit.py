@@ -82,9 +82,9 @@ class GitLabCommit:
         """Make the call. A call that may have taken effect is looked up before it is repeated."""
         doubts: list[DriverError] = []
 
-        def attempt() -> dict[str, Any]:
+        def attempt() -> dict[str, object]:
             try:
-                created: dict[str, Any] = self._project.write("POST", "/repository/commits", body)
+                created: dict[str, object] = self._project.write("POST", "/repository/commits", body)
             except RequestRefused as fault:
                 landed = self._landed(body, outcome, expected_head) if doubts else None
                 return landed or self._refused(fault, expected_head)
@@ -98,7 +98,9 @@ class GitLabCommit:
 
         return retry(attempt, RetryOptions(is_transient=is_outcome_unknown, deadline_s=self._deadline_s))
 
-    def _check_parent(self, created: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str) -> None:
+    def _check_parent(
+        self, created: dict[str, object], outcome: dict[str, TreeEntry | None], expected_head: str
+    ) -> None:
         """Undo the commit if it replaced the changes of a push that arrived after the check of the head.
 
         GitLab compares `last_commit_id` before it reads the branch to commit on. A push in between to other files is
@@ -130,8 +132,8 @@ class GitLabCommit:
         self.make(changes, "Restore files that another commit changed at the same time", sha)
 
     def _landed(
-        self, body: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str
-    ) -> dict[str, Any] | None:
+        self, body: dict[str, object], outcome: dict[str, TreeEntry | None], expected_head: str
+    ) -> dict[str, object] | None:
         """Return the commit of the branch with the same author, message and files."""
         head = self._project.head(self._branch)
         if head == expected_head:
@@ -139,7 +141,7 @@ class GitLabCommit:
         since = GitLabHistory(self._project).listed(head, expected_head)
         return next((data for data in since if self._is_it(data, body, outcome)), None)
 
-    def _is_it(self, data: dict[str, Any], body: dict[str, Any], outcome: dict[str, TreeEntry | None]) -> bool:
+    def _is_it(self, data: dict[str, object], body: dict[str, Any], outcome: dict[str, TreeEntry | None]) -> bool:
         info = values.commit(data)
         if info.message.strip() != body["commit_message"].strip() or info.author != self._author:
             return False
@@ -149,7 +151,7 @@ class GitLabCommit:
         sources = [entry.sha if entry else None for entry in outcome.values()]
         return [facts.sha if facts else None for facts in stand] == sources
 
-    def _refused(self, fault: RequestRefused, expected_head: str) -> dict[str, Any]:
+    def _refused(self, fault: RequestRefused, expected_head: str) -> dict[str, object]:
         """Raise the error for a refusal. GitLab words races in many ways, but the branch has moved in all of them."""
         if self._project.head(self._branch) != expected_head or "Could not update" in fault.message_of_host:
             raise BranchMoved(MOVED) from fault

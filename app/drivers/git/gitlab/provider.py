@@ -73,8 +73,8 @@ class GitLabMerges:
                 raise
             return Merged(_merge_sha(data), request.base)
 
-    def _one(self, number: int) -> dict[str, Any]:
-        data: dict[str, Any] = self._project.read(f"/merge_requests/{number}", missing=NONE)
+    def _one(self, number: int) -> dict[str, object]:
+        data: dict[str, object] = self._project.read(f"/merge_requests/{number}", missing=NONE)
         return data
 
     def _open(self, head: str, base: str) -> PullRequest | None:

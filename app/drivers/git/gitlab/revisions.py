@@ -36,9 +36,9 @@ class GitLabRevisions:
             return []
         params = {"ref_name": commit, "per_page": PAGE} | ({"path": path} if path is not None else {})
 
-        def read_page(number: int) -> list[Any]:
+        def read_page(number: int) -> list[object]:
             query = {**params, "page": str(number)}
-            page: list[Any] = self._project.read("/repository/commits", query, missing=NO_COMMIT)
+            page: list[object] = self._project.read("/repository/commits", query, missing=NO_COMMIT)
             return page
 
         return [CommitLogEntry(values.commit(data), path) for data in read_window(read_page, skip, limit)]
@@ -87,14 +87,14 @@ class GitLabRevisions:
 
 
 @parses
-def _complete_diffs(data: dict[str, Any]) -> list[dict[str, Any]] | None:
+def _complete_diffs(data: dict[str, Any]) -> list[dict[str, object]] | None:
     """Return the changed files of a comparison, or None if it is incomplete."""
-    diffs: list[dict[str, Any]] = data["diffs"]
+    diffs: list[dict[str, object]] = data["diffs"]
     return None if data["compare_timeout"] else diffs
 
 
 @parses
-def _has_text(diff: dict[str, Any]) -> bool:
+def _has_text(diff: dict[str, object]) -> bool:
     """Return whether the counts can be read from the text of a diff."""
     return bool(diff["diff"]) and not diff.get("too_large") and not diff.get("collapsed")
 

@@ -113,7 +113,7 @@ def comparison(data: dict[str, Any]) -> GitLabComparison:
 
 
 @parses
-def sha(data: dict[str, Any]) -> str:
+def sha(data: dict[str, object]) -> str:
     """Return the sha of a commit."""
     return str(data["id"])
 

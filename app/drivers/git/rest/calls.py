@@ -102,7 +102,7 @@ class RepositoryCalls(ABC):
             ) from fault
         return body
 
-    def _translated(self, read: Callable[[], Any], missing: str) -> Any:
+    def _translated(self, read: Callable[[], object], missing: str) -> Any:
         try:
             return read()
         except RequestRefused as fault:

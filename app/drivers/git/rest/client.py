@@ -325,7 +325,7 @@ class RestClient:
 
 
 @parses
-def _list_in(page: Any, items: str | None) -> list[Any]:
+def _list_in(page: Any, items: str | None) -> list[object]:
     items_of_page = page[items] if items else page
     if not isinstance(items_of_page, list):
         raise TypeError

@@ -104,11 +104,11 @@ class RemoteRevisions(Revisions):
         return next((file.previous_path for file in files if file.path == path and file.previous_path), None)
 
 
-def read_window(read_page: Callable[[int], list[Any]], skip: int, limit: int) -> list[Any]:
+def read_window(read_page: Callable[[int], list[object]], skip: int, limit: int) -> list[Any]:
     """Return the items of a list from `skip` on. `read_page` takes a page number from 1 and returns up to 100 items."""
     size = int(PAGE)
     first, last = skip // size, (skip + limit - 1) // size
-    items: list[Any] = []
+    items: list[object] = []
     for number in range(first, last + 1):
         page = read_page(number + 1)
         items += page

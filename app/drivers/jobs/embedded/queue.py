@@ -86,7 +86,7 @@ class ClaimedCall:
 
     id: int
     name: str
-    args: Mapping[str, Any]
+    args: Mapping[str, object]
     owner: str
     attempt: int
     failures: int
@@ -146,12 +146,12 @@ def claim(connection: sa.Connection, owner: str, limit: int, lease_s: float) -> 
     return sorted(claims, key=lambda claimed: ids.index(claimed.id))
 
 
-def _claim(job_id: int, name: str, stored: dict[str, Any], owner: str, attempt: int, failures: int) -> ClaimedCall:
+def _claim(job_id: int, name: str, stored: dict[str, object], owner: str, attempt: int, failures: int) -> ClaimedCall:
     args, context = split_context(stored)
     return ClaimedCall(job_id, name, args, owner, attempt, failures, context)
 
 
-def split_context(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+def split_context(stored: dict[str, Any]) -> tuple[dict[str, object], dict[str, str]]:
     """Split the stored arguments into arguments and context."""
     return {name: value for name, value in stored.items() if name != CAUSE}, stored.get(CAUSE, {})
 

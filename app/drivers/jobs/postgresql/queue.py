@@ -117,21 +117,21 @@ class CallerConnector(BaseConnector):
         """Return the connector, which is synchronous."""
         return self
 
-    def execute_query(self, query: str, **arguments: Any) -> None:
+    def execute_query(self, query: str, **arguments: object) -> None:
         # Without parameters psycopg sends several statements at once.
         self._connection.exec_driver_sql(query, {name: _parameter(value) for name, value in arguments.items()} or None)
 
-    def execute_query_one(self, query: str, **arguments: Any) -> dict[str, Any]:
+    def execute_query_one(self, query: str, **arguments: object) -> dict[str, object]:
         """Return the row of a statement."""
         return self.execute_query_all(query, **arguments)[0]
 
-    def execute_query_all(self, query: str, **arguments: Any) -> list[dict[str, Any]]:
+    def execute_query_all(self, query: str, **arguments: object) -> list[dict[str, object]]:
         """Return the rows of a statement."""
         values = {name: _parameter(value) for name, value in arguments.items()}
         return [dict(row) for row in self._connection.exec_driver_sql(query, values).mappings()]
 
 
-def _parameter(value: Any) -> Any:
+def _parameter(value: object) -> object:
     """Return a parameter of psycopg. Procrastinate leaves the conversion of JSON to its connectors."""
     if isinstance(value, dict):
         return Jsonb(value)

@@ -8,7 +8,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from typing import Any
 
 import procrastinate
 import sqlalchemy as sa
@@ -110,10 +109,15 @@ class ProcrastinateWorker:
         """Connect and run one worker until `stop` is set."""
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(concurrency + MAINTENANCE_THREADS, "job"))
         url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-        pool: dict[str, Any] = {"min_size": 1, "max_size": 4, "timeout": POOL_TIMEOUT_S}
-        pool["reconnect_timeout"] = POOL_TIMEOUT_S
-        pool["kwargs"] = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "galley-worker"}
-        app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, **pool))
+        connector = procrastinate.PsycopgConnector(
+            conninfo=url,
+            min_size=1,
+            max_size=4,
+            timeout=POOL_TIMEOUT_S,
+            reconnect_timeout=POOL_TIMEOUT_S,
+            kwargs={"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "galley-worker"},
+        )
+        app = procrastinate.App(connector=connector)
         app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_RetryDecisions())(self._perform)
         timing = self._timing
         async with app.open_async():
@@ -155,7 +159,7 @@ class ProcrastinateWorker:
         context: job_context.JobContext,
         *,
         name: str,
-        args: dict[str, Any],
+        args: dict[str, object],
         cause: dict[str, str] | None = None,
         timestamp: int | None = None,
     ) -> None:

@@ -52,7 +52,7 @@ class E2bClient:
         self._machines: dict[str, Machine] = {}
 
     def create(
-        self, template: str, *, timeout_s: int, metadata: Mapping[str, str], network: Mapping[str, Any]
+        self, template: str, *, timeout_s: int, metadata: Mapping[str, str], network: Mapping[str, object]
     ) -> Machine:
         """Create a microVM whose public traffic requires a token."""
         body = {"templateID": template, "timeout": timeout_s, "secure": True}

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from app.core.limits import MIB, SandboxLimits
 from app.drivers.errors import DriverError, UpstreamRejected
@@ -155,9 +154,9 @@ class HostedSandboxes:
             self._api.close_network(machine.id)
             self._api.upload(machine, "galley/go", b"")
 
-    def _network(self, recipe: Recipe) -> dict[str, Any]:
+    def _network(self, recipe: Recipe) -> dict[str, object]:
         hosts = [name for name in self._egress if ":" not in name] if recipe.install else []
-        network: dict[str, Any] = {"denyOut": ["0.0.0.0/0"], "allowPublicTraffic": False}
+        network: dict[str, object] = {"denyOut": ["0.0.0.0/0"], "allowPublicTraffic": False}
         return network | {"maskRequestHost": f"localhost:{PORT_INSIDE}"} | ({"allowOut": hosts} if hosts else {})
 
     def _instructions(self, recipe: Recipe) -> bytes:

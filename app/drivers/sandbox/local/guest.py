@@ -25,7 +25,7 @@ HEAD_BYTES = 16 * 1024
 POLL_S = 0.02
 PR_SET_DUMPABLE = 4
 LISTENING = "0A"
-_forwarding: set[Any] = set()
+_forwarding: set[object] = set()
 """Tasks of open connections. The event loop has weak references only, and would lose a waiting task."""
 
 REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
@@ -157,7 +157,7 @@ def _inward(port: int) -> Any:
     return forward
 
 
-async def _connect_local(port: int) -> Any:
+async def _connect_local(port: int) -> object:
     """Connect to the server. Some servers listen on the IPv6 loopback only."""
     try:
         return await asyncio.open_connection("127.0.0.1", port)
@@ -165,7 +165,7 @@ async def _connect_local(port: int) -> Any:
         return await asyncio.open_connection("::1", port)
 
 
-async def _join(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opening: Any) -> None:
+async def _join(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opening: object) -> None:
     task = asyncio.current_task()
     _forwarding.add(task)
     try:

@@ -67,7 +67,7 @@ def specification(
     limits: SandboxLimits,
     install_timeout_s: float,
     serve_timeout_s: float,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the specification for the supervisor of `folder`. Raises UpstreamRejected for an unavailable tool."""
     recipe = spec.recipe
     is_cached, is_new = cache is not None and cache.exists, cache is not None and not cache.exists

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import ValidationError, fields, missing, validate
 
 from app.core.limits import AiLimits
 from app.core.paths import path_error
@@ -75,23 +75,28 @@ class ContextSchema(RequestSchema):
     )
 
 
-def _messages(*, required: bool) -> fields.List[Any]:
-    default: dict[str, Any] = {} if required else {"load_default": None, "allow_none": True}
-    return BoundedList(fields.Nested(UiMessageSchema), required=required, max_length=MAX_MESSAGES, **default)
+def _messages(*, required: bool) -> fields.List[object]:
+    return BoundedList(
+        fields.Nested(UiMessageSchema),
+        required=required,
+        max_length=MAX_MESSAGES,
+        load_default=missing if required else None,
+        allow_none=not required,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class EditorCommandBody(AiRequestBody):
     """A command of the rich-text editor."""
 
-    RULES: ClassVar[dict[str, Any]] = {
+    RULES: ClassVar[dict[str, object]] = {
         "if": {"required": ["messages"], "properties": {"messages": {"type": "array", "minItems": 1}}},
         "else": {"required": ["prompt"], "properties": {"prompt": {"type": "string", "minLength": 1}}},
     }
 
-    messages: Annotated[list[dict[str, Any]] | None, _messages(required=False)]
+    messages: Annotated[list[dict[str, object]] | None, _messages(required=False)]
     prompt: Annotated[str | None, optional(INSTRUCTION_CHARACTERS * 4)]
-    ctx: Annotated[dict[str, Any] | None, fields.Nested(ContextSchema, load_default=None, allow_none=True)]
+    ctx: Annotated[dict[str, object] | None, fields.Nested(ContextSchema, load_default=None, allow_none=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +112,7 @@ class ChatBody(AiRequestBody):
     """A chat about a project."""
 
     id: Annotated[str | None, optional(200)]
-    messages: Annotated[list[dict[str, Any]], _messages(required=True)]
+    messages: Annotated[list[dict[str, object]], _messages(required=True)]
     project_id: Annotated[str, IdField("prj", required=True, data_key="projectId")]
 
 
@@ -146,7 +151,7 @@ class WriteMetadataBody(AiRequestBody):
     content: Annotated[str, text(1, CONTENT_CHARACTERS)]
     path: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_plain_path)]
     locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]
-    front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
+    front_matter: Annotated[dict[str, object] | None, fields.Dict(load_default=None, allow_none=True)]
 
 
 class IssueSchema(RequestSchema):
@@ -165,5 +170,5 @@ class FixSeoBody(AiRequestBody):
         list[dict[str, str]],
         BoundedList(fields.Nested(IssueSchema), required=True, min_length=1, max_length=MAX_ISSUES),
     ]
-    front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
+    front_matter: Annotated[dict[str, object] | None, fields.Dict(load_default=None, allow_none=True)]
     locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]

@@ -33,7 +33,7 @@ from app.resources.user.schemas import StatusSchema
 from app.resources.user.sessions import OpenedSession
 
 
-def plan_reset_mail(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
+def plan_reset_mail(scope: Scope, body: ForgetPasswordBody) -> dict[str, object]:
     """Return the page of the link, the language of the mail and whether the rate allows a mail.
 
     Raises:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, UserScope
@@ -33,7 +32,7 @@ SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network
 class PreparedProject:
     """The columns of a new project and the branch it is connected to."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     reached: ReachableBranch
 
 

@@ -102,7 +102,7 @@ def list_indexes(
     )
     if cursor:
         statement = statement.where(index.id > decode_cursor(cursor, CURSOR))
-    rows: list[Any] = list(db.session.execute(statement.order_by(index.id).limit(limit + 1)))
+    rows = list(db.session.execute(statement.order_by(index.id).limit(limit + 1)))
     indexes = [IndexState(*row) for row in rows[:limit]]
     return IndexStatePage(indexes, encode_cursor(CURSOR, indexes[-1].index_id) if len(rows) > limit else None)
 

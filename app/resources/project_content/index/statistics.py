@@ -5,12 +5,13 @@ from typing import Any
 
 from app.database import inserts, transactions
 from app.extensions import db
+from app.models.base import Base
 
 
 class GrowthStatistics:
     """Updates the statistics of tables with the first rows and each time that their number has doubled."""
 
-    def __init__(self, tables: Mapping[Any, Sequence[str]]) -> None:
+    def __init__(self, tables: Mapping[type[Base], Sequence[str]]) -> None:
         """Store the models of the tables with the columns."""
         self._tables, self._added, self._counted = tables, 0, 0
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
@@ -28,7 +27,7 @@ class FrontMatterEdit:
 
     file: str
     base_sha: str
-    changes: Mapping[str, Any]
+    changes: Mapping[str, object]
     unset: tuple[str, ...] = ()
     base_blob_sha: str | None = None
     branch: str | None = None

@@ -37,6 +37,7 @@ from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
+from app.models.base import Row
 from app.models.content_search import ContentField, ContentText
 from app.models.project import Project
 from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
@@ -199,7 +200,7 @@ def _spellings(project_id: str, name: str, shas: Values[str]) -> list[str]:
     return sorted({spelling for spelling in db.session.scalars(statement) if spelling is not None}) if shas else []
 
 
-Read = Callable[[Any], bytes]
+Read = Callable[[Row], bytes]
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
 DECAP_FOLDERS = frozenset(("admin", "cms", "decap", "sveltia", "netlify", "netlify-cms"))
 DECAP_FILES = ("config.yml", "config.yaml")
@@ -222,9 +223,9 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
         problem = SchemaProblem(None, "", "The branch is not indexed yet. Try again in a moment")
         return ContentSchema(SourceKind.INFERRED, None, problems=(problem,))
     key = (index.id, "files", str(index.generation), str(index.commit_sha))
-    rows: dict[str, Any] = _cache[key] if key in _cache else _cached(key, _candidates(index))
+    rows: dict[str, Row] = _cache[key] if key in _cache else _cached(key, _candidates(index))
 
-    def read(row: Any) -> bytes:
+    def read(row: Row) -> bytes:
         source = source_of(project, hosts, branch=index.branch, user=by)
         return source.git.blob(source.repo, row.sha)
 
@@ -243,7 +244,7 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
     return _inferred(project.id, index, samples, read)
 
 
-def _candidates(index: ContentIndex) -> dict[str, Any]:
+def _candidates(index: ContentIndex) -> dict[str, Row]:
     """Return the files that may define the schema, by path. Only the names of folders are searched."""
     file, folder = ContentFile, archetypes.FOLDER
     names = [*galley_file.FILES, *PAGES, *FRONT_MATTER]
@@ -259,12 +260,12 @@ def _is_decap_folder(path: str) -> bool:
     return path.removesuffix("/").rpartition("/")[2] in DECAP_FOLDERS
 
 
-def _decap_paths(rows: dict[str, Any]) -> Sequence[str]:
+def _decap_paths(rows: dict[str, Row]) -> Sequence[str]:
     paths = [path for path in rows if path.endswith(DECAP_FILES) and not path.startswith(f"{archetypes.FOLDER}/")]
     return sorted(paths, key=lambda path: (path.count("/"), path))[:MAX_DECAP_FILES]
 
 
-def _file_schema(project_id: str, kind: SourceKind, row: Any, read: Read) -> ContentSchema | None:
+def _file_schema(project_id: str, kind: SourceKind, row: Row, read: Read) -> ContentSchema | None:
     """Return the schema of a file, or None if the file has another purpose."""
     key = (project_id, str(kind), row.path, row.sha)
     schema: ContentSchema | None
@@ -282,7 +283,7 @@ def _file_schema(project_id: str, kind: SourceKind, row: Any, read: Read) -> Con
     return schema
 
 
-def _read_bounded(row: Any, read: Read) -> bytes | str:
+def _read_bounded(row: Row, read: Read) -> bytes | str:
     """Return the bytes of a file, or the reason why they cannot be read."""
     if (row.size or 0) > galley_file.MAX_BYTES:
         return f"The file is larger than {galley_file.MAX_BYTES // 1024} KiB"
@@ -292,7 +293,7 @@ def _read_bounded(row: Any, read: Read) -> bytes | str:
         return "The file cannot be read from the repository"
 
 
-def _inferred(project_id: str, index: ContentIndex, files: Sequence[Any], read: Read) -> ContentSchema:
+def _inferred(project_id: str, index: ContentIndex, files: Sequence[Row], read: Read) -> ContentSchema:
     key = (index.id, str(index.generation), str(index.commit_sha), str(index.described_sha))
     if key not in _cache:
         with transactions.outside_transaction(), _locks[index.id]:
@@ -307,7 +308,7 @@ def _inferred(project_id: str, index: ContentIndex, files: Sequence[Any], read: 
     return _with_archetypes(project_id, schema, files[: archetypes.MAX_FILES], read) if files else schema
 
 
-def _with_archetypes(project_id: str, schema: ContentSchema, files: Sequence[Any], read: Read) -> ContentSchema:
+def _with_archetypes(project_id: str, schema: ContentSchema, files: Sequence[Row], read: Read) -> ContentSchema:
     """Return the schema with the templates of Hugo's archetypes.
 
     A section without an archetype uses the default one.
@@ -341,7 +342,7 @@ def _with_archetype(collection: Collection, usable: dict[str, Archetype]) -> Col
     return archetypes.with_archetype(collection, archetype) if archetype is not None else collection
 
 
-def _archetype(key: tuple[str, ...], row: Any, read: Read) -> Archetype:
+def _archetype(key: tuple[str, ...], row: Row, read: Read) -> Archetype:
     data = _read_bounded(row, read)
     if isinstance(data, str):
         return Archetype(archetypes.section_of(row.path), row.path, problem=data)
@@ -349,7 +350,7 @@ def _archetype(key: tuple[str, ...], row: Any, read: Read) -> Archetype:
     return archetype
 
 
-def _cached(key: tuple[str, ...], value: Any) -> Any:
+def _cached(key: tuple[str, ...], value: object) -> Any:
     _cache[key] = value
     while len(_cache) > MAX_CACHED:
         _cache.popitem(last=False)

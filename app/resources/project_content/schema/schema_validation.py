@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from app.concurrency.threadpool import switch
 from app.content.filetypes import file_type
@@ -60,7 +59,7 @@ def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[
                 yield number, error.pointer, ErrorMessage(error.template, **error.values)
 
 
-def values_of(path: str, data: bytes) -> dict[str, Any] | str:
+def values_of(path: str, data: bytes) -> dict[str, object] | str:
     """Return the values of a page or of a data file, or the reason why they cannot be read."""
     text, _ = decode(data)
     language = file_type(path).language
@@ -79,7 +78,7 @@ def values_of(path: str, data: bytes) -> dict[str, Any] | str:
     return values if isinstance(values, dict) else "The file must contain a mapping"
 
 
-def _data(language: str | None, text: str) -> Any:
+def _data(language: str | None, text: str) -> object:
     if language == "json":
         return plain(json.loads(text, parse_constant=str), ValueBudget())
     if language == "toml":

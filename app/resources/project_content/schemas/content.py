@@ -48,7 +48,7 @@ class TreeQuery(RequestQuery):
     path: Annotated[str | None, fields.String(load_default=None, validate=plain_path)]
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Set the default limit for a cursor without one."""
         return data | {"limit": InputLimits.page_size} if "cursor" in data and "limit" not in data else data
 
@@ -118,14 +118,14 @@ class FileMetadataSchema(RequestSchema):
 class _ContentField(fields.String):
     """The content of a file: a text, or bytes in a call within the process."""
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> Any:
         return value if isinstance(value, bytes) else super()._deserialize(value, *args, **kwargs)
 
 
 class EditedFileSchema(RequestSchema):
     """One file of a save."""
 
-    RULES: ClassVar[dict[str, Any]] = {
+    RULES: ClassVar[dict[str, object]] = {
         "if": {"properties": {"action": {"const": Action.MOVE.value}}},
         "then": {"required": ["previous_path"], "properties": {"previous_path": {"type": "string"}}},
         "else": {
@@ -143,7 +143,7 @@ class EditedFileSchema(RequestSchema):
     base_blob_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
 
     @pre_load
-    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+    def _drop_empty_fields(self, data: object, **_kwargs: object) -> object:
         """Read an empty string in an optional field as not given (contract, section 0). Content may be empty."""
         optional = ("encoding", "previous_path", "base_blob_sha")
         if not isinstance(data, dict):
@@ -151,7 +151,7 @@ class EditedFileSchema(RequestSchema):
         return {name: value for name, value in data.items() if value != "" or name not in optional}
 
     @post_load
-    def decode(self, data: dict[str, Any], **_kwargs: Any) -> FileEdit:
+    def decode(self, data: dict[str, Any], **_kwargs: object) -> FileEdit:
         """Decode the content and check the rules between the fields."""
         action = Action(data["action"])
         content = _decoded(data["content"], data["encoding"])
@@ -190,7 +190,7 @@ class CommitFilesBody(RequestBody):
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Refuse too many files with 413 before each is validated."""
         files = data.get("files")
         if isinstance(files, list) and len(files) > MAX_FILES:
@@ -257,7 +257,7 @@ class EditFrontMatterBody(RequestBody):
     base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     changes: Annotated[
-        dict[str, Any],
+        dict[str, object],
         KeyedDict(keys=fields.String(validate=Length(1, MAX_KEY)), values=fields.Raw(allow_none=True), data_key="set"),
     ] = field(default_factory=dict)
     unset: Annotated[

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 from marshmallow import ValidationError, fields
 
@@ -87,7 +87,7 @@ class EntriesQuery(RequestQuery):
     cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=6_000))]
 
     @classmethod
-    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Collect the parameters `filter[…]`."""
         named = {name: value for name, value in data.items() if name.startswith("filter[")}
         others = {name: value for name, value in data.items() if name not in named and name != "filter"}

@@ -1,7 +1,5 @@
 """Response schemas of trees, outlines and index events."""
 
-from typing import Any
-
 from marshmallow import Schema, fields, validate
 
 from app.drivers.git.port import EntryType
@@ -9,7 +7,7 @@ from app.http.json_schema import OPTIONAL, SHA
 from app.http.validation import PassthroughSchema, RequestSchema
 from app.models.project_content import IndexStatus
 
-MODE: dict[str, Any] = {
+MODE: dict[str, object] = {
     "enum": ["100644", "100755", "120000", "160000", "040000"],
     "description": "The file mode of Git",
 }

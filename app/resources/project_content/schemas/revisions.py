@@ -1,7 +1,7 @@
 """Queries, request bodies and response schemas of the history of a project's files."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from marshmallow import ValidationError, fields
 
@@ -157,7 +157,7 @@ class RestoreVersionBody(RequestBody):
         text(1, 2_000, required=False, load_default=None, allow_none=True, metadata={"example": "Restore hello.md"}),
     ]
 
-    RULES: ClassVar[dict[str, Any]] = exclusive("file", "folder")
+    RULES: ClassVar[dict[str, object]] = exclusive("file", "folder")
 
     def __post_init__(self) -> None:
         """Require exactly one of both paths."""

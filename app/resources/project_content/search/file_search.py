@@ -6,7 +6,6 @@ so they match as soon as it is ready. Texts follow (`search_indexing`).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,6 +14,7 @@ from app.content.filetypes import endings_of
 from app.content.search_query import ParsedQuery, Term, TermField, parse
 from app.content.words import term_spans, words
 from app.extensions import db
+from app.models.base import Row
 from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
@@ -119,7 +119,7 @@ def search(
     return hits
 
 
-def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:
+def _order(scored: tuple[float, Row]) -> tuple[float, int, str]:
     score, row = scored
     return -score, len(row.path), row.path
 
@@ -161,7 +161,7 @@ def _files(
     texts: dict[str, float],
     *,
     compare_all: bool = False,
-) -> Sequence[Any]:
+) -> Sequence[Row]:
     """Return the files of the branch that match, by paths and by the matches of the full-text index."""
     file, terms = ContentFile, question.terms
     held = {term: _holds(term.part) for term in terms if term.where is not TermField.FIELD}
@@ -220,15 +220,14 @@ def _holds(part: str) -> sa.ColumnElement[bool]:
     return sa.or_(_like(ContentFile.path, pattern), ContentFile.folded.like(pattern, escape=ESCAPE))
 
 
-def _like(column: Any, pattern: str) -> sa.ColumnElement[bool]:
+def _like(column: sa.SQLColumnExpression[str], pattern: str) -> sa.ColumnElement[bool]:
     """Return a case-insensitive LIKE. PostgreSQL compares case."""
     if db.engine.dialect.name == "postgresql":
         return sa.func.lower(column).like(pattern, escape=ESCAPE)
-    condition: sa.ColumnElement[bool] = column.like(pattern, escape=ESCAPE)
-    return condition
+    return column.like(pattern, escape=ESCAPE)
 
 
-def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Any]:
+def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Row]:
     text = ContentText
     rows = db.session.execute(
         sa.select(text.sha, text.title, text.body).where(text.project_id == project_id, text.sha.in_(shas))
@@ -236,6 +235,6 @@ def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Any]:
     return {row.sha: row for row in rows}
 
 
-def _hit(score: float, row: Any, text: Any, terms: Sequence[Term]) -> SearchResult:
+def _hit(score: float, row: Row, text: Row | None, terms: Sequence[Term]) -> SearchResult:
     snippet = make_snippet(text.body, terms) if text is not None and text.body else None
     return SearchResult(row.path, row.sha, row.size, text.title if text else None, round(float(score), 4), snippet)

@@ -1,7 +1,5 @@
 """SQL conditions that a path or a name contains a text, regardless of case."""
 
-from typing import Any
-
 import sqlalchemy as sa
 
 from app.content.words import fold
@@ -30,13 +28,12 @@ def name_contains(term: str, *, folder: str | None) -> sa.ColumnElement[bool]:
     return sa.or_(name, sa.and_(folded.is_not(None), contains(name_of(folded), fold(term))))
 
 
-def contains(column: Any, part: str) -> sa.ColumnElement[bool]:
+def contains(column: sa.SQLColumnExpression[str | None], part: str) -> sa.ColumnElement[bool]:
     """Return the condition that a column contains a text."""
-    condition: sa.ColumnElement[bool] = column.like(f"%{escaped(part)}%", escape=ESCAPE)
-    return condition
+    return column.like(f"%{escaped(part)}%", escape=ESCAPE)
 
 
-def name_of(path: Any) -> sa.ColumnElement[str]:
+def name_of(path: object) -> sa.ColumnElement[str]:
     """Return the last segment of a path."""
     return sa.func.replace(path, sa.func.rtrim(path, sa.func.replace(path, "/", "")), "")
 

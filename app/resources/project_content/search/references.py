@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -46,7 +45,7 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
     if index is None:
         return ImagePage([], 0)
     file = ContentFile
-    conditions: list[Any] = [
+    conditions: list[sa.ColumnElement[bool] | sa.TextClause] = [
         file.index_id == index.id,
         file.generation == index.generation,
         file.type == sa.literal_column("'blob'"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
-from typing import Any, cast
+from typing import cast
 
 import orjson
 import sqlalchemy as sa
@@ -22,6 +22,7 @@ from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db, jobs
+from app.models.base import Row
 from app.models.content_search import ContentField, ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content.entries import entry_shapes
@@ -53,7 +54,10 @@ def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_s
     """
     index_id, generation = index.id, index.generation
     for rows in _rows(index) if changed is None else _rows_at(index, changed):
-        values = [_values(*row) | {"index": index_id, "number": generation} for row in rows]
+        values = [
+            _values(row.path, row.sha, row.title, row.front_matter) | {"index": index_id, "number": generation}
+            for row in rows
+        ]
         if values:
             with transactions.write_transaction():
                 db.session.connection().execute(_UPDATE, values)
@@ -65,7 +69,7 @@ def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_s
         db.session.execute(statement.values(listed_sha=commit_sha))
 
 
-def _values(path: str, sha: str, title: str | None, front_matter: dict[str, Any] | None) -> dict[str, Any]:
+def _values(path: str, sha: str, title: str | None, front_matter: dict[str, object] | None) -> dict[str, object]:
     values = front_matter or {}
     date = date_of(values)
     return {
@@ -77,7 +81,7 @@ def _values(path: str, sha: str, title: str | None, front_matter: dict[str, Any]
     }
 
 
-def _rows(index: ContentIndex) -> Iterator[Sequence[Any]]:
+def _rows(index: ContentIndex) -> Iterator[Sequence[Row]]:
     """Yield all files of an index with title and front matter."""
     after = ""
     while True:
@@ -89,12 +93,12 @@ def _rows(index: ContentIndex) -> Iterator[Sequence[Any]]:
         after = page[-1].path
 
 
-def _rows_at(index: ContentIndex, paths: Sequence[str]) -> Iterator[Sequence[Any]]:
+def _rows_at(index: ContentIndex, paths: Sequence[str]) -> Iterator[Sequence[Row]]:
     for part in inserts.batches(paths, PATHS):
         yield db.session.execute(_select(index).where(ContentFile.path.in_(part))).all()
 
 
-def _select(index: ContentIndex) -> sa.Select[Any]:
+def _select(index: ContentIndex) -> sa.Select[*tuple[object, ...]]:
     file, text = ContentFile, ContentText
     is_text = sa.and_(text.project_id == index.project_id, text.sha == file.sha)
     statement = sa.select(file.path, file.sha, text.title, text.front_matter).outerjoin(text, is_text)
@@ -293,7 +297,7 @@ def _store(project_id: str, held: list[_Read]) -> None:
         )
         for r in held
     ]
-    links: list[tuple[Any, ...]] = [
+    links: list[tuple[object, ...]] = [
         (project_id, r.sha, number, key_of(link.url), link.url, link.kind)
         for r in held
         for number, link in enumerate(r.text.links)

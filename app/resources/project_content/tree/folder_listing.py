@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import itemgetter
-from typing import Any
 
 import sqlalchemy as sa
 
 from app.core import clock
 from app.database import inserts
 from app.extensions import db
+from app.models.base import Row
 from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
@@ -25,7 +25,7 @@ from app.resources.project_content.search.path_conditions import contains, name_
 BLOBS_PER_STATEMENT = 500
 LOG_ENTRIES = 2_000
 PER_PAGE = 100
-_folder_of_file: Any = sa.literal_column(FOLDER_OF_FILE, sa.Text())
+_folder_of_file = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 _IS_BLOB = ContentFile.type == sa.literal_column("'blob'")
 Conditions = Sequence[sa.ColumnElement[bool]]
 
@@ -139,13 +139,13 @@ def title_key(path: str, title: str | None) -> str:
     return (title or path.rpartition("/")[2]).casefold()
 
 
-def date_of(values: dict[str, Any]) -> str | None:
+def date_of(values: dict[str, object]) -> str | None:
     """Return the date of front matter as it is written."""
     date = values.get("date")
     return str(date) if isinstance(date, str | int) else None
 
 
-def is_draft(values: dict[str, Any]) -> bool:
+def is_draft(values: dict[str, object]) -> bool:
     """Return whether front matter marks a draft."""
     return values.get("draft") is True
 
@@ -186,11 +186,11 @@ def _count(index: ContentIndex, view: FolderView) -> int:
     return db.session.scalar(statement) or 0
 
 
-def _rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Any]:
+def _rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Row]:
     if view.order is ListOrder.CHANGED:
         return _newest_rows(project_id, index, view, offset)
     path = ContentFile.path
-    orders: dict[ListOrder, list[Any]] = {
+    orders: dict[ListOrder, list[sa.SQLColumnExpression[str]]] = {
         ListOrder.NAME: [path],
         ListOrder.TITLE: [_title(), path],
         ListOrder.DATE: [sa.func.coalesce(ContentFile.date_key, "").desc(), path.desc()],
@@ -199,7 +199,7 @@ def _rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -
     return db.session.execute(statement.limit(literal_number(PER_PAGE)).offset(offset)).all()
 
 
-def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Any]:
+def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Row]:
     """Return the rows of a page in the order of their last changes.
 
     The changes of a few files are in the log only. Their rows are merged into those that the database has sorted.
@@ -207,7 +207,7 @@ def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset:
     times, file = _logged_times(project_id), ContentFile
     commit_date = sa.func.coalesce(file.last_commit["date"].as_string(), "").label("date")
     statement = _select(index, view).add_columns(commit_date).where(*_filters(view))
-    logged = list[Any]()
+    logged = list[tuple[tuple[str, str], Row]]()
     for part in inserts.batches(sorted(times), BLOBS_PER_STATEMENT):
         rows = db.session.execute(statement.where(file.last_commit.is_(sa.null()), file.path.in_(part)))
         logged += [((times[row.path], row.path), row) for row in rows]
@@ -221,14 +221,14 @@ def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset:
     return merged[offset - start : offset - start + PER_PAGE]
 
 
-def _select(index: ContentIndex, view: FolderView) -> sa.Select[Any]:
+def _select(index: ContentIndex, view: FolderView) -> sa.Select[*tuple[object, ...]]:
     file = ContentFile
     return sa.select(file.path, file.size, file.sha, file.last_commit).where(*_in(index), *_within(view))
 
 
-def _rows_at(index: ContentIndex, view: FolderView, paths: Collection[str]) -> list[Any]:
+def _rows_at(index: ContentIndex, view: FolderView, paths: Collection[str]) -> list[Row]:
     """Return the rows of some paths of a folder by path."""
-    rows = list[Any]()
+    rows = list[Row]()
     for part in inserts.batches(sorted(paths), BLOBS_PER_STATEMENT):
         statement = _select(index, view).where(ContentFile.path.in_(part)).order_by(ContentFile.path)
         rows += db.session.execute(statement).all()
@@ -240,7 +240,7 @@ def _within(view: FolderView) -> Conditions:
     return _below(ContentFile.path, view) if view.is_recursive else [_folder_of_file == _prefix(view)]
 
 
-def _below(path: Any, view: FolderView) -> Conditions:
+def _below(path: sa.SQLColumnExpression[str], view: FolderView) -> Conditions:
     """Return the conditions that paths, or folders with their last slash, are below the folder of a view."""
     # "0" follows "/" in ASCII, so this range contains all paths below the folder.
     return [path >= _prefix(view), path < f"{view.folder}0"] if view.folder else []
@@ -261,22 +261,22 @@ def _title() -> sa.ColumnElement[str]:
     return sa.func.coalesce(ContentFile.title_key, sa.func.lower(name_of(ContentFile.path)))
 
 
-def _position(text: Any, part: str) -> Any:
+def _position(text: object, part: str) -> object:
     """Return the position of a part in a text, from 1."""
     name = "strpos" if db.engine.dialect.name == "postgresql" else "instr"
     return getattr(sa.func, name)(text, part, type_=sa.Integer())
 
 
-def _files(project_id: str, rows: Sequence[Any]) -> list[ListedFile]:
+def _files(project_id: str, rows: Sequence[Row]) -> list[ListedFile]:
     texts = _texts(project_id, {row.sha for row in rows})
     unknown = [row.path for row in rows if row.last_commit is None]
     changes = _logged_changes(project_id, unknown) if unknown else {}
     return [_file(row, texts.get(row.sha), changes.get(row.path)) for row in rows]
 
 
-def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Any]:
+def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Row]:
     """Return title and front matter of the indexed texts by blob."""
-    text, rows = ContentText, dict[str, Any]()
+    text, rows = ContentText, dict[str, Row]()
     for part in inserts.batches(sorted(shas), BLOBS_PER_STATEMENT):
         statement = sa.select(text.sha, text.title, text.front_matter)
         statement = statement.where(text.project_id == project_id, text.sha.in_(part))
@@ -284,7 +284,7 @@ def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Any]:
     return rows
 
 
-def _newest_entries(project_id: str) -> Any:
+def _newest_entries(project_id: str) -> sa.Subquery:
     """Return the newest entries of the project log.
 
     The index does not know the commit of a file that was just saved.
@@ -292,12 +292,12 @@ def _newest_entries(project_id: str) -> Any:
     entry = ProjectLogEntry
     columns = (entry.id, entry.file, entry.user_name, entry.created_at)
     statement = sa.select(*columns).where(entry.project_id == project_id).order_by(entry.id.desc())
-    return statement.limit(literal_number(LOG_ENTRIES)).subquery().c
+    return statement.limit(literal_number(LOG_ENTRIES)).subquery()
 
 
 def _logged_changes(project_id: str, paths: Collection[str]) -> dict[str, dict[str, str | None]]:
     """Return author and time of the last change of each of some files in the newest entries of the project log."""
-    entry = _newest_entries(project_id)
+    entry = _newest_entries(project_id).c
     statement = sa.select(entry.file, entry.user_name, entry.created_at).where(entry.file.in_(paths))
     rows = db.session.execute(statement.order_by(entry.id))
     return {row.file: {"author": row.user_name, "date": clock.iso(row.created_at)} for row in rows}
@@ -305,12 +305,12 @@ def _logged_changes(project_id: str, paths: Collection[str]) -> dict[str, dict[s
 
 def _logged_times(project_id: str) -> dict[str, str]:
     """Return the time of the last change of each file in the newest entries of the project log."""
-    entry = _newest_entries(project_id)
+    entry = _newest_entries(project_id).c
     rows = db.session.execute(sa.select(entry.file, sa.func.max(entry.created_at)).group_by(entry.file))
     return {file: clock.iso(created_at) for file, created_at in rows}
 
 
-def _file(row: Any, text: Any, logged: dict[str, str | None] | None) -> ListedFile:
+def _file(row: Row, text: Row | None, logged: dict[str, str | None] | None) -> ListedFile:
     values, commit = (text.front_matter if text is not None else None) or {}, row.last_commit or logged or {}
     return ListedFile(
         row.path,

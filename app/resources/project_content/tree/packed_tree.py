@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import orjson
 
@@ -35,7 +34,7 @@ class PackedPart:
     length: int
 
 
-def pack(files: list[dict[str, Any]]) -> PackedPart:
+def pack(files: list[dict[str, object]]) -> PackedPart:
     """Compress at least one file as a part that ends at a byte boundary."""
     plain = orjson.dumps(files)[1:-1]
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)

@@ -59,12 +59,12 @@ def pack(entries: list[dict[str, Any]]) -> TreePart:
     return TreePart(entries[0]["path"], blobs, packed.crc, packed.length, len(packed.data), packed.data)
 
 
-def pack_all(entries: Iterable[dict[str, Any]]) -> list[TreePart]:
+def pack_all(entries: Iterable[dict[str, object]]) -> list[TreePart]:
     """Pack all files of a tree."""
     return [pack(some) for some in inserts.batches(entries, PART_FILES)]
 
 
-def extend_changes(index: ContentIndex, commit_sha: str, paths: Iterable[str]) -> dict[str, Any] | None:
+def extend_changes(index: ContentIndex, commit_sha: str, paths: Iterable[str]) -> dict[str, object] | None:
     """Return the changes since the stored tree if the index moves to a commit, or None if they are unknown or too many.
 
     A version that does not record changes moves the index only. Then the commits differ, and the changes are unknown.
@@ -76,7 +76,7 @@ def extend_changes(index: ContentIndex, commit_sha: str, paths: Iterable[str]) -
     return _changes(str(index.snapshot_sha), commit_sha, changed) if len(changed) <= MAX_CHANGES else None
 
 
-def no_changes(commit_sha: str) -> dict[str, Any]:
+def no_changes(commit_sha: str) -> dict[str, object]:
     """Return the changes of an index whose tree has been stored."""
     return _changes(commit_sha, commit_sha, [])
 
@@ -164,7 +164,7 @@ def join(parts: list[TreePart], read: ReadObject) -> bytes:
     return packed_tree.join(PackedPart(part.packed or b"", part.crc, part.length) for part in loaded(parts, read))
 
 
-def _split(entries: list[dict[str, Any]]) -> list[TreePart]:
+def _split(entries: list[dict[str, object]]) -> list[TreePart]:
     """Pack the files of a changed part: as one part, as several if it has become large, as none if it is empty."""
     if not entries:
         return []
@@ -181,5 +181,5 @@ def _known_changes(index: ContentIndex) -> list[str] | None:
     return paths
 
 
-def _changes(start: str, end: str, paths: list[str]) -> dict[str, Any]:
+def _changes(start: str, end: str, paths: list[str]) -> dict[str, object]:
     return {"from": start, "to": end, "paths": paths}

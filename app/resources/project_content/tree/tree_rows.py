@@ -37,7 +37,7 @@ class IndexMoved(Exception):
     """The index moved between the read of its row and the read of its files."""
 
 
-def entry(path: str, kind: str, mode: str, sha: str, size: int | None) -> dict[str, Any]:
+def entry(path: str, kind: str, mode: str, sha: str, size: int | None) -> dict[str, object]:
     """Return a file as a response dictionary."""
     return {"path": path, "type": kind, "size": size, "sha": sha, "mode": mode}
 
@@ -61,7 +61,7 @@ def rows(index: ContentIndex) -> Iterator[dict[str, Any]]:
         raise IndexMoved
 
 
-def ranges(index: ContentIndex, selected: Iterable[Range]) -> Iterator[list[dict[str, Any]]]:
+def ranges(index: ContentIndex, selected: Iterable[Range]) -> Iterator[list[dict[str, object]]]:
     """Yield the files of each range as response dictionaries in Git's order.
 
     Raises:

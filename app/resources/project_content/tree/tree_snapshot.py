@@ -4,7 +4,6 @@ A response always shows the commit of the index. Without a stored tree it is bui
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 import structlog
@@ -53,7 +52,7 @@ def whole(project_id: str, index: ContentIndex | None, branch: str, *, trees: Ca
     return TreeResponse(index.commit_sha if index else None, head(index, project_id, branch), files)
 
 
-def facts(index: ContentIndex | None, project_id: str, branch: str) -> dict[str, Any]:
+def facts(index: ContentIndex | None, project_id: str, branch: str) -> dict[str, object]:
     """Return the fields of a tree response other than the files."""
     return {
         "project_id": project_id,

@@ -5,7 +5,6 @@ A file has lines and words, changed front matter, or the versions of a binary fi
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from app.content.filetypes import file_type
 from app.content.front_matter.item_diff import ValueChange, changed_values
@@ -56,7 +55,7 @@ class FileComparison:
     truncated: bool = False
     ranges_truncated: bool = False
 
-    def to_dict(self, project_id: str) -> dict[str, Any]:
+    def to_dict(self, project_id: str) -> dict[str, object]:
         """Return the response dictionary. The versions of an image have a URL."""
         return {
             "binary": self.binary,
@@ -68,7 +67,7 @@ class FileComparison:
             "ranges_truncated": self.ranges_truncated,
         }
 
-    def _version_to_dict(self, version: FileVersion | None, project_id: str) -> dict[str, Any] | None:
+    def _version_to_dict(self, version: FileVersion | None, project_id: str) -> dict[str, object] | None:
         if version is None:
             return None
         url = raw_url(project_id, version.path, version.commit_sha) if self.image else None
@@ -136,7 +135,7 @@ def _front_matter(old: bytes, new: bytes) -> list[ValueChange] | None:
     return changed_values(*values)
 
 
-NO_DETAILS: dict[str, Any] = {
+NO_DETAILS: dict[str, object] = {
     **dict.fromkeys(("binary", "before", "after", "diff", "front_matter")),
     "truncated": False,
     "ranges_truncated": False,
@@ -162,7 +161,7 @@ class CommitComparison:
     next_cursor: str | None = None
     details: FileComparison | None = None
 
-    def to_dict(self, project_id: str) -> dict[str, Any]:
+    def to_dict(self, project_id: str) -> dict[str, object]:
         """Return the response dictionary."""
         details = NO_DETAILS if self.details is None else self.details.to_dict(project_id)
         files = [_difference_to_dict(file) | details for file in self.files]
@@ -213,7 +212,7 @@ def compare_one(source: Source, *, base: str, head: str | None, file: str) -> Co
     return CommitComparison(base_sha, head_sha, [difference], 1, details.truncated, details=details)
 
 
-def _difference_to_dict(file: FileDifference) -> dict[str, Any]:
+def _difference_to_dict(file: FileDifference) -> dict[str, object]:
     return {
         "path": file.path,
         "previous_path": file.previous_path,

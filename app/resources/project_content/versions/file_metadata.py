@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import Any
 from urllib.parse import urlencode
 
 import sqlalchemy as sa
@@ -17,8 +16,9 @@ from app.database import transactions
 from app.database.inserts import insert_rows
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import EntryType
+from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db
+from app.models.base import Row
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
 from app.resources.project_content import queries
@@ -61,7 +61,9 @@ _FILE = (
 STORED_FACTS = ("mime", "language", "encoding", "lines", "front_matter", "title", "headings", "links")
 
 
-def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: GitHosts, by: HasId) -> dict[str, Any]:
+def metadata(
+    project: Project, index: ContentIndex | None, path: str, *, hosts: GitHosts, by: HasId
+) -> dict[str, object]:
     """Return the metadata of a file (contract 4.9).
 
     Calls the Git host only for facts of this blob and path that are not stored. Raises NotFound.
@@ -76,7 +78,7 @@ def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: 
     return to_dict(file, facts) | {"commit_sha": commit, "last_commit": last, "indexed_at": indexed_at}
 
 
-def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, Any]:
+def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, object]:
     """Return the same metadata as for the file of a branch; `indexed_at` is None. Raises NotFound."""
     entry = source.git.entries(source.repo, commit, [path]).get(path)
     if entry is None or entry.type == unreadable.FOLDER:
@@ -89,7 +91,7 @@ def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, Any]
     return facts | {"commit_sha": commit, "last_commit": last, "indexed_at": None}
 
 
-def to_dict(file: Any, facts: dict[str, Any]) -> dict[str, Any]:
+def to_dict(file: Row | TreeEntry, facts: dict[str, object]) -> dict[str, object]:
     """Return the part of the metadata that depends on the path and bytes of a file only."""
     name = file.path.rsplit("/", 1)[-1]
     return {
@@ -114,7 +116,7 @@ def kind_of(path: str) -> str:
     return f"{kind.language or ''};{kind.mime or ''}"[:KIND_LENGTH]
 
 
-def facts_of(path: str, data: bytes) -> dict[str, Any]:
+def facts_of(path: str, data: bytes) -> dict[str, object]:
     """Return the facts of a file's bytes in their stored form, with the size, which not every host reports."""
     if len(data) > MAX_READ_BYTES:
         facts = _facts_of_name(path)
@@ -125,7 +127,7 @@ def facts_of(path: str, data: bytes) -> dict[str, Any]:
     return {name: facts[name] for name in STORED_FACTS} | {"size": len(data)}
 
 
-def store_facts(project_id: str, blobs: list[tuple[str, str, dict[str, Any]]]) -> None:
+def store_facts(project_id: str, blobs: list[tuple[str, str, dict[str, object]]]) -> None:
     """Store (sha, kind, facts) of blobs in the running transaction. Stored facts stay unchanged."""
     if not blobs:
         return
@@ -133,7 +135,7 @@ def store_facts(project_id: str, blobs: list[tuple[str, str, dict[str, Any]]]) -
     insert_rows(db.session.connection(), _BLOBS, rows, unique=("project_id", "sha", "kind"))
 
 
-def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[Any, dict[str, Any] | None]:
+def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[Row, dict[str, object] | None]:
     """Return the row of a file and the stored facts of its bytes with one statement. Raises NotFound."""
     parameters = {
         "project": project.id,
@@ -142,23 +144,23 @@ def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[Any
         "index": index.id if index else None,
         "generation": index.generation if index else 0,
     }
-    row: Any = db.session.execute(_FILE, parameters).first()
+    row = db.session.execute(_FILE, parameters).first()
     if row is None:
         raise NotFound("There is no such file on this branch")
     return row, row.facts if _is_read(row) else _facts_of_name(path) | {"unreadable": row.type == unreadable.FOLDER}
 
 
-def _is_read(file: Any) -> bool:
+def _is_read(file: Row | TreeEntry) -> bool:
     return file.type == EntryType.BLOB and (file.size or 0) <= MAX_READ_BYTES
 
 
-def _facts_of_name(path: str) -> dict[str, Any]:
+def _facts_of_name(path: str) -> dict[str, object]:
     kind = file_type(path)
-    facts: dict[str, Any] = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
+    facts: dict[str, object] = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
     return dict.fromkeys(STORED_FACTS, None) | facts
 
 
-def read_facts(file: Any, source: Source) -> dict[str, Any]:
+def read_facts(file: Row | TreeEntry, source: Source) -> dict[str, object]:
     """Return the facts of a file's bytes on the Git host, or those of its name if it is large or a submodule."""
     if not _is_read(file):
         return _facts_of_name(file.path)
@@ -170,7 +172,7 @@ def read_facts(file: Any, source: Source) -> dict[str, Any]:
         return _facts_of_name(file.path) | {"unreadable": True}
 
 
-def _find_facts(project: Project, file: Any, source: Source) -> dict[str, Any]:
+def _find_facts(project: Project, file: Row, source: Source) -> dict[str, object]:
     project_id, sha, path = project.id, file.sha, file.path
     facts = read_facts(file, source)
     if facts.get("unreadable"):  # The repository may be repaired.
@@ -180,7 +182,7 @@ def _find_facts(project: Project, file: Any, source: Source) -> dict[str, Any]:
     return facts
 
 
-def _find_last_commit(index: ContentIndex | None, file: Any, source: Source) -> dict[str, Any] | None:
+def _find_last_commit(index: ContentIndex | None, file: Row, source: Source) -> dict[str, str] | None:
     if index is None or index.commit_sha is None:
         return None
     here = (file.index_id, file.generation, file.path)

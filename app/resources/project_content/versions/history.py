@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 import structlog
 
@@ -153,14 +152,14 @@ def _position(source: Source, cursor: str) -> tuple[str, int]:
     return find_commit(source, start), int(skip)
 
 
-def to_page(project_id: str, history: History) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def to_page(project_id: str, history: History) -> tuple[list[dict[str, object]], dict[str, object]]:
     """Return the commits as response dictionaries, and the metadata of the response. Runs one statement."""
     users = queries.users_of_commits(project_id, [entry.commit.sha for entry in history.entries])
-    meta = {"next_cursor": history.next_cursor, "renames_followed": history.follows_renames}
+    meta: dict[str, object] = {"next_cursor": history.next_cursor, "renames_followed": history.follows_renames}
     return [_entry_to_dict(entry, users) for entry in history.entries], meta
 
 
-def _entry_to_dict(entry: CommitLogEntry, users: Mapping[str, str]) -> dict[str, Any]:
+def _entry_to_dict(entry: CommitLogEntry, users: Mapping[str, str]) -> dict[str, object]:
     commit, path = entry
     return {
         "sha": commit.sha,

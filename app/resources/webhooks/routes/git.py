@@ -23,7 +23,7 @@ BRANCH_PREFIX = "refs/heads/"
 UNINSTALLED_ACTIONS = ("deleted", "suspend")
 
 Event = BranchPushed | AppUninstalled | None
-Parser = Callable[[Mapping[str, Any]], Event]
+Parser = Callable[[Mapping[str, object]], Event]
 
 
 def read_a(scope: Scope) -> Notification:

@@ -54,7 +54,7 @@ class Supervisor:
         self.until = time.monotonic() + self.spec["lifetime_s"]
         self.stopping = threading.Event()
         self._refused, self._unreachable = HostNames(), HostNames()
-        self._answers: dict[int, Any] = {}
+        self._answers: dict[int, object] = {}
         self._answered = threading.Condition()
         self._listening: list[int] = []
         self._memory_at = 0.0
