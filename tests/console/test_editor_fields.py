@@ -75,7 +75,7 @@ def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> 
         "This value does not match the schema.",
         'value="&#34;land&#34;" checked',
         '<option value="second">',
-        '<legend class="fieldset__legend">Seo</legend>',
+        '<span class="group__name">Seo</span> <span class="group__values muted" dir="auto">Old</span>',
         'name="fm.seo/description"',
     ):
         assert part in page
@@ -259,3 +259,37 @@ def test_day_of_a_time_with_a_schema_keeps_the_notation(console: ConsoleScene) -
         "+jekyll: 2024-11-01 20:57:00 -0500",
         "+short: 2024-12-10T21:25",
     ]
+
+
+def test_tab_without_scripts_keeps_the_typed_text_as_a_draft(console: ConsoleScene) -> None:
+    owner, url = console.site.owner, url_of(console, "content/posts/first.md")
+    sent = form_of(owner.client.get(url), "editor-form") | {"fm.title": "Typed", "list-action": "show"}
+    shown = submit(owner, f"{url}?mode=rich&panel=history", **sent)
+    assert shown.status_code == 200
+    assert "\nTyped</textarea>" in shown.text
+    assert '<div class="panel__part" data-panel-part="history">' in shown.text
+    assert "\nTyped</textarea>" in owner.client.get(url).text
+
+
+def test_history_panel_lists_the_versions_of_the_page(console: ConsoleScene) -> None:
+    owner, url = console.site.owner, url_of(console, "content/posts/first.md")
+    console.site.repo.commit({"content/posts/first.md": b"---\ntitle: Again\n---\n"}, "Shorten the page")
+    assert "Shorten the page" in owner.client.get(f"{url}?panel=history").text
+    assert "Shorten the page" not in owner.client.get(url).text
+
+
+def test_group_with_an_error_is_open(console: ConsoleScene) -> None:
+    schema = b"""collections:
+  - name: posts
+    folder: content/posts
+    fields:
+      - {name: seo, type: object, fields: [{name: weight, type: number}]}
+"""
+    console.site.repo.commit({".galley.yml": schema})
+    console.site.owner.post(console.site.path("/reindex")).ok(202)
+    console.site.world.work_off()
+    url = url_of(console, "content/posts/first.md")
+    page = console.site.owner.client.get(url)
+    assert "data-group><summary" in page.text
+    refused = submit(console.site.owner, url, **form_of(page, "editor-form") | {"fm.seo/weight": "seven"})
+    assert "data-group open><summary" in refused.text

@@ -66,7 +66,7 @@ def test_new_pages_have_names_with_the_marks_of_their_titles(console: ConsoleSce
         fields = form_of(owner.client.get(folder), 'class="form form--inline"')
         made = submit(owner, folder, **fields | {"title": title, "name": ""})
         assert unquote(urlsplit(made.location).path).endswith(f"/edit/notes/{name}")
-        assert f'value="{title}"' in owner.client.get(made.location).text
+        assert f"\n{title}</textarea>" in owner.client.get(made.location).text
         assert f"title: {title}" in console.site.repo.show(f"notes/{name}").decode()
 
 
@@ -104,7 +104,7 @@ def test_new_page_has_the_template_of_its_collection(console: ConsoleScene) -> N
     assert '+09:00"\nlayout' in text
     assert text.endswith("layout: post\n---\n\nWrite here.\n")
     shown = owner.client.get(made.location).text
-    assert 'value="Fog &amp; tide"' in shown
+    assert "\nFog &amp; tide</textarea>" in shown
 
 
 def test_new_page_needs_a_title_or_a_name(console: ConsoleScene) -> None:

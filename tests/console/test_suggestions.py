@@ -23,16 +23,16 @@ def base_of(console: ConsoleScene) -> str:
 
 def test_controls_are_absent_and_the_panel_explains_without_a_model(console: ConsoleScene) -> None:
     url = f"{base_of(console)}/edit/{FILE}"
-    page = console.site.owner.client.get(f"{url}?panel=ai").text
+    page = console.site.owner.client.get(f"{url}?panel=assistant").text
     assert "has not configured an AI provider" in page
     assert "data-ai-command" not in page
     assert "data-suggest-url" not in page
-    assert 'data-panel-toggle="ai"' not in page
+    assert 'data-panel-toggle="assistant"' not in page
 
 
 def test_controls_are_present_with_a_model(console: ConsoleScene, double: AiDouble) -> None:
     page = console.site.owner.client.get(f"{base_of(console)}/edit/{FILE}").text
-    for part in ('data-ai-command="ask"', "data-suggest-url", 'data-panel-toggle="ai"'):
+    for part in ('data-ai-command="ask"', "data-suggest-url", 'data-panel-toggle="assistant"'):
         assert part in page
 
 

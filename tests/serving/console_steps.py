@@ -134,12 +134,12 @@ def insert_image(person: Person) -> None:
 def check_preview(person: Person, text: str) -> None:
     """Open the preview, wait for a text of the page, and close it."""
     page = person.page
-    person.use(page.locator(".content-header [data-panel-toggle=preview]"))
+    person.use(page.locator("[data-panel-toggle=preview]"))
     if person.has_scripts:
         frame = page.frame_locator("iframe[data-preview-frame]")
         expect(frame.get_by_text(text).first).to_be_visible(timeout=PREVIEW_MS)
-        is_tab = page.get_by_role("link", name=person.say("Edit"), exact=True)
-        person.use(is_tab if is_tab.is_visible() else page.locator(".content-header [data-panel-toggle=preview]"))
+        text = page.get_by_role("button", name=person.say("Text"), exact=True)
+        person.use(text if text.is_visible() else page.locator("[data-panel-toggle=fields]"))
         return
     person.press("Start the preview")
     frame = page.frame_locator("iframe[data-preview-frame]")
@@ -190,7 +190,8 @@ def resolve_conflict(person: Person, project: str, connected: Repository) -> Non
 def restore(person: Person, connected: Repository) -> None:
     """Restore the version of the colleague."""
     page = person.page
-    person.use(page.locator(".content-header").get_by_role("link", name=person.say("History")))
+    person.use(page.locator("[data-panel-toggle=history]"))
+    person.use(page.get_by_role("link", name=person.say("All versions"), exact=True))
     row = page.get_by_role("row").filter(has_text="Change the first paragraph")
     person.press("Restore", within=row)
     page.wait_for_url("**done=restored")

@@ -53,8 +53,8 @@ def project(console: Console) -> str:
 
 
 def toggle_preview(page: Page) -> None:
-    """Press the link of the header that shows the preview."""
-    page.locator(".content-header a[data-panel-toggle=preview]").click()
+    """Press the tab of the preview."""
+    page.locator("[data-panel-toggle=preview]").click()
 
 
 def frame_of(page: Page) -> FrameLocator:
@@ -67,7 +67,7 @@ def test_suggestions_change_the_text_only_when_accepted(console: Console, projec
     page = console.page
     console.resize(WIDE, "light")
     console.open(f"{project}/edit/{FILE}", ".ProseMirror")
-    page.locator(".content-header a[data-panel-toggle=ai]").click()
+    page.locator("[data-panel-toggle=assistant]").click()
     text, cards = page.locator(".ProseMirror"), page.locator(".panel__card")
     page.get_by_label("Question or instruction").fill("What is a bell buoy?")
     page.get_by_role("button", name="Ask", exact=True).click()
@@ -85,6 +85,38 @@ def test_suggestions_change_the_text_only_when_accepted(console: Console, projec
     assert page.evaluate(FINDINGS) == []
     page.keyboard.press("Control+s")
     expect(page.locator(".toast")).to_be_visible()
+
+
+@pytest.mark.server
+def test_title_is_a_line_above_the_text_and_fields_are_next_to_it_or_a_tab(console: Console, project: str) -> None:
+    page = console.page
+    console.resize({"width": 1440, "height": 900}, "light")
+    console.open(f"{project}/edit/content/posts/winter-berths.md", ".ProseMirror")
+    title, text, fields = (
+        page.locator("textarea[name='fm.title']"),
+        page.locator(".ProseMirror"),
+        page.get_by_label("Date"),
+    )
+    boxes = [each.bounding_box() for each in (title, text, fields)]
+    assert all(boxes)
+    title_box, text_box, fields_box = (box for box in boxes if box)
+    assert title_box["y"] < text_box["y"] < 300
+    assert fields_box["x"] > text_box["x"] + text_box["width"]
+    height = title_box["height"]
+    title.fill("A title of so many words that it needs a second line on every screen of this width")
+    assert (title.bounding_box() or title_box)["height"] > height
+    title.press("Enter")
+    expect(text).to_be_focused()
+    console.resize(NARROW, "dark")
+    expect(fields).to_be_hidden()
+    page.get_by_role("button", name="Fields", exact=True).click()
+    expect(fields).to_be_visible()
+    expect(text).to_be_hidden()
+    assert page.evaluate(FINDINGS) == []
+    page.get_by_role("button", name="History", exact=True).click()
+    expect(page.get_by_role("link", name="All versions")).to_be_visible()
+    page.get_by_role("button", name="Text", exact=True).click()
+    expect(text).to_be_visible()
 
 
 @pytest.mark.server
@@ -106,7 +138,7 @@ class TestPreviewPanel:
             console.resize(size, "dark")
             assert page.evaluate(FINDINGS) == []
         expect(page.locator(".ProseMirror")).to_be_hidden()
-        page.get_by_role("link", name="Edit", exact=True).click()
+        page.get_by_role("button", name="Text", exact=True).click()
         expect(page.locator(".ProseMirror")).to_be_visible()
         expect(page.locator("iframe[data-preview-frame]")).to_be_hidden()
         assert "panel=" not in page.url

@@ -30,6 +30,7 @@ from app.console.project.images import is_image, site_url
 from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
 from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
@@ -41,6 +42,7 @@ from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.drivers.git.errors import GitObjectMissing
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
+from app.resources.project_content import routes as content
 from app.resources.project_schema.routes import branch_schema
 
 PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
@@ -77,6 +79,9 @@ def with_path(address: str, path: str) -> str:
 
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
+PANELS = ("", "fields", "preview", "history", "assistant")
+MAX_VERSIONS = 20
+"""The versions that the side panel lists."""
 
 WITHOUT_RELOAD = (None, Generator.JEKYLL, Generator.STATIC)
 """Generators whose open pages do not follow changes. The panel of the preview loads these pages again."""
@@ -87,7 +92,7 @@ class EditorQuery(RequestQuery):
     """The mode of the editor, its side panel, and the change that was saved."""
 
     mode: Annotated[str, fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))]
-    panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))]
+    panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(PANELS))]
     since: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
     change: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
 
@@ -151,7 +156,22 @@ def _panel(scope: ProjectScope, name: str, path: str, text: PageText | None) -> 
     record, address = preview_state(scope) if name == "preview" else (None, None)
     shown = with_path(address, path_in_site) if address else None
     reloads = scope.project.generator not in WITHOUT_RELOAD
-    return {"name": name, "path": path_in_site, "record": record, "address": shown, "reloads": reloads}
+    versions = _versions(scope, path) if name == "history" else []
+    return {
+        "name": name,
+        "path": path_in_site,
+        "record": record,
+        "address": shown,
+        "reloads": reloads,
+        "versions": versions,
+    }
+
+
+def _versions(scope: ProjectScope, path: str) -> list[dict[str, Any]]:
+    """Return the latest versions of a file."""
+    ids = {"project_id": scope.path["project_id"]}
+    versions: list[dict[str, Any]] = api.read_page(content.list_history, ids, file=path, limit=MAX_VERSIONS)[0]
+    return versions
 
 
 def _read_schema(scope: ProjectScope, query: EditorQuery) -> ContentSchema:

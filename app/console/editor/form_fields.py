@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from app.access.scope import ProjectScope
@@ -11,6 +12,7 @@ from app.console.editor.field_inputs import InputKind, are_lines, input_text, is
 from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of, keyed, name_of, plain
 from app.console.editor.field_values import INPUT
 from app.console.project.images import find_files, site_url
+from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
@@ -28,6 +30,8 @@ _WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSO
 MAX_NARROW = 28
 """Characters that an input in one of three columns shows."""
 
+_SUMMARY = (InputKind.TEXT, InputKind.LONG, InputKind.NUMBER, InputKind.DATE, InputKind.DATETIME, InputKind.SELECT)
+SUMMARY_VALUES, SUMMARY_CHARACTERS = 3, 60
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
 
 Suggest = Callable[[str], Sequence[str]]
@@ -104,7 +108,22 @@ class Field:
     @property
     def is_wide(self) -> bool:
         """Return whether the field takes the whole width."""
-        return self.path == ("title",) or self.kind in _WIDE or len(self.text) > MAX_NARROW
+        return self.kind in _WIDE or len(self.text) > MAX_NARROW
+
+    @property
+    def is_title(self) -> bool:
+        """Return whether the field is the title of the page, which the editor shows as its first line."""
+        return self.path == ("title",) and self.kind in (InputKind.TEXT, InputKind.LONG) and not self.options
+
+    @property
+    def summary(self) -> str:
+        """The first values of a group, as the line that stands for it while it is collapsed."""
+        texts = (_shown(one.value) for one in self.children if one.kind in _SUMMARY and one.value not in (None, ""))
+        return " · ".join(text[:SUMMARY_CHARACTERS] for text in islice(texts, SUMMARY_VALUES))
+
+    def has_errors(self, form: Form) -> bool:
+        """Return whether a form has an error at the field or at a field inside."""
+        return bool(form.errors(self.name)) or any(one.has_errors(form) for one in self.children)
 
 
 def fields_of(values: Mapping[str, object]) -> list[Field]:
@@ -289,9 +308,10 @@ _INDEX_NAMES = ("index", "_index")
 
 @dataclass(frozen=True)
 class PageFields:
-    """The fields of a page, and the names of further fields of its collection."""
+    """The fields of a page without its title, the title, and the names of further fields of its collection."""
 
     fields: Sequence[Field]
+    title: Field | None = None
     other_names: Sequence[str] = ()
     can_add: bool = False
     images: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -310,7 +330,7 @@ def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: Pag
     form = current_form()
     values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
     if collection is None:
-        return PageFields(fields_of(values), can_add=can_add)
+        return PageFields(*_split_title(fields_of(values)), can_add=can_add)
     is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     build = usual_fields if is_inferred else declared_fields
     fields = build(collection, values, _suggestions(scope, schema))
@@ -319,7 +339,14 @@ def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: Pag
     sources = list(_image_sources(fields))
     images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
     names = [site_url(one.path, path) for one in images]
-    return PageFields(fields, others, can_add, find_files(scope, filter(None, sources), path), names)
+    files = find_files(scope, filter(None, sources), path)
+    return PageFields(*_split_title(fields), others, can_add, files, names)
+
+
+def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:
+    """Return the fields without the title, and the title."""
+    title = next((one for one in fields if one.is_title), None)
+    return [one for one in fields if one is not title], title
 
 
 def _image_sources(fields: Iterable[Field]) -> Iterator[str]:

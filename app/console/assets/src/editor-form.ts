@@ -1,9 +1,11 @@
 // The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
 import { countWords } from "./count-words.ts";
 import { create, createDialog, icon, show, toast } from "./dom.ts";
+import { HistoryPanel } from "./editor-history.ts";
 import { type PanelPart, initPanel } from "./editor-panel.ts";
 import { PreviewPanel } from "./preview-panel.ts";
 import { text } from "./texts.ts";
+import { initTitle } from "./title-line.ts";
 
 const DRAFT_DELAY_MS = 2000;
 const RETRY_DELAY_MS = 15_000;
@@ -233,14 +235,16 @@ async function start(form: HTMLFormElement): Promise<void> {
   new EditorForm(form);
   const part = (name: string) => document.querySelector<HTMLElement>(`[data-panel-part="${name}"]`);
   const parts: Record<string, PanelPart> = {};
-  const [preview, ai] = [part("preview"), part("ai")];
+  const [preview, versions, ai] = [part("preview"), part("history"), part("assistant")];
   if (preview) parts.preview = new PreviewPanel(form, preview);
+  if (versions) parts.history = new HistoryPanel(versions);
   if (ai?.querySelector("textarea")) {
     const { AiPanel, initMessageSuggestion } = await import("./ai-panel.ts");
-    parts.ai = new AiPanel(form, ai);
+    parts.assistant = new AiPanel(form, ai);
     initMessageSuggestion(form);
   }
   initPanel(form, parts);
+  initTitle(form);
   initImageFields(form);
 }
 

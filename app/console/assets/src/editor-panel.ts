@@ -6,22 +6,26 @@ export interface PanelPart {
   close(): void;
 }
 
-/** Let the links with `data-panel-toggle` show a part without loading the page again. */
+const NARROW = matchMedia("(width < 900px)");
+
+/** Let the buttons with `data-panel-toggle` show a part without loading the page again. */
 export function initPanel(form: HTMLFormElement, parts: Record<string, PanelPart>): void {
-  const panel = document.querySelector<HTMLElement>(".editor__panel");
-  if (!panel) return;
-  const toggles = [...document.querySelectorAll<HTMLAnchorElement>("a[data-panel-toggle]")];
+  const toggles = [...form.querySelectorAll<HTMLButtonElement>("button[data-panel-toggle]")];
+  const panels = [...form.querySelectorAll<HTMLElement>("[data-panel-part]")];
   const home = new URL(location.href);
   let shown = "";
-  const show = (name: string) => {
-    parts[shown]?.close();
-    shown = name;
-    panel.hidden = !name;
-    for (const part of panel.querySelectorAll<HTMLElement>("[data-panel-part]")) part.hidden = part.dataset.panelPart !== name;
+  const mark = () => {
+    const current = shown || (NARROW.matches ? "" : "fields");
     for (const toggle of toggles) {
-      if (toggle.dataset.panelToggle === name) toggle.setAttribute("aria-current", "true");
+      if (toggle.dataset.panelToggle === current) toggle.setAttribute("aria-current", "true");
       else toggle.removeAttribute("aria-current");
     }
+  };
+  const show = (name: string) => {
+    if (name !== shown) parts[shown]?.close();
+    shown = form.dataset.panel = name;
+    for (const part of panels) part.hidden = part.dataset.panelPart !== (name || "fields");
+    mark();
     if (name) home.searchParams.set("panel", name);
     else home.searchParams.delete("panel");
     home.searchParams.delete("done");
@@ -29,19 +33,31 @@ export function initPanel(form: HTMLFormElement, parts: Record<string, PanelPart
     const action = new URL(form.action);
     action.search = home.search;
     form.action = action.href;
-    if (name && matchMedia("(width < 1200px)").matches) scrollTo(0, 0);
+    if (NARROW.matches) scrollTo(0, 0);
     parts[name]?.open();
   };
   for (const toggle of toggles) {
     toggle.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
       event.preventDefault();
-      const name = toggle.dataset.panelToggle ?? "";
-      // A tab shows its part. A button in the header also hides it.
-      show(name === shown && !toggle.classList.contains("tabs__link") ? "" : name);
-      if (!toggle.offsetParent) panel.querySelector<HTMLElement>("[aria-current]")?.focus();
+      show(toggle.dataset.panelToggle ?? "");
     });
   }
+  NARROW.addEventListener("change", mark);
+  // The browser cannot show its message at a field that is hidden.
+  form.addEventListener(
+    "invalid",
+    (event) => {
+      const field = event.target as HTMLElement;
+      const part = field.closest<HTMLElement>("[data-panel-part]");
+      if (part?.hidden || (part && NARROW.matches && !shown)) show("fields");
+      for (let group = field.closest("details"); group; group = group.parentElement!.closest("details")) group.open = true;
+    },
+    { capture: true },
+  );
   const first = home.searchParams.get("panel") ?? "";
   if (first in parts) show(first);
+  else {
+    shown = form.dataset.panel ?? "";
+    mark();
+  }
 }

@@ -42,6 +42,11 @@ export class PreviewPanel implements PanelPart {
       text("Checking session"), text("Cloning repository"), text("Installing dependencies"), text("Starting server"), text("Waiting for server"),
     ];
     this.path.addEventListener("change", () => this.load());
+    this.path.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      this.load();
+    });
     this.element("reload").addEventListener("click", () => this.load());
     form.addEventListener("input", () => this.schedule());
     document.querySelector("#preview-start")?.addEventListener("submit", (event) => {
