@@ -73,7 +73,7 @@ class Guard:
     bare: bool = False
     target_in_body: bool = False
     token: TokenRule = SESSION_ONLY
-    written_branch: Callable[[object], str | None] | None = None
+    written_branch: Callable[[Any], str | None] | None = None
     description: str = ""
 
     def authenticate(self) -> None:
@@ -224,7 +224,7 @@ def member_of_org(project: str = "project_id", *, in_body: bool = False) -> Guar
     return Guard("memberOfOrg", lambda s: s.role is not None, find, target_in_body=in_body, token=EDITS)
 
 
-def can_commit(branch_of: Callable[[object], str | None], project: str = "project_id") -> Guard:
+def can_commit(branch_of: Callable[[Any], str | None], project: str = "project_id") -> Guard:
     """Return a guard like `member_of_org` for commits. `branch_of` returns the branch of a body, None by default.
 
     An API token needs `publish` for the working branch and `write` for other branches.

@@ -167,10 +167,10 @@ def _panel(scope: ProjectScope, name: str, path: str, text: PageText | None) -> 
     }
 
 
-def _versions(scope: ProjectScope, path: str) -> list[dict[str, Any]]:
+def _versions(scope: ProjectScope, path: str) -> list[dict[str, object]]:
     """Return the latest versions of a file."""
     ids = {"project_id": scope.path["project_id"]}
-    versions: list[dict[str, Any]] = api.read_page(content.list_history, ids, file=path, limit=MAX_VERSIONS)[0]
+    versions: list[dict[str, object]] = api.read_page(content.list_history, ids, file=path, limit=MAX_VERSIONS)[0]
     return versions
 
 
