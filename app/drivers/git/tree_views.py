@@ -1,4 +1,4 @@
-"""Views of the tree of a commit of a remote host, loaded completely or folder by folder, and differences of two trees."""
+"""Views of the tree of a commit of a remote host, loaded completely or by folder, and differences of two trees."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
