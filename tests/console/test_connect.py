@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from app.extensions import db
+from app.models.git_credential import GitCredential
+from app.models.project import Provider
 from config import Settings
 from tests.console.test_organizations import submit
 from tests.support.applications import application
@@ -48,6 +51,29 @@ def test_start_returns_a_page_that_leads_to_the_provider(connected: World, hosts
     assert html.unescape(target).startswith(base)
     assert "state=" in target
     assert submit(connected.person(), url).status_code == 403
+
+
+def test_connect_page_starts_with_the_account_of_the_user(connected: World) -> None:
+    owner = connected.person()
+    url = f"/console/organizations/{owner.new_organization()}/connect"
+
+    def tabs() -> list[str]:
+        tabs = re.search(r'<nav class="tabs".*?</nav>', owner.client.get(url).text, re.DOTALL)
+        assert tabs is not None
+        assert tabs[0].index('aria-current="page"') < tabs[0].index("</a>")
+        return re.findall(r"provider=(\w+)", tabs[0])
+
+    assert tabs() == ["github", "gitlab", "local"]
+    with connected.app.app_context():
+        db.session.add(GitCredential(user_id=owner.id, provider=Provider.GITLAB))
+        db.session.commit()
+    assert tabs() == ["gitlab", "github", "local"]
+
+
+def test_connect_page_without_remote_providers_starts_with_the_clone_url(world: World) -> None:
+    owner = world.person()
+    shown = owner.client.get(f"/console/organizations/{owner.new_organization()}/connect").text
+    assert shown.index("From a clone URL") < shown.index("From an archive") < shown.index("New repository")
 
 
 def test_start_without_a_remote_provider_is_refused(connected: World) -> None:

@@ -62,6 +62,7 @@ class TestClone:
             assert "The clone starts soon." in waiting.text
             assert url in waiting.text
             assert started.location in owner.client.get(f"{base}/connect").text
+            assert started.location in owner.client.get(base).text
             cloning.work_off()
         done = owner.client.get(started.location)
         assert (done.status_code, "Refresh" in done.headers) == (303, False)
@@ -80,7 +81,7 @@ class TestClone:
         shown = owner.client.get(started.location)
         assert "There is no public repository at this URL, or Git finds faults in it" in shown.text
         assert "Refresh" not in shown.headers
-        assert f'{base}/connect#clone"' in shown.text
+        assert f'{base}/connect?provider=local#clone"' in shown.text
 
     def test_running_clone_shows_the_received_bytes(self, console: ConsoleScene) -> None:
         with console.app.app_context():

@@ -38,7 +38,7 @@ SIGNED_IN = tuple(
         *("/account/connections", "/account/preferences", "/account/sessions", "/account/tokens"),
     )
 )
-ORGANIZATION = ("", "/members", "/service-accounts", "/settings", "/connect", "/connect?provider=gitlab")
+ORGANIZATION = ("", "/members", "/service-accounts", "/settings", "/connect", "/connect?provider=local")
 PAGES = {
     **dict.fromkeys(("", "/content/", "/content/content/posts", "/content/content?view=tree&state=draft"), "main"),
     **dict.fromkeys(("/search?q=fog", "/search?q=nothing", "/activity", "/history", "/media", "/preview"), "main"),
@@ -173,7 +173,7 @@ def states(console: Console) -> Iterator[str]:
     page.get_by_role("button", name="Invite", exact=True).click()
     page.get_by_role("heading", name="Open invitations").wait_for()
     yield "open invitation"
-    console.open(f"{organization}/connect")
+    console.open(f"{organization}/connect?provider=local")
     page.get_by_label("URL of a public repository").fill("http://127.0.0.1:9/docs")
     page.get_by_role("button", name="Clone and connect").click()
     page.wait_for_url("**/imports/**")

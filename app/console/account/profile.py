@@ -4,6 +4,7 @@ from flask import Response
 
 from app.access.guards import verified
 from app.access.scope import Scope
+from app.console.account.devices import device_name
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -59,7 +60,8 @@ def delete_account(*, scope: Scope, form: Form) -> Response:
 @Page(guard=verified())
 def sessions(*, scope: Scope) -> Response:
     """List the browsers in which the user is signed in."""
-    return page("account/sessions.html", sessions=api.read(auth.list_sessions), current=scope.caller.session.id)
+    rows = [row | {"device": device_name(row["userAgent"])} for row in api.read(auth.list_sessions)]
+    return page("account/sessions.html", sessions=rows, current=scope.caller.session.id)
 
 
 @blueprint.post("/account/sessions/end")

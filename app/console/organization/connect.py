@@ -35,10 +35,10 @@ NAMES = {"project_name": "project_name", "name": "new_name"}
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectQuery(RequestQuery):
-    """The provider whose repositories are listed, and a filter."""
+    """The provider whose repositories are listed, and a filter. Without a provider the likeliest one is shown."""
 
     provider: Annotated[
-        str, fields.String(load_default="local", validate=validate.OneOf([str(one) for one in Provider]))
+        str | None, fields.String(load_default=None, validate=validate.OneOf([str(one) for one in Provider]))
     ]
     q: Annotated[str, fields.String(load_default="", validate=Length(max=255))]
     cursor: Cursor
@@ -48,26 +48,42 @@ class ConnectQuery(RequestQuery):
 @Page(guard=GUARD, query=ConnectQuery)
 def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
+    providers = _by_likelihood(scope)
+    provider = query.provider or providers[0]
     listed: list[dict[str, object]] = []
     meta: Mapping[str, object] = {}
     problem = None
     try:
         listed, meta = api.read_page(
-            credentials.list_repositories, provider=query.provider, search=query.q or None, cursor=query.cursor
+            credentials.list_repositories, provider=provider, search=query.q or None, cursor=query.cursor
         )
     except (AppError, DriverError) as error:
         problem = translate(to_app_error(error).message)
-    git = current_settings().git
-    available = [str(one) for one in Provider if one != Provider.LOCAL or git.local_enabled]
     return page(
         "organization/connect.html",
         query=query,
+        provider=provider,
         repositories=listed,
         meta=meta,
         problem=problem,
-        providers=available,
-        imports=imports.latest(scope.organization) if query.provider == Provider.LOCAL else [],
+        providers=providers,
+        imports=imports.latest(scope.organization) if provider == Provider.LOCAL else [],
     )
+
+
+def _by_likelihood(scope: OrganizationScope) -> list[str]:
+    """Return the providers: those with an account of the user, those that are set up, this server, the others."""
+    settings = current_settings()
+    accounts = {one["provider"] for one in api.read(credentials.list_connected, {"userId": scope.user.id})}
+    clients = {Provider.GITHUB: settings.github.client_id, Provider.GITLAB: settings.gitlab.client_id}
+
+    def rank(provider: Provider) -> int:
+        if provider == Provider.LOCAL:
+            return 2
+        return 0 if provider in accounts else 1 if clients[provider] else 3
+
+    available = [one for one in Provider if one != Provider.LOCAL or settings.git.local_enabled]
+    return [str(one) for one in sorted(available, key=rank)]
 
 
 @blueprint.post(URL)
@@ -80,7 +96,7 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
 )
 def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Connect a repository, or create a local one and connect it."""
-    org_id, provider = scope.path["org_id"], query.provider
+    org_id, provider = scope.path["org_id"], query.provider or Provider.LOCAL
     repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
     if repository == NEW:
         data = {"org_id": org_id, "provider": "local", "name": form.text("new_name")}
@@ -96,7 +112,7 @@ def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: F
 @Page(guard=GUARD, query=ConnectQuery, inputs=(), shown_by="connect")
 def start_connection(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
-    if query.provider == Provider.LOCAL:
+    if query.provider not in (Provider.GITHUB, Provider.GITLAB):
         raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
     view = exchange.start_a if query.provider == Provider.GITHUB else exchange.start_b
     # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.

@@ -8,9 +8,11 @@ from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.core.permissions import Permission, grants
 from app.extensions import current_settings
 from app.http.endpoint import endpoint_of
 from app.resources.organization import routes as organizations
+from app.resources.project import imports
 from app.resources.project.routes import projects
 
 BASE = "/organizations/<org_id>"
@@ -29,7 +31,9 @@ def _change(scope: Scope, view: api.View, data: dict[str, str], done: str, *, me
 def organization(*, scope: OrganizationScope) -> Response:
     """Show the projects of an organization."""
     ids = {"orgId": scope.path["org_id"]}
-    return page("organization/projects.html", projects=api.read(projects.list_of_organization, ids, status="all"))
+    clones = imports.latest(scope.organization) if grants(scope.role, Permission.MANAGE_PROJECTS) else ()
+    listed = api.read(projects.list_of_organization, ids, status="all")
+    return page("organization/projects.html", projects=listed, imports=clones)
 
 
 @blueprint.get(f"{BASE}/members")
