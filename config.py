@@ -45,7 +45,7 @@ class Settings(SettingGroups):
 
     @classmethod
     def for_tests(cls, instance_dir: Path, **environment: object) -> "Settings":
-        """Return settings of `APP_ENV=test` with the instance folder `instance_dir`. The process environment is not read."""
+        """Return settings of `APP_ENV=test` with the instance folder `instance_dir`. The environment is not read."""
         variables = {"APP_ENV": "test", "INSTANCE_DIR": str(instance_dir)}
         return cls.from_environment(variables | {name: str(value) for name, value in environment.items()})
 

@@ -44,7 +44,7 @@ timeout = 30
 graceful_timeout = 25
 # gevent workers also apply this timeout to the header of a request.
 keepalive = InputLimits.header_timeout_s
-# The parser in C if it is installed. The worker class limits the request line and all headers together for both parsers.
+# The parser in C if it is installed. The worker class limits the request line and the headers for both parsers.
 http_parser = "auto"
 limit_request_line = 0
 limit_request_fields = 64

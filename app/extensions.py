@@ -40,15 +40,13 @@ __all__ = [
 
 migrate = Migrate()
 login_manager = LoginManager()  # type: ignore[no-untyped-call]
+T = TypeVar("T")
 
 
 def current_settings() -> Settings:
     """Return the settings of the running application."""
     settings: Settings = current_app.config["SETTINGS"]
     return settings
-
-
-T = TypeVar("T")
 
 
 def start_background(name: str, function: Callable[[], None]) -> None:

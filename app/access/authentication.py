@@ -27,6 +27,7 @@ MAX_LANGUAGE_CHARACTERS = 500
 """The part of `Accept-Language` that is read. Each range is compared with each supported language."""
 
 ACTIVITY_INTERVAL = timedelta(seconds=SessionLimits.touch_s)
+T = TypeVar("T")
 
 
 class SessionToken(Protocol):
@@ -49,7 +50,6 @@ class NoFlaskSession(SessionInterface):
 
 
 OpenedT = TypeVar("OpenedT", bound=SessionToken)
-T = TypeVar("T")
 
 
 def init_app(app: Flask) -> None:

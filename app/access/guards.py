@@ -19,6 +19,9 @@ from app.models.organization import ArchiveStatus, Membership
 from app.models.user import User
 
 log = structlog.get_logger(__name__)
+HIDE_FROM_NON_MEMBERS = False
+"""If True, a signed-in user without a membership receives 404 instead of 403 (contract, section 0)."""
+_USER = sa.select(User.id).where(User.id == sa.bindparam("user_id"))
 
 
 def is_still_allowed(check: Callable[[], bool]) -> bool:
@@ -44,12 +47,6 @@ def membership_check(reading: sa.Engine, organization_id: str, user_id: str) -> 
             return connection.scalar(statement) is not None
 
     return allowed
-
-
-HIDE_FROM_NON_MEMBERS = False
-"""If True, a signed-in user without a membership receives 404 instead of 403 (contract, section 0)."""
-
-_USER = sa.select(User.id).where(User.id == sa.bindparam("user_id"))
 
 
 @dataclass(frozen=True)

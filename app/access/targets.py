@@ -23,6 +23,11 @@ from app.models.user import User
 
 Ids = Mapping[str, Any]
 S = TypeVar("S", bound=Scope)
+_LOCKED = (Project, Organization, User)
+_LOCKS = {
+    model: sa.select(model.id).where(model.id == sa.bindparam("target_id")).with_for_update(key_share=True)
+    for model in _LOCKED
+}
 
 
 @dataclass(frozen=True)
@@ -121,11 +126,6 @@ _PROJECT = MemberTable(
     Organization.id == Project.organization_id,
     OF_WORKING_BRANCH,
 )
-_LOCKED = (Project, Organization, User)
-_LOCKS = {
-    model: sa.select(model.id).where(model.id == sa.bindparam("target_id")).with_for_update(key_share=True)
-    for model in _LOCKED
-}
 
 
 def lock(scope: Scope) -> None:

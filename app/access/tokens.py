@@ -20,6 +20,17 @@ from app.models.user import User
 from app.security.secrets import hash_token, is_api_token
 
 SCHEME = "bearer"
+_READ = frozenset({TokenScope.READ})
+_MEMBER = sa.exists().where(
+    Membership.organization_id == ApiToken.organization_id, Membership.user_id == ApiToken.user_id
+)
+CONDITIONS = {
+    "secret": ApiToken.token_hash == sa.bindparam("token_hash"),
+    "expiry": ApiToken.expires_at > sa.bindparam("now", type_=UtcDateTime()),
+    "revocation": ApiToken.revoked_at.is_(None),
+    "membership": sa.or_(ApiToken.organization_id.is_(None), _MEMBER),
+}
+"""The conditions of a valid token, with the parameters `token_hash` and `now`."""
 
 
 class InvalidApiToken(NotAuthenticated):
@@ -82,7 +93,6 @@ class TokenRule:
             raise ProjectNotPermitted
 
 
-_READ = frozenset({TokenScope.READ})
 SESSION_ONLY = TokenRule()
 READS = TokenRule(_READ, _READ)
 EDITS = TokenRule(_READ, frozenset({TokenScope.WRITE}))
@@ -128,18 +138,6 @@ def caller_of_api_token(token: str) -> Caller | None:
         organization_id,
     )
     return Caller(user, None, grant=grant, token_used_at=last_used_at)
-
-
-_MEMBER = sa.exists().where(
-    Membership.organization_id == ApiToken.organization_id, Membership.user_id == ApiToken.user_id
-)
-CONDITIONS = {
-    "secret": ApiToken.token_hash == sa.bindparam("token_hash"),
-    "expiry": ApiToken.expires_at > sa.bindparam("now", type_=UtcDateTime()),
-    "revocation": ApiToken.revoked_at.is_(None),
-    "membership": sa.or_(ApiToken.organization_id.is_(None), _MEMBER),
-}
-"""The conditions of a valid token, with the parameters `token_hash` and `now`."""
 
 
 def select_token(

@@ -9,6 +9,12 @@ import sqlalchemy as sa
 from app.database import engines
 from app.database.sqlite import READING
 
+_REFERENCES = """
+SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
+WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
+    AND conrelid::regclass::text NOT LIKE 'procrastinate%'
+"""
+
 
 @contextmanager
 def reading(url: sa.URL) -> Iterator[sa.Connection]:
@@ -47,13 +53,6 @@ def write_deferred(url: sa.URL) -> Iterator[sa.Connection]:
             for statement in restore_statements:
                 connection.exec_driver_sql(statement)
             _check_references(connection)
-
-
-_REFERENCES = """
-SELECT conrelid::regclass::text, quote_ident(conname), pg_get_constraintdef(oid) FROM pg_constraint
-WHERE contype = 'f' AND connamespace = current_schema()::regnamespace
-    AND conrelid::regclass::text NOT LIKE 'procrastinate%'
-"""
 
 
 def _lift_references(connection: sa.Connection) -> list[str]:

@@ -29,6 +29,8 @@ from app.resources.user.service import list_users
 from app.security.passwords import hash_password, password_error
 
 user = AppGroup("user", help="Accounts.")
+NAME_LENGTH = 80
+MAX_DAYS = TokenLimits.absolute_s // 86_400
 
 
 @user.command("create")
@@ -102,9 +104,6 @@ def _print_password(password: str, *, from_stdin: bool) -> None:
     if not from_stdin:
         click.echo(f"Password: {password}")
 
-
-NAME_LENGTH = 80
-MAX_DAYS = TokenLimits.absolute_s // 86_400
 
 token = AppGroup("token", help="API tokens and service accounts.")
 

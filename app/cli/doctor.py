@@ -36,6 +36,7 @@ CHECKS: dict[str, Check] = {
     "files": host_checks.files,
     "permissions": host_checks.permissions,
 }
+COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.FAILURE: "red"}
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,6 @@ def run_checks(deployment: Deployment) -> Iterator[CheckResult]:
         except Exception as error:
             # Report the exception type only. The message may contain secrets.
             yield CheckResult(name, failure(f"This check failed ({type(error).__name__})", "Report this."))
-
-
-COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.FAILURE: "red"}
 
 
 @click.command("doctor")

@@ -18,6 +18,7 @@ from app.settings.groups import PROJECT
 from app.worker import run_worker
 
 config = AppGroup("config", help="Inspect the settings.")
+POLL_INTERVAL_S = 1.0
 
 
 @config.command("check")
@@ -28,8 +29,6 @@ def check() -> None:
     for name, value in shown.items():
         click.echo(f"{name:<{width}}  {value}")
 
-
-POLL_INTERVAL_S = 1.0
 
 database = AppGroup("database", help="State of the schema.")
 

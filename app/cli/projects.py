@@ -34,6 +34,7 @@ CLONE_TIMEOUT_S = 600
 MANUAL_PACKING_S = 86_400.0
 
 git = AppGroup("git", help="Local repositories.")
+NAME_LENGTH = 100
 
 
 @git.command("create")
@@ -141,8 +142,6 @@ def source_folder(source: str | None, timeout_s: float = CLONE_TIMEOUT_S) -> Ite
             raise click.ClickException(f"The repository cannot be cloned: {lines[-1]}")
         yield target
 
-
-NAME_LENGTH = 100
 
 project = AppGroup("project", help="Projects.")
 

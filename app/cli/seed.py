@@ -27,6 +27,15 @@ from app.security.passwords import hash_password, verify_password
 from app.security.private_files import read_or_create
 from config import Settings
 
+SITE = Path(__file__).with_name("demo_site")
+REPOSITORY, BRANCH = "demo/harbour-journal", "main"
+ORGANIZATION, PROJECT = "Harbour", "The Harbour Journal"
+PEOPLE = {
+    Role.OWNER: ("owner@demo.example.org", "Olive Owner"),
+    Role.ADMIN: ("admin@demo.example.org", "Adam Admin"),
+    Role.EDITOR: ("editor@demo.example.org", "Edith Editor"),
+}
+
 
 def steps(settings: Settings) -> Iterator[str]:
     """Yield the state of each Git host: configured, or the steps of its registration and the variables to set."""
@@ -77,15 +86,6 @@ def _host(name: str, variables: Mapping[str, object], registration: list[str]) -
     yield f"  {name}"
     yield from (f"    {line}" for line in [*registration, f"then set {', '.join(missing)}"])
 
-
-SITE = Path(__file__).with_name("demo_site")
-REPOSITORY, BRANCH = "demo/harbour-journal", "main"
-ORGANIZATION, PROJECT = "Harbour", "The Harbour Journal"
-PEOPLE = {
-    Role.OWNER: ("owner@demo.example.org", "Olive Owner"),
-    Role.ADMIN: ("admin@demo.example.org", "Adam Admin"),
-    Role.EDITOR: ("editor@demo.example.org", "Edith Editor"),
-}
 
 seed = AppGroup("seed", help="Demo data.")
 

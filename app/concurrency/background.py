@@ -13,17 +13,15 @@ import structlog
 
 T = TypeVar("T")
 Blocks = Generator[bytes, None, None]
-
-
-class FinalBlock(bytes):
-    """The last block of a stream. Its reader does not read another one."""
-
-
 HEARTBEAT_S = 0.5
 """The approximate interval of heartbeats during a wait."""
 BUFFERED_BLOCKS = 64
 JOINED_BYTES = 64 * 1024
 FULL_PAUSE_S = 0.02
+
+
+class FinalBlock(bytes):
+    """The last block of a stream. Its reader does not read another one."""
 
 
 def run_with_heartbeat(call: Callable[[], T]) -> Generator[bytes, None, T]:

@@ -24,6 +24,8 @@ MAX_URL = 2_048
 MAX_INLINE_CHARACTERS = 16 * 1024
 MAX_INLINE_BRACKETS = 256
 _WORTH_READING = re.compile(r"[\[<]")
+MAX_BYTES = 1024 * 1024
+MAX_TITLE = 500
 
 
 class Heading(TypedDict):
@@ -148,10 +150,6 @@ def _parser(*without: str) -> MarkdownIt:
 
 _MARKDOWN = _parser()
 _MDX = _parser("code")
-
-
-MAX_BYTES = 1024 * 1024
-MAX_TITLE = 500
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,6 @@
 from typing import NamedTuple
 
 TEXT, BINARY = "text/plain", "application/octet-stream"
-
-
-class FileType(NamedTuple):
-    """Language in lower case and media type of a file. Each is None if the name does not determine it."""
-
-    language: str | None
-    mime: str | None
-
-
 # language: media type: endings
 _TABLE = """
 markdown: text/markdown: md markdown mdown mkd mkdn mdwn
@@ -129,6 +120,15 @@ text: text/plain: txt text log
 -: application/vnd.openxmlformats-officedocument.presentationml.presentation: pptx
 -: application/epub+zip: epub
 """
+
+
+class FileType(NamedTuple):
+    """Language in lower case and media type of a file. Each is None if the name does not determine it."""
+
+    language: str | None
+    mime: str | None
+
+
 _NAMES = {
     "dockerfile": FileType("dockerfile", "text/x-dockerfile"),
     "containerfile": FileType("dockerfile", "text/x-dockerfile"),

@@ -7,6 +7,22 @@ from functools import cache
 
 # Control characters that do not occur in text. Tab, line feed, form feed, carriage return and escape do.
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_BLOCKS = (
+    (0x0300, 0x1E00),
+    (0x20D0, 0x2100),
+    (0x2CE0, 0x3100),
+    (0xA660, 0xAC00),
+    (0xFB1E, 0xFB1F),
+    (0xFE00, 0xFE30),
+    (0x101FD, 0x12000),
+    (0x13440, 0x13460),
+    (0x16100, 0x17000),
+    (0x1BC90, 0x1BD00),
+    (0x1CF00, 0x1D300),
+    (0x1DA00, 0x1E960),
+    (0xE0100, 0xE01F0),
+)
+"""Ranges with all marks. Other ranges are not searched, which would take longer than the start of a command."""
 
 
 def decode(data: bytes, *, whole: bool = True) -> tuple[str | None, str | None]:
@@ -37,24 +53,6 @@ def _decoded(data: bytes, encoding: str, *, whole: bool) -> str | None:
         return codecs.getincrementaldecoder(encoding)("strict").decode(data, final=whole)
     except UnicodeDecodeError:
         return None
-
-
-_BLOCKS = (
-    (0x0300, 0x1E00),
-    (0x20D0, 0x2100),
-    (0x2CE0, 0x3100),
-    (0xA660, 0xAC00),
-    (0xFB1E, 0xFB1F),
-    (0xFE00, 0xFE30),
-    (0x101FD, 0x12000),
-    (0x13440, 0x13460),
-    (0x16100, 0x17000),
-    (0x1BC90, 0x1BD00),
-    (0x1CF00, 0x1D300),
-    (0x1DA00, 0x1E960),
-    (0xE0100, 0xE01F0),
-)
-"""Ranges with all marks. Other ranges are not searched, which would take longer than the start of a command."""
 
 
 @cache

@@ -15,6 +15,12 @@ MIN_RATIO = 0.3
 """Lines with fewer common words have no ranges, because all of their text is new."""
 
 Ranges = list[tuple[int, int]]
+MAX_LINES = 5_000
+MAX_LINE_CHARACTERS = 2_000
+MAX_CHARACTERS = 500_000
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
+CONTEXT, ADDED, REMOVED = "context", "added", "removed"
+_TYPES = {" ": CONTEXT, "+": ADDED, "-": REMOVED}
 
 
 @cache
@@ -66,15 +72,6 @@ def _starts(tokens: list[str]) -> list[int]:
     for token in tokens:
         positions.append(positions[-1] + len(token))
     return positions
-
-
-MAX_LINES = 5_000
-MAX_LINE_CHARACTERS = 2_000
-MAX_CHARACTERS = 500_000
-
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
-CONTEXT, ADDED, REMOVED = "context", "added", "removed"
-_TYPES = {" ": CONTEXT, "+": ADDED, "-": REMOVED}
 
 
 @dataclass

@@ -7,6 +7,8 @@ from typing import Protocol
 from typeid import TypeID
 from uuid_utils import UUID
 
+PATTERN = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
+
 
 class HasId(Protocol):
     """An object or row of which only the id is needed."""
@@ -14,9 +16,6 @@ class HasId(Protocol):
     @property
     def id(self) -> str:
         """The id."""
-
-
-PATTERN = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
 
 
 def new_id(prefix: str) -> str:

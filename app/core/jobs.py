@@ -10,6 +10,8 @@ from datetime import timedelta
 from typing import TypeVar
 
 F = TypeVar("F", bound=Callable[..., object])
+LOWEST_PRIORITY = -1
+"""The lowest priority. A waiting call blocks calls with the same lock key and the same or a lower priority."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,6 @@ class JobCall:
     priority: int = 0
     context: Mapping[str, str] = field(default_factory=dict)
 
-
-LOWEST_PRIORITY = -1
-"""The lowest priority. A waiting call blocks calls with the same lock key and the same or a lower priority."""
 
 registry: dict[str, Job] = {}
 

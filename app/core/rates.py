@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
+EXPLICIT_ROWS = frozenset({"forget_password", "sandbox_create"})
+"""Rows that a route counts itself, because the body decides which account is counted or whether a sandbox starts."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,3 @@ class RateLimits:
     preview_address: tuple[Rate, ...] = (Rate(600, MINUTE),)
     billing: tuple[Rate, ...] = (Rate(10, HOUR),)
     billing_address: tuple[Rate, ...] = (Rate(40, HOUR),)
-
-
-EXPLICIT_ROWS = frozenset({"forget_password", "sandbox_create"})
-"""Rows that a route counts itself, because the body decides which account is counted or whether a sandbox starts."""

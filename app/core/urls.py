@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+MAX_CLONE_URL_LENGTH = 1_000
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(?P<port>[0-9]{1,5}))?/[a-z0-9._~%+@/,()=:-]+",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 def split_url(url: str) -> SplitResult:
@@ -38,13 +43,6 @@ def with_query(url: str, name: str, value: str) -> str:
     parts = urlsplit(url)
     query = "&".join(filter(None, (parts.query, urlencode({name: value}))))
     return parts._replace(path=parts.path or "/", query=query).geturl()
-
-
-MAX_CLONE_URL_LENGTH = 1_000
-_URL = re.compile(
-    r"(?P<scheme>https?)://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(?P<port>[0-9]{1,5}))?/[a-z0-9._~%+@/,()=:-]+",
-    re.IGNORECASE | re.ASCII,
-)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ POOL_SIZE, POOL_MAX, POOL_TIMEOUT_S = 10, 10, StoreLimits.pool_timeout_s
 PG_STATEMENT_MS = StoreLimits.statement_timeout_s * 1000
 PG_LOCK_MS = StoreLimits.lock_timeout_s * 1000
 PG_IDLE_MS = StoreLimits.idle_in_transaction_timeout_s * 1000
+MAX_SIDE_CONNECTIONS, IDLE_SIDE_CONNECTIONS = 4, 1
 
 
 def engine_options(
@@ -103,9 +104,6 @@ def _connect_with_timeout(
 
     connection: Any = TimeoutConnection.connect(*arguments, **options)
     return connection  # type: ignore[no-any-return]
-
-
-MAX_SIDE_CONNECTIONS, IDLE_SIDE_CONNECTIONS = 4, 1
 
 
 class SideConnections:

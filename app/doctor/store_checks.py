@@ -18,6 +18,7 @@ POOLS, SIDE_CONNECTIONS, JOB_CONNECTIONS = 2, 4, 5
 """Number of pools, side connections of a process, and connections of the job engine of a worker."""
 
 PROBE = b"galley doctor"
+_LIMITS = (("max_connections", 1), ("superuser_reserved_connections", -1))
 
 
 def database(deployment: Deployment) -> Iterator[Finding]:
@@ -80,9 +81,6 @@ def connections(deployment: Deployment) -> Iterator[Finding]:
         yield warning(observed, "Raise max_connections, or lower DATABASE_POOL or WEB_CONCURRENCY.")
     else:
         yield ok(observed)
-
-
-_LIMITS = (("max_connections", 1), ("superuser_reserved_connections", -1))
 
 
 def redis(deployment: Deployment) -> Iterator[Finding]:

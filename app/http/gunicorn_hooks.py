@@ -14,6 +14,10 @@ from flask import Flask, Response, request
 from app.concurrency.threadpool import switch, time_limit
 from app.http.connection_body import DRAIN_BYTES, ConnectionBody
 
+LARGE_BYTES = 512 * 1024
+DRAIN_TIMEOUT_S = 5.0
+LINGER_S = 3.0
+
 
 def return_free_memory() -> None:
     """Return the free pages of the heap to the system. The C library keeps those between small objects otherwise."""
@@ -26,11 +30,6 @@ def return_free_memory() -> None:
 def _malloc_trim() -> Callable[[int], object] | None:
     """Return the function of the GNU C library. Other libraries do not have it."""
     return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-
-
-LARGE_BYTES = 512 * 1024
-DRAIN_TIMEOUT_S = 5.0
-LINGER_S = 3.0
 
 
 class ClosableRequest(Protocol):

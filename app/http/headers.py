@@ -32,6 +32,8 @@ SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 _HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?")
+_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 class InvalidOrigin(PermissionDenied):
@@ -156,10 +158,6 @@ def _log_fields(response: Response) -> dict[str, object]:
         "status": response.status_code,
         "ms": round(took_s * 1000, 1),
     }
-
-
-_HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?")
-_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 def sources_below(path: str) -> str:

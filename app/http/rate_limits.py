@@ -38,6 +38,7 @@ _OLDEST = (
     .offset(sa.bindparam("newer", type_=sa.Integer))
     .limit(1)
 )
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def short_rates(rates: Sequence[Rate]) -> tuple[Rate, ...]:
@@ -100,8 +101,6 @@ def _lock_events(name: str, hashed: str) -> None:
 
 
 log = structlog.get_logger(__name__)
-
-SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 def check_address(name: str | None) -> None:

@@ -15,18 +15,6 @@ from app.http.gunicorn_hooks import linger
 from app.http.headers import REQUEST_ID, SECURITY_HEADERS
 
 SEND_TIMEOUT_S = 2.0
-
-
-@dataclass(frozen=True)
-class ServerError:
-    """The response to a request that the server could not read or serve."""
-
-    status: int
-    code: str
-    message: str
-    request_id: str
-
-
 _ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.LimitRequestLine, 414, "URL_TOO_LONG", "The URL may have at most 8192 bytes"),
     (AbsurdLength, 413, "TOO_LARGE", "The content is too large"),
@@ -40,6 +28,16 @@ _ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.ParseException, 400, "INVALID_REQUEST", "The request is not valid HTTP"),
     (Exception, 500, "INTERNAL", "An internal error occurred"),
 )
+
+
+@dataclass(frozen=True)
+class ServerError:
+    """The response to a request that the server could not read or serve."""
+
+    status: int
+    code: str
+    message: str
+    request_id: str
 
 
 def of(exception: BaseException, headers: Iterable[tuple[str, str]]) -> ServerError:

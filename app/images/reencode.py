@@ -19,6 +19,10 @@ MAX_DURATION_MS = 600_000
 ORIENTATION = 0x0112
 
 Frame = Image.Image
+HEAD_BYTES = 64
+LARGE_PX = 4_000_000
+"""Larger images use fast encoder settings. The slow settings need half a minute at 40 MP."""
+_COLOURS = ("RGB", "RGBA")
 
 
 def plain(frame: Frame, modes: Collection[str], width: int | None) -> Frame:
@@ -93,11 +97,6 @@ def duration_ms(frame: Frame) -> int:
     return min(max(round(value), 0), MAX_DURATION_MS) if isinstance(value, int | float) and value == value else 0
 
 
-HEAD_BYTES = 64
-LARGE_PX = 4_000_000
-"""Larger images use fast encoder settings. The slow settings need half a minute at 40 MP."""
-
-
 class ImageErrorCode(StrEnum):
     """The reason of a failure."""
 
@@ -160,7 +159,6 @@ def _png(area_px: int, _lossless: bool) -> dict[str, object]:
     return {"compress_level": 6 if area_px < LARGE_PX else 3}
 
 
-_COLOURS = ("RGB", "RGBA")
 _FORMATS = {
     one.name: one
     for one in (

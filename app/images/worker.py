@@ -22,6 +22,7 @@ from app.images.reencode import ImageBounds, ImageErrorCode
 
 START_TIMEOUT_S = 20
 SCRIPT = Path(__file__).with_name("fork_server.py")
+GRACE_S = 5
 
 
 class ForkServer:
@@ -82,9 +83,6 @@ class ForkServer:
 
 
 fork_server = ForkServer()
-
-
-GRACE_S = 5
 
 
 @dataclass(frozen=True)

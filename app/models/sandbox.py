@@ -9,6 +9,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import ID_LENGTH, SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column
 
+_LIVE = sa.text("state IN ('starting', 'running')")
+
 
 class PreviewState(StrEnum):
     """State of a sandbox."""
@@ -37,7 +39,6 @@ class ProjectPreview(Timestamps, Base):
 
 
 ACTIVE_STATES = (PreviewState.STARTING, PreviewState.RUNNING)
-_LIVE = sa.text("state IN ('starting', 'running')")
 
 
 class Sandbox(Timestamps, Base):

@@ -18,6 +18,7 @@ KNOWN_FLAGS = 0x03
 
 _PARENT = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 _MEMBER = re.compile(r"[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]")
+REQUEST_ID = "request_id"
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,6 @@ def _valid_state(text: str) -> str:
     members = [member for member in members if member]
     is_valid = len(members) <= MAX_STATE_MEMBERS and all(map(_MEMBER.fullmatch, members))
     return ",".join(members) if is_valid else ""
-
-
-REQUEST_ID = "request_id"
 
 
 def inject_context() -> dict[str, str]:

@@ -21,6 +21,8 @@ STEP_BYTES = 1024 * 1024
 
 SILENCE_S = 600
 """Maximum time without a byte: a development server may build before it responds, and event streams may be silent."""
+PIECE_BYTES = 64 * 1024
+REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
 class BoundedReader(io.RawIOBase):
@@ -79,10 +81,6 @@ class BoundedReader(io.RawIOBase):
             self._next_check = now_s + self._check_s
             if not is_still_allowed(self._allowed):
                 raise HTTPException("the membership has ended")
-
-
-PIECE_BYTES = 64 * 1024
-REASONS = {status.value: status.phrase for status in HTTPStatus}
 
 
 class Exchange:

@@ -21,6 +21,34 @@ from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe
 MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 KEYS = ("root", "install", "command", "port", "env")
+HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
+HUGO_PACKAGES = ("hugo-bin", "hugo-extended")
+HUGO_FOLDERS = ("content/", "archetypes/", "layouts/", "themes/")
+HUGO_CONFIG_FOLDER = "config/_default/"
+HUGO_CONFIGS = (
+    *HUGO,
+    *(
+        f"{HUGO_CONFIG_FOLDER}{name}"
+        for name in ("hugo.toml", "config.toml", "config.yaml", "module.toml", "module.yaml", "hugo.yaml")
+    ),
+)
+JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
+SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
+SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")
+PLAIN_FOLDERS = ("", "public/", "docs/", "site/", "dist/", "_site/", "build/", "src/")
+MARKS = frozenset(
+    {*HUGO[:4], "config.toml", "package.json", "_config.yml", "mkdocs.yml", "index.html", "conf.py", *node.CONFIG_FILES}
+)
+SAMPLE_FOLDERS = re.compile(
+    r"(?:^|/)(?:examples?|exampleSite|tests?|fixtures|demos?|vendor|themes|node_modules|\.[^/]+)/"
+)
+MAX_FOLDERS = 16
+TOOLS_OF_PROGRAMS = {
+    **{name: name for name in ("hugo", "bundle", "jekyll")},
+    **dict.fromkeys(("node", "npm", "npx"), "node"),
+    **dict.fromkeys(("python", "python3", "pip", "pip3"), "pip"),
+}
+PUBLIC_MODULE_PROXY = "https://proxy.golang.org"
 
 
 class InvalidPreviewOptions(Exception):
@@ -122,38 +150,6 @@ def _environment(value: object) -> Mapping[str, str]:
         if not isinstance(name, str) or not VARIABLE.fullmatch(name) or not isinstance(text, str | int | float):
             raise InvalidPreviewOptions("preview.env in .galley.yml must map names to texts")
     return {name: str(text) for name, text in value.items() if "\0" not in str(text)}
-
-
-HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
-HUGO_PACKAGES = ("hugo-bin", "hugo-extended")
-HUGO_FOLDERS = ("content/", "archetypes/", "layouts/", "themes/")
-HUGO_CONFIG_FOLDER = "config/_default/"
-HUGO_CONFIGS = (
-    *HUGO,
-    *(
-        f"{HUGO_CONFIG_FOLDER}{name}"
-        for name in ("hugo.toml", "config.toml", "config.yaml", "module.toml", "module.yaml", "hugo.yaml")
-    ),
-)
-JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
-SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
-SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")
-PLAIN_FOLDERS = ("", "public/", "docs/", "site/", "dist/", "_site/", "build/", "src/")
-MARKS = frozenset(
-    {*HUGO[:4], "config.toml", "package.json", "_config.yml", "mkdocs.yml", "index.html", "conf.py", *node.CONFIG_FILES}
-)
-SAMPLE_FOLDERS = re.compile(
-    r"(?:^|/)(?:examples?|exampleSite|tests?|fixtures|demos?|vendor|themes|node_modules|\.[^/]+)/"
-)
-MAX_FOLDERS = 16
-TOOLS_OF_PROGRAMS = {
-    **{name: name for name in ("hugo", "bundle", "jekyll")},
-    **dict.fromkeys(("node", "npm", "npx"), "node"),
-    **dict.fromkeys(("python", "python3", "pip", "pip3"), "pip"),
-}
-
-
-PUBLIC_MODULE_PROXY = "https://proxy.golang.org"
 
 
 class RuntimeNotDetected(Exception):

@@ -12,23 +12,9 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]*[0-~]"  # other escape sequences
     r"|[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]"
 )
-
-
-def log_tail(log: str) -> str:
-    """Return the last 4 KiB of a log without escape codes and control characters."""
-    text = plain(log).encode()[-TAIL_BYTES:]
-    return text.decode(errors="ignore")
-
-
-def plain(text: str) -> str:
-    """Return a text without escape codes and control characters."""
-    return _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
 SEARCHED_CHARACTERS = 128 * 1024
 MAX_NAME_CHARACTERS = 200
 """Longest part of a log in a hint. The patterns below bound their repetitions: the site chooses the text."""
-
 _PROGRAMS = {
     ("ruby", "bundle", "bundler", "jekyll", "gem"): "Install Ruby and Bundler on the machine that runs previews.",
     ("node", "npm", "npx", "corepack"): "Install Node.js and npm on the machine that runs previews.",
@@ -151,7 +137,6 @@ _SITE_HINTS = (
     ),
 )
 """Patterns of the log of a site and their hints. A hint contains the name that the pattern found last."""
-
 _CAUSE_HINTS = {
     "response": "The server accepts connections, but its first page takes too long. "
     "Reduce what the build of the page loads.",
@@ -166,6 +151,17 @@ _ERROR_LINE = re.compile(
     re.MULTILINE,
 )
 _DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")
+
+
+def log_tail(log: str) -> str:
+    """Return the last 4 KiB of a log without escape codes and control characters."""
+    text = plain(log).encode()[-TAIL_BYTES:]
+    return text.decode(errors="ignore")
+
+
+def plain(text: str) -> str:
+    """Return a text without escape codes and control characters."""
+    return _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def hint_for(

@@ -17,6 +17,42 @@ _COMPARATOR = re.compile(
     r"(>=|<=|>|<|=|\^|~)?v?(\d{1,6})?(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?(?:[-+][\w.+-]*)?"
 )
 _HYPHEN = re.compile(r"(\S+)\s+-\s+(\S+)")
+# Lock files that npm wrote on another platform often lack optional packages. Fall back to an installation.
+_NPM = ("sh", "-c", "npm ci --no-audit --no-fund || npm install --no-audit --no-fund")
+WITHOUT_LOCK = ("npm", "install", "--no-audit", "--no-fund")
+LOCK_FILES = ("pnpm-lock.yaml", "yarn.lock", "package-lock.json", "npm-shrinkwrap.json")
+_FIELD = re.compile(r"(pnpm|yarn)@(\d+\.\d+\.\d+(?:-[\w.-]+)?)(?:\+.*)?")
+_PNPM_LOCK_VERSION = re.compile(rb"^lockfileVersion: *['\"]?(\d+)", re.MULTILINE)
+_PNPM_OF_LOCK = {"5": "7", "6": "8", "9": "10"}
+_PNPM, _YARN, _MODERN_YARN = "10", "1.22.22", "4"
+HEAD_BYTES = 4096
+MAX_MANIFEST_BYTES = 1024 * 1024
+SETTINGS = (".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml")
+_SCRIPTS = ("js", "mjs", "cjs", "ts", "mts", "cts")
+_VITEPRESS = ("vitepress", "dev", "{root}", "--host", HOST, "--port", PORT)
+# The most specific generators come first: most of them depend on Vite.
+SERVERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("astro", ("astro", "dev", "--host", HOST, "--port", PORT)),
+    ("@docusaurus/core", ("docusaurus", "start", "--host", HOST, "--port", PORT, "--no-open")),
+    ("vitepress", _VITEPRESS),
+    ("next", ("next", "dev", "-H", HOST, "-p", PORT)),
+    ("nuxt", ("nuxt", "dev", "--host", HOST, "--port", PORT)),
+    ("gatsby", ("gatsby", "develop", "-H", HOST, "-p", PORT)),
+    ("@11ty/eleventy", ("eleventy", "--serve", f"--port={PORT}")),
+    ("hexo", ("hexo", "server", "-i", HOST, "-p", PORT)),
+    ("vite", ("vite", "dev", "--host", HOST, "--port", PORT, "--strictPort")),
+)
+CONFIGS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("astro", tuple(f"astro.config.{ending}" for ending in _SCRIPTS)),
+    ("@docusaurus/core", tuple(f"docusaurus.config.{ending}" for ending in _SCRIPTS)),
+    ("next", tuple(f"next.config.{ending}" for ending in _SCRIPTS)),
+    ("nuxt", tuple(f"nuxt.config.{ending}" for ending in _SCRIPTS)),
+    ("gatsby", tuple(f"gatsby-config.{ending}" for ending in _SCRIPTS)),
+    ("@11ty/eleventy", (".eleventy.js", *(f"eleventy.config.{ending}" for ending in _SCRIPTS))),
+)
+CONFIG_FILES = frozenset(name for _, names in CONFIGS for name in names)
+VITEPRESS_CONFIGS = frozenset(f".vitepress/config.{ending}" for ending in _SCRIPTS)
+SCRIPTS = ("dev", "start", "serve", "develop")
 
 
 def declared_range(read: Read, engines: object) -> str | None:
@@ -70,17 +106,6 @@ def _next(numbers: Version) -> Version:
     return (*numbers[:-1], numbers[-1] + 1)
 
 
-# Lock files that npm wrote on another platform often lack optional packages. Fall back to an installation.
-_NPM = ("sh", "-c", "npm ci --no-audit --no-fund || npm install --no-audit --no-fund")
-WITHOUT_LOCK = ("npm", "install", "--no-audit", "--no-fund")
-LOCK_FILES = ("pnpm-lock.yaml", "yarn.lock", "package-lock.json", "npm-shrinkwrap.json")
-_FIELD = re.compile(r"(pnpm|yarn)@(\d+\.\d+\.\d+(?:-[\w.-]+)?)(?:\+.*)?")
-_PNPM_LOCK_VERSION = re.compile(rb"^lockfileVersion: *['\"]?(\d+)", re.MULTILINE)
-_PNPM_OF_LOCK = {"5": "7", "6": "8", "9": "10"}
-_PNPM, _YARN, _MODERN_YARN = "10", "1.22.22", "4"
-HEAD_BYTES = 4096
-
-
 @dataclass(frozen=True)
 class NodeInstallation:
     """Command that installs the dependencies, its lock file (None without one) and variables of its environment."""
@@ -121,35 +146,6 @@ def _yarn(version: str | None, lock_head: bytes, lock: str) -> NodeInstallation:
 
 def _with_npm(package: str, *command: str) -> tuple[str, ...]:
     return ("npm", "exec", "--yes", f"--package={package}", "--", *command)
-
-
-MAX_MANIFEST_BYTES = 1024 * 1024
-SETTINGS = (".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml")
-_SCRIPTS = ("js", "mjs", "cjs", "ts", "mts", "cts")
-_VITEPRESS = ("vitepress", "dev", "{root}", "--host", HOST, "--port", PORT)
-# The most specific generators come first: most of them depend on Vite.
-SERVERS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("astro", ("astro", "dev", "--host", HOST, "--port", PORT)),
-    ("@docusaurus/core", ("docusaurus", "start", "--host", HOST, "--port", PORT, "--no-open")),
-    ("vitepress", _VITEPRESS),
-    ("next", ("next", "dev", "-H", HOST, "-p", PORT)),
-    ("nuxt", ("nuxt", "dev", "--host", HOST, "--port", PORT)),
-    ("gatsby", ("gatsby", "develop", "-H", HOST, "-p", PORT)),
-    ("@11ty/eleventy", ("eleventy", "--serve", f"--port={PORT}")),
-    ("hexo", ("hexo", "server", "-i", HOST, "-p", PORT)),
-    ("vite", ("vite", "dev", "--host", HOST, "--port", PORT, "--strictPort")),
-)
-CONFIGS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("astro", tuple(f"astro.config.{ending}" for ending in _SCRIPTS)),
-    ("@docusaurus/core", tuple(f"docusaurus.config.{ending}" for ending in _SCRIPTS)),
-    ("next", tuple(f"next.config.{ending}" for ending in _SCRIPTS)),
-    ("nuxt", tuple(f"nuxt.config.{ending}" for ending in _SCRIPTS)),
-    ("gatsby", tuple(f"gatsby-config.{ending}" for ending in _SCRIPTS)),
-    ("@11ty/eleventy", (".eleventy.js", *(f"eleventy.config.{ending}" for ending in _SCRIPTS))),
-)
-CONFIG_FILES = frozenset(name for _, names in CONFIGS for name in names)
-VITEPRESS_CONFIGS = frozenset(f".vitepress/config.{ending}" for ending in _SCRIPTS)
-SCRIPTS = ("dev", "start", "serve", "develop")
 
 
 def configured(paths: Collection[str], read: Read, folder: str) -> Recipe | None:

@@ -18,49 +18,6 @@ VERSION_FILES = (".python-version", "runtime.txt")
 READ_THE_DOCS = (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml")
 MAX_CHARACTERS, MAX_YAML_BYTES = 200, 16 * 1024
 _VERSION = re.compile(r"(?:c?python-)?(\d{1,2})(?:\.(\d{1,3}))?(?:\.\d{1,3})?")
-
-
-def declared_range(read: Read) -> str | None:
-    """Return the range that a folder declares, or None. A version selects its minor version."""
-    for text in _versions(read):
-        match = _VERSION.fullmatch(text.strip()[:MAX_CHARACTERS])
-        if match is not None:
-            return f"=={'.'.join(filter(None, match.groups()))}.*"
-    requires = mapping(_toml(read("pyproject.toml")).get("project")).get("requires-python")
-    return requires if isinstance(requires, str) and len(requires) <= MAX_CHARACTERS else None
-
-
-def is_satisfied(version: Version, declared: str) -> bool:
-    """Return whether a version is in a range. Text that is not a range matches each version."""
-    try:
-        return SpecifierSet(declared).contains(".".join(map(str, version)), prereleases=True)
-    except InvalidSpecifier:
-        return True
-
-
-def _versions(read: Read) -> Iterator[str]:
-    for name in VERSION_FILES:
-        yield (read(name) or b"").decode(errors="replace").strip().partition("\n")[0]
-    content = next((content for content in map(read, READ_THE_DOCS) if content is not None), b"")
-    version = mapping(mapping(_yaml(content).get("build")).get("tools")).get("python")
-    yield version if isinstance(version, str) else ""
-
-
-def _yaml(content: bytes) -> dict[str, object]:
-    try:
-        # Without types: YAML reads an unquoted 3.10 as the number 3.1.
-        return mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
-
-
-def _toml(content: bytes | None) -> dict[str, object]:
-    try:
-        return read_toml((content or b"").decode())
-    except (ValueError, RecursionError):
-        return {}
-
-
 BUILT_IN_PLUGINS = {
     "search",
     "meta",
@@ -139,6 +96,73 @@ SPHINX_EXTENSIONS = {
     "sphinx_click": "sphinx-click",
     "sphinx_gallery.gen_gallery": "sphinx-gallery",
 }
+TARGET = "/tmp/python"  # noqa: S108 (inside the jail)
+REQUIREMENT_FILES = ("docs/requirements.txt", "doc/requirements.txt", "requirements.txt")
+REQUIREMENT_NAME = re.compile(r"(?:docs/|doc/)?requirements[\w.-]*\.txt")
+PREFERRED = ("doc", "mkdocs", "sphinx")
+GROUPS = ("docs", "doc", "documentation", "mkdocs", "sphinx")
+RELOAD_SCRIPT = (
+    "<script>new WebSocket(`${location.protocol.replace('http', 'ws')}//${location.host}/websocket-reload`)"
+    ".onmessage = () => location.reload()</script>"
+)
+SPHINX_SERVER = f"""\
+import importlib.util as util
+if util.find_spec("sphinx_autobuild.middleware"):
+    from sphinx_autobuild import middleware
+    middleware.web_socket_script = lambda address: {RELOAD_SCRIPT!r}
+from sphinx_autobuild.__main__ import main
+main()
+"""
+"""sphinx-autobuild with a reload script for the address of the preview.
+
+Its own script connects to the address in the jail.
+"""
+_GENERATOR_PACKAGES = {
+    "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},
+    "sphinx": {"sphinx", *SPHINX_THEMES.values()},
+}
+"""Packages that mark a list of requirements as the one of the site."""
+
+
+def declared_range(read: Read) -> str | None:
+    """Return the range that a folder declares, or None. A version selects its minor version."""
+    for text in _versions(read):
+        match = _VERSION.fullmatch(text.strip()[:MAX_CHARACTERS])
+        if match is not None:
+            return f"=={'.'.join(filter(None, match.groups()))}.*"
+    requires = mapping(_toml(read("pyproject.toml")).get("project")).get("requires-python")
+    return requires if isinstance(requires, str) and len(requires) <= MAX_CHARACTERS else None
+
+
+def is_satisfied(version: Version, declared: str) -> bool:
+    """Return whether a version is in a range. Text that is not a range matches each version."""
+    try:
+        return SpecifierSet(declared).contains(".".join(map(str, version)), prereleases=True)
+    except InvalidSpecifier:
+        return True
+
+
+def _versions(read: Read) -> Iterator[str]:
+    for name in VERSION_FILES:
+        yield (read(name) or b"").decode(errors="replace").strip().partition("\n")[0]
+    content = next((content for content in map(read, READ_THE_DOCS) if content is not None), b"")
+    version = mapping(mapping(_yaml(content).get("build")).get("tools")).get("python")
+    yield version if isinstance(version, str) else ""
+
+
+def _yaml(content: bytes) -> dict[str, object]:
+    try:
+        # Without types: YAML reads an unquoted 3.10 as the number 3.1.
+        return mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+
+
+def _toml(content: bytes | None) -> dict[str, object]:
+    try:
+        return read_toml((content or b"").decode())
+    except (ValueError, RecursionError):
+        return {}
 
 
 def mkdocs_packages(content: bytes | None) -> list[str]:
@@ -182,35 +206,6 @@ def _load(content: bytes | None) -> object:
 
 def _items(value: object) -> list[object]:
     return list(value) if isinstance(value, list | dict) else []
-
-
-TARGET = "/tmp/python"  # noqa: S108 (inside the jail)
-REQUIREMENT_FILES = ("docs/requirements.txt", "doc/requirements.txt", "requirements.txt")
-REQUIREMENT_NAME = re.compile(r"(?:docs/|doc/)?requirements[\w.-]*\.txt")
-PREFERRED = ("doc", "mkdocs", "sphinx")
-GROUPS = ("docs", "doc", "documentation", "mkdocs", "sphinx")
-RELOAD_SCRIPT = (
-    "<script>new WebSocket(`${location.protocol.replace('http', 'ws')}//${location.host}/websocket-reload`)"
-    ".onmessage = () => location.reload()</script>"
-)
-SPHINX_SERVER = f"""\
-import importlib.util as util
-if util.find_spec("sphinx_autobuild.middleware"):
-    from sphinx_autobuild import middleware
-    middleware.web_socket_script = lambda address: {RELOAD_SCRIPT!r}
-from sphinx_autobuild.__main__ import main
-main()
-"""
-"""sphinx-autobuild with a reload script for the address of the preview.
-
-Its own script connects to the address in the jail.
-"""
-
-_GENERATOR_PACKAGES = {
-    "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},
-    "sphinx": {"sphinx", *SPHINX_THEMES.values()},
-}
-"""Packages that mark a list of requirements as the one of the site."""
 
 
 def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:

@@ -9,6 +9,7 @@ from pathlib import Path
 FOLDER = 0o700
 OTHERS = 0o007
 """The permissions of users who are neither the owner nor in the group of a file."""
+OWNER_ONLY = 0o600
 
 
 def make_private_folder(folder: Path) -> None:
@@ -31,9 +32,6 @@ def private_umask() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
-
-
-OWNER_ONLY = 0o600
 
 
 def read_or_create(file: Path, make: Callable[[], str]) -> str:

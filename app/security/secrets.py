@@ -18,6 +18,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 TOKEN_BYTES = 32
 NONCE_BYTES = 12
+KNOWN_PREFIX = "glly_"
+ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+RANDOM_CHARACTERS, CHECKSUM_CHARACTERS, HINT_CHARACTERS = 43, 6, 4
+API_TOKEN_LENGTH = len(KNOWN_PREFIX) + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
 
 
 def new_token() -> str:
@@ -80,12 +84,6 @@ class Keyring:
     def needs_rotation(self, stored: str) -> bool:
         """Return whether another key than the first encrypted the secret."""
         return stored.partition(":")[0] != self._first
-
-
-KNOWN_PREFIX = "glly_"
-ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-RANDOM_CHARACTERS, CHECKSUM_CHARACTERS, HINT_CHARACTERS = 43, 6, 4
-API_TOKEN_LENGTH = len(KNOWN_PREFIX) + RANDOM_CHARACTERS + CHECKSUM_CHARACTERS
 
 
 def new_api_token() -> str:

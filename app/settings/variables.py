@@ -34,6 +34,13 @@ from app.settings.providers import (
 from app.settings.server import EnvironmentSchema, ProcessSettings
 from app.settings.stores import DatabaseSettings, MailSettings, Security, StorageSettings
 
+REQUIRED_TOGETHER = {
+    ("STORAGE_DRIVER", "s3"): ("S3_BUCKET",),
+    ("MAIL_DRIVER", "smtp"): ("SMTP_URL",),
+    ("SANDBOX_DRIVER", "hosted"): ("SANDBOX_API_URL", "SANDBOX_API_KEY"),
+    ("BILLING_DRIVER", "paddle"): ("PADDLE_API_KEY", "PADDLE_WEBHOOK_SECRET"),
+}
+
 
 def complete(data: dict[str, Any]) -> None:
     """Add the missing values to the loaded data of all groups.
@@ -99,14 +106,6 @@ def _instance_errors() -> Iterator[None]:
         yield
     except OSError as error:
         raise ValidationError({"INSTANCE_DIR": [f"Cannot be used: {error.strerror}: {error.filename}."]}) from error
-
-
-REQUIRED_TOGETHER = {
-    ("STORAGE_DRIVER", "s3"): ("S3_BUCKET",),
-    ("MAIL_DRIVER", "smtp"): ("SMTP_URL",),
-    ("SANDBOX_DRIVER", "hosted"): ("SANDBOX_API_URL", "SANDBOX_API_KEY"),
-    ("BILLING_DRIVER", "paddle"): ("PADDLE_API_KEY", "PADDLE_WEBHOOK_SECRET"),
-}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step
 
+_GAP = re.compile(r"\s*+,\s*+")
+_LINE_TAIL = re.compile(r"[ \t]*+(,?)[ \t]*+(#[^\n]*)?\r?$")
+
 
 class UnsupportedEdit(ValueError):
     """The edit cannot be made without other changes. The message contains the reason."""
@@ -58,10 +61,6 @@ def positions_of(keys: Iterable[str]) -> dict[str, int]:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float)
-
-
-_GAP = re.compile(r"\s*+,\s*+")
-_LINE_TAIL = re.compile(r"[ \t]*+(,?)[ \t]*+(#[^\n]*)?\r?$")
 
 
 class Piece(NamedTuple):

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from app.content.sequence_diff import find_changes
 
+MAX_CHANGES = 500
+
 
 @dataclass(frozen=True)
 class ItemChange:
@@ -69,9 +71,6 @@ def _steps(old: range, new: range) -> Iterator[Step]:
         yield Removal(index)
     for other in new[both:]:
         yield Insertion(old.stop, other)
-
-
-MAX_CHANGES = 500
 
 
 class ValueChange(NamedTuple):

@@ -53,6 +53,7 @@ _JSON_OPENING = re.compile(r"\{[ \t]*\r?\n")
 # line, so that JSON lines and sentences that start with a brace are not cut.
 _JSON_IN_LINE = re.compile(r'\{[ \t]*"')
 _BLANK = re.compile(r"[ \t]*(?:\r?\n[ \t]*(?:\r?\n|\Z)|\Z)")
+_DECODER = json.JSONDecoder(parse_constant=str)
 
 
 class FrontMatter(NamedTuple):
@@ -158,5 +159,4 @@ def _read_json(inner: str, has_notation: bool) -> object:  # noqa: ARG001 (the s
     return plain(_DECODER.decode(trimmed if trimmed.startswith("{") else f"{{{trimmed}}}"), ValueBudget())
 
 
-_DECODER = json.JSONDecoder(parse_constant=str)
 _READERS: dict[str, Callable[[str, bool], object]] = {"yaml": _read_yaml, "toml": _read_toml, "json": _read_json}

@@ -32,6 +32,12 @@ _TOKEN = re.compile(
     r'|[\[{]|[\]}]|,|\s++|[^\s\[\]{},#"\']++',
     re.DOTALL,
 )
+MAX_CHARACTERS, MAX_DOTS = 8 * 1024, 200
+"""Longer documents and values, and more parts of dotted keys, would keep the process busy.
+
+An edit parses the text several times, and tomlkit takes quadratic time for dotted keys.
+"""
+TOO_LONG = "The front matter is TOML that is too long to change keys alone. Edit the text of the file"
 
 
 def edit_array(text: str, old: Sequence[object], new: Sequence[object], newline: str) -> str:
@@ -174,15 +180,6 @@ def _key(member: str) -> str:
 
 def _written_key(key: str) -> str:
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else str(String.from_raw(key).as_string())
-
-
-MAX_CHARACTERS, MAX_DOTS = 8 * 1024, 200
-"""Longer documents and values, and more parts of dotted keys, would keep the process busy.
-
-An edit parses the text several times, and tomlkit takes quadratic time for dotted keys.
-"""
-
-TOO_LONG = "The front matter is TOML that is too long to change keys alone. Edit the text of the file"
 
 
 def edit_toml(text: str, edit: KeyEdit) -> str:

@@ -34,6 +34,11 @@ _LIKE_NUMBER = re.compile(
 )
 _LIKE_DATE = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|z|[-+]\d\d(:?\d\d)?)?)?")
 _FIRST = re.compile(r"[\w/(]")
+_DATE_KEYS = re.compile(
+    r"date|lastmod|updated|modified|created|published|(publish|expiry|pub|updated|created).?(date|at|on)", re.IGNORECASE
+)
+_BLANK = re.compile(r"\s*")
+_COLON = re.compile(r"\s*+:[ \t]*+")
 
 
 def scalar(
@@ -125,11 +130,6 @@ def literal(text: str, indent: int) -> list[str] | None:
     return ["|" if ends_with_newline else "|-", *(" " * indent + line if line else "" for line in lines)]
 
 
-_DATE_KEYS = re.compile(
-    r"date|lastmod|updated|modified|created|published|(publish|expiry|pub|updated|created).?(date|at|on)", re.IGNORECASE
-)
-
-
 class YamlStyle:
     """Writer of keys, values and items in the style of a document."""
 
@@ -193,10 +193,6 @@ class YamlStyle:
         end = self._text.find("\n", entry.value_end)
         tail = self._text[entry.value_end : end if end >= 0 else len(self._text)].rstrip("\r")
         return tail if not tail.strip() or tail.lstrip().startswith("#") else ""
-
-
-_BLANK = re.compile(r"\s*")
-_COLON = re.compile(r"\s*+:[ \t]*+")
 
 
 def edit_yaml(text: str, edit: KeyEdit) -> str:

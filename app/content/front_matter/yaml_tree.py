@@ -11,6 +11,9 @@ import yaml
 from app.content.front_matter.edits import UnsupportedEdit
 from app.content.front_matter.yaml_reader import read_yaml
 
+_PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")
+_DASH = re.compile(r"(?:\s++|#[^\n]*+\n)*+-(?=\s|\Z)")
+
 
 class Kind(Enum):
     """The kind of a node."""
@@ -93,10 +96,6 @@ def _node(events: Iterator[yaml.Event], event: yaml.Event) -> Node:
     kind = Kind.SEQUENCE if isinstance(event, yaml.SequenceStartEvent) else Kind.MAPPING
     is_inline = bool(getattr(event, "flow_style", False))
     return Node(kind, start, _index(child.end_mark), is_inline=is_inline, children=tuple(children))
-
-
-_PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")
-_DASH = re.compile(r"(?:\s++|#[^\n]*+\n)*+-(?=\s|\Z)")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,11 @@ from app.drivers.http.client import HttpClient
 from app.drivers.http.streaming import StreamingResponse, StreamTimeouts
 
 END = b"[DONE]"
+MAX_EVENT_BYTES = 1024 * 1024
+MAX_BODY_BYTES = 16 * 1024
+MAX_MESSAGE_CHARACTERS = 300
+EVENT_STREAM = "text/event-stream"
+_ABOUT_KEY = re.compile(r"api[ _-]?key", re.IGNORECASE)
 
 
 class EventParser(Protocol):
@@ -96,9 +101,6 @@ def stream_reply(
     return SseModelStream(stream, parser)
 
 
-MAX_EVENT_BYTES = 1024 * 1024
-
-
 class SseReader:
     """Buffer that returns complete events."""
 
@@ -141,12 +143,6 @@ class SseReader:
                 self._data.append(value)
                 self._size += len(value)
         return events
-
-
-MAX_BODY_BYTES = 16 * 1024
-MAX_MESSAGE_CHARACTERS = 300
-EVENT_STREAM = "text/event-stream"
-_ABOUT_KEY = re.compile(r"api[ _-]?key", re.IGNORECASE)
 
 
 def check(response: StreamingResponse, *, key: str | None) -> None:

@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol
 from app.drivers.errors import DriverError, UpstreamUnavailable
 from app.runtimes.recipe import Recipe
 
+SYMLINK, EXECUTABLE = "120000", "100755"
+
 
 class SandboxUnavailable(UpstreamUnavailable):
     """The node cannot run sandboxes (503 `SANDBOX_UNAVAILABLE`). A site never runs without confinement."""
@@ -60,9 +62,6 @@ class SiteFile(NamedTuple):
     path: str
     mode: str
     content: bytes
-
-
-SYMLINK, EXECUTABLE = "120000", "100755"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,17 @@ from app.http.api_document.headers import ETAG, LOCATION, REQUEST_ID, RETRY_AFTE
 from app.http.endpoint import SAFE, Endpoint
 from app.http.json_schema import OPTIONAL
 
+JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
+BYTES: dict[str, object] = {"type": "string", "format": "binary"}
+TEXT: dict[str, object] = {"type": "string"}
+META: dict[str, object] = {
+    "type": "object",
+    "description": "The position in the list.",
+    "required": ["next_cursor"],
+    "properties": {"next_cursor": {"type": ["string", "null"]}, "total": {"type": ["integer", "null"]}},
+}
+RETRY_STATUSES = frozenset({429, 502, 503, 504})
+
 
 class FieldErrorSchema(Schema):
     """One faulty field. `path` is dotted, for example `files.0.path`."""
@@ -41,18 +52,6 @@ def failure_schema(data: type[Schema]) -> type[Schema]:
     """Return the schema of the error envelope with the schema of its `result`."""
     members = {"__doc__": FailureSchema.__doc__, "result": fields.Nested(data, metadata=OPTIONAL)}
     return type(FailureSchema.__name__, (FailureSchema,), members)
-
-
-JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
-BYTES: dict[str, object] = {"type": "string", "format": "binary"}
-TEXT: dict[str, object] = {"type": "string"}
-META: dict[str, object] = {
-    "type": "object",
-    "description": "The position in the list.",
-    "required": ["next_cursor"],
-    "properties": {"next_cursor": {"type": ["string", "null"]}, "total": {"type": ["integer", "null"]}},
-}
-RETRY_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def responses(method: str, path: str, declared: Endpoint, *, is_flat: bool) -> dict[str, Any]:

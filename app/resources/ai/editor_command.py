@@ -20,6 +20,7 @@ _LINE_START = re.compile(r"^([^\S\n]*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|~{3,}|=+(?=\s
 _NUMBERED = re.compile(r"^([^\S\n]*\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
 _HEADING = re.compile(r"h([1-6])")
 _LISTS = ("ul", "ol", "taskList", "action_item")
+DOCUMENT_CHARACTERS = 200_000
 
 
 def to_markdown(nodes: Sequence[Node]) -> str:
@@ -196,9 +197,6 @@ def _verbatim(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return text.translate(_ESCAPES)
-
-
-DOCUMENT_CHARACTERS = 200_000
 
 
 class ToolName(StrEnum):

@@ -32,6 +32,8 @@ from app.resources.ai.tools import TOOLS, ProjectTools, ToolResult, parsed
 
 MAX_CALLS_PER_ROUND = 8
 TOOL_LIMIT_PROMPT = "Look nothing more up: answer now with what you have found."
+SEO_NAME = "page"
+T = TypeVar("T")
 
 
 @dataclass
@@ -140,9 +142,6 @@ def _continued(
     return replace(prompt, system=system, messages=turns, max_tokens=remaining)
 
 
-SEO_NAME = "page"
-
-
 def complete(conversation: Conversation, prompt: str, instructions: str | None) -> dict[str, object]:
     """Complete a text. Returns `{text, finishReason, usage}`."""
     with closing(conversation):
@@ -208,9 +207,6 @@ def fix_seo(
     with closing(conversation):
         page = request_json(conversation, prompts.seo_fix(content, issues, front_matter, locale), check)
     return page | {"diff": diffs.unified(SEO_NAME, content, page["content"])}
-
-
-T = TypeVar("T")
 
 
 def request_json(conversation: Conversation, prompt: Prompt, check: Callable[[Mapping[str, object]], T]) -> T:

@@ -19,13 +19,13 @@ _SCOPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,39}")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _TRAILER = re.compile(r"^(co-authored-by|signed-off-by):", re.IGNORECASE | re.MULTILINE)
+_TEXT = {"type": "string"}
 
 
 def _object(**properties: object) -> dict[str, object]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-_TEXT = {"type": "string"}
 COMMIT = OutputSchema(
     "commit_message",
     _object(

@@ -22,6 +22,33 @@ from app.resources.ai.tools import ProjectTools
 from app.resources.ai.usage_ledger import UsageEntry, UsageMeter
 
 CODE_EDITED = "Code edited"
+DEFAULT_PATH = "code"
+BYTES = InputLimits.ai_bytes
+MODEL = (
+    *UPSTREAM,
+    *("AI_KEY_REQUIRED", "AI_KEY_REJECTED", "AI_REFUSED", "AI_OUT_OF_CREDIT", "AI_RATE_LIMITED", "AI_UNAVAILABLE"),
+    *("AI_BUDGET_USED", "AI_TOO_MANY_STREAMS", "AI_INVALID_ANSWER", "AI_ANSWER_TOO_LONG"),
+)
+"""Failures of a call to a language model."""
+END_OF_EVENTS = "The stream ends with the text `[DONE]`."
+KEY_HEADERS = (
+    Header(
+        "X-AI-Key",
+        "Your key of the AI provider. It is used for this request only. Without it the key of the operator is used, "
+        "within your daily budget.",
+        {"type": "string", "pattern": "^[!-~]{1,512}$", "maxLength": 512},
+    ),
+    Header(
+        "X-AI-Provider",
+        "The AI provider of the key. The default is the provider of the operator.",
+        {"type": "string", "enum": ["openai", "anthropic", "gemini", "xai"]},
+    ),
+    Header(
+        "X-AI-Model",
+        "The model of the provider.",
+        {"type": "string", "pattern": "^[A-Za-z0-9._:/-]{1,80}$", "maxLength": 80},
+    ),
+)
 
 
 def limits() -> AiLimits:
@@ -72,9 +99,6 @@ def _stream(conversation: Conversation, blocks: Blocks, tools: ProjectTools | No
     return event_stream(conversation, blocks, limits(), is_allowed=is_allowed)
 
 
-DEFAULT_PATH = "code"
-
-
 def complete(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> dict[str, object]:
     """Return `{path, code, diff}`.
 
@@ -106,33 +130,6 @@ usage_blueprint = ApiBlueprint(
     __name__,
     title="AI usage",
     description="Tokens that a user has used, and the daily budget.",
-)
-
-BYTES = InputLimits.ai_bytes
-MODEL = (
-    *UPSTREAM,
-    *("AI_KEY_REQUIRED", "AI_KEY_REJECTED", "AI_REFUSED", "AI_OUT_OF_CREDIT", "AI_RATE_LIMITED", "AI_UNAVAILABLE"),
-    *("AI_BUDGET_USED", "AI_TOO_MANY_STREAMS", "AI_INVALID_ANSWER", "AI_ANSWER_TOO_LONG"),
-)
-"""Failures of a call to a language model."""
-END_OF_EVENTS = "The stream ends with the text `[DONE]`."
-KEY_HEADERS = (
-    Header(
-        "X-AI-Key",
-        "Your key of the AI provider. It is used for this request only. Without it the key of the operator is used, "
-        "within your daily budget.",
-        {"type": "string", "pattern": "^[!-~]{1,512}$", "maxLength": 512},
-    ),
-    Header(
-        "X-AI-Provider",
-        "The AI provider of the key. The default is the provider of the operator.",
-        {"type": "string", "enum": ["openai", "anthropic", "gemini", "xai"]},
-    ),
-    Header(
-        "X-AI-Model",
-        "The model of the provider.",
-        {"type": "string", "pattern": "^[A-Za-z0-9._:/-]{1,80}$", "maxLength": 80},
-    ),
 )
 
 

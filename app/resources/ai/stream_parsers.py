@@ -3,6 +3,8 @@
 import json
 import re
 
+_FENCE = re.compile(r"(`{3,}|~{3,})[^\n`]*")
+
 
 class JsonObjectScanner:
     """Buffer that returns complete outermost objects."""
@@ -47,9 +49,6 @@ class JsonObjectScanner:
         except (ValueError, RecursionError):
             return
         objects.append(value)
-
-
-_FENCE = re.compile(r"(`{3,}|~{3,})[^\n`]*")
 
 
 class FenceStripper:

@@ -19,6 +19,8 @@ from app.resources.ai.stream_parsers import FenceStripper, JsonObjectScanner
 
 HEADERS: Mapping[str, str] = {"x-vercel-ai-ui-message-stream": "v1"}
 DONE = b"data: [DONE]\n\n"
+TEXT_ID = "text_1"
+MAX_COMMENTS = 50
 
 
 def part(kind: str, **fields: object) -> bytes:
@@ -63,10 +65,6 @@ class Text:
             return b""
         self._open = False
         return part("text-end", id=self._id)
-
-
-TEXT_ID = "text_1"
-MAX_COMMENTS = 50
 
 
 def new_message_id() -> str:

@@ -43,6 +43,14 @@ _ADJUST = (
     .where(AiBudget.user_id == sa.bindparam("user"), AiBudget.day == sa.bindparam("on"))
     .values(tokens=AiBudget.tokens + sa.bindparam("more"))
 )
+UNCOUNTED_HANDLERS = frozenset({"copilot"})
+"""Handlers whose short calls do not count as concurrent streams (limits, section 1: Rate limits)."""
+BUSY_RETRY_S = 5
+LEASE_SLACK_S = 30
+MAX_BUDGET = 2**62
+# Do not wait for the disk: a crash of the database machine loses at most half a second of counting.
+_WITHOUT_DISK = sa.select(sa.func.set_config("synchronous_commit", "off", True))
+_INSERT = sa.insert(AiUsage)
 
 
 @dataclass(frozen=True)
@@ -128,19 +136,12 @@ def _row(call: CompletedCall) -> dict[str, object]:
 
 log = structlog.get_logger(__name__)
 
-UNCOUNTED_HANDLERS = frozenset({"copilot"})
-"""Handlers whose short calls do not count as concurrent streams (limits, section 1: Rate limits)."""
-BUSY_RETRY_S = 5
-LEASE_SLACK_S = 30
-MAX_BUDGET = 2**62
 
 # Statements are built once: building one takes several times as long as running it.
 _user: sa.BindParameter[object] = sa.bindparam("user")
 _on: sa.BindParameter[object] = sa.bindparam("on")
 _now: sa.BindParameter[object] = sa.bindparam("now")
 _LOCK = sa.select(User.id).where(User.id == _user).with_for_update(key_share=True)
-# Do not wait for the disk: a crash of the database machine loses at most half a second of counting.
-_WITHOUT_DISK = sa.select(sa.func.set_config("synchronous_commit", "off", True))
 _RUNNING = sa.select(sa.func.count()).where(
     AiUsage.user_id == _user,
     AiUsage.created_at > sa.bindparam("since"),
@@ -148,7 +149,6 @@ _RUNNING = sa.select(sa.func.count()).where(
     AiUsage.expires_at > _now,
     AiUsage.handler.not_in(sorted(UNCOUNTED_HANDLERS)),
 )
-_INSERT = sa.insert(AiUsage)
 _RESERVE = (
     sa.update(AiBudget)
     .where(AiBudget.user_id == _user, AiBudget.day == _on, AiBudget.tokens <= sa.bindparam("max_tokens"))

@@ -18,6 +18,9 @@ from app.resources.user.schemas import (
 )
 from app.security.passwords import password_error
 
+PROVIDERS = ["social_a", "social_b", "github", "google"]
+PAGE: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SignUpBody(RequestBody):
@@ -188,10 +191,6 @@ class AccountSchema(Schema):
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)
     scopes: fields.Field[Any] = fields.Constant([])
-
-
-PROVIDERS = ["social_a", "social_b", "github", "google"]
-PAGE: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
 @dataclass(frozen=True, kw_only=True)

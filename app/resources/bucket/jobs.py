@@ -25,6 +25,7 @@ MASS_LOSS_THRESHOLD = 20
 PREFIXES = (*(f"{folder}/" for folder in Folder), VARIANTS)
 
 log = structlog.get_logger(__name__)
+CLEANUP_INTERVAL = timedelta(hours=6)
 
 
 def delete_object(key: str, store: ObjectStore) -> None:
@@ -91,9 +92,6 @@ def _stored_keys(before: datetime, batch_size: int) -> Iterator[Sequence[str]]:
             return
         yield keys
         last = keys[-1]
-
-
-CLEANUP_INTERVAL = timedelta(hours=6)
 
 
 @job(DELETE_OBJECTS, retries=12, uses=("storage",), priority=2)

@@ -21,6 +21,16 @@ from app.resources.bucket.schemas import VariantQuery
 from app.resources.bucket.storage_keys import WIDTHS, is_key, signature, variant_key
 from config import Settings
 
+MEDIA = "/media"
+FIELDS = ("key", "mimetype", "size", "width", "height", "hash")
+HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Accept-Ranges": "bytes",
+}
+
 
 @dataclass(frozen=True)
 class StoredPiece:
@@ -84,17 +94,6 @@ def _create(piece: StoredPiece, key: str, width: int, limits: UploadLimits, stor
             raise NotFound("The image cannot be resized") from error
         store.put(key, cast("BinaryIO", output), mimetype=piece.mimetype)
         return picture.size
-
-
-MEDIA = "/media"
-FIELDS = ("key", "mimetype", "size", "width", "height", "hash")
-HEADERS = {
-    "Cache-Control": "public, max-age=31536000, immutable",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "sandbox; default-src 'none'",
-    "Cross-Origin-Resource-Policy": "cross-origin",
-    "Accept-Ranges": "bytes",
-}
 
 
 def with_url(asset: MediaAsset, settings: Settings, store: ObjectStore) -> dict[str, object]:

@@ -19,6 +19,8 @@ from app.resources.bucket.guards import AssetScope, can_delete_asset, can_upload
 from app.resources.bucket.schemas import UploadBody
 from app.resources.bucket.service import ReservedAsset
 
+SMALLER_WIDTHS = Header("Link", 'URLs of the image at smaller widths, with `rel="alternate"`.', {"type": "string"})
+
 
 def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
     """Re-encode the image and store it. It becomes visible when the view confirms it.
@@ -69,7 +71,6 @@ media = ApiBlueprint(
         "w": "The width in pixels.",
     },
 )
-SMALLER_WIDTHS = Header("Link", 'URLs of the image at smaller widths, with `rel="alternate"`.', {"type": "string"})
 
 
 @blueprint.post("/upload")

@@ -10,6 +10,11 @@ import re
 import secrets
 from enum import StrEnum
 
+VARIANTS = "variants/"
+WIDTHS = (64, 128, 256, 512, 1024, 2048)
+HASH_CHARACTERS, TOKEN_BYTES, SIGNATURE_CHARACTERS = 32, 8, 32
+_KEY = re.compile(r"(?:users|orgs|sites)/[0-9a-f]{32}-[0-9a-f]{16}\.(?:png|jpg|webp|gif|avif)")
+
 
 class Folder(StrEnum):
     """A folder of uploads. It does not affect permissions."""
@@ -17,13 +22,6 @@ class Folder(StrEnum):
     USERS = "users"
     ORGS = "orgs"
     SITES = "sites"
-
-
-VARIANTS = "variants/"
-WIDTHS = (64, 128, 256, 512, 1024, 2048)
-HASH_CHARACTERS, TOKEN_BYTES, SIGNATURE_CHARACTERS = 32, 8, 32
-
-_KEY = re.compile(r"(?:users|orgs|sites)/[0-9a-f]{32}-[0-9a-f]{16}\.(?:png|jpg|webp|gif|avif)")
 
 
 def new_key(folder: str, sha256: str, extension: str) -> str:

@@ -34,6 +34,8 @@ from app.resources.git_provider.token_refresh import TokenRefresher
 from app.resources.git_provider.token_sources import InstallationTokens, OwnTokens, TokenRequest
 
 WRITABLE_TTL_S, NOT_WRITABLE_TTL_S, MAX_ENTRIES = 120.0, 30.0, 4096
+JOB_DEADLINE_S, REQUEST_DEADLINE_S = 90.0, 30.0
+DISCONNECTED = "The connection to this repository does not work. An owner or admin must connect it again"
 
 
 class WriteAccessCache:
@@ -79,9 +81,6 @@ class WriteAccessCache:
 
 write_access = WriteAccessCache()
 """Write access that this process has checked."""
-
-
-JOB_DEADLINE_S, REQUEST_DEADLINE_S = 90.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -179,9 +178,6 @@ def _release_connection() -> None:
     """Return the connection of a session that reads: the next step is a call to the Git host."""
     if transactions.is_reading():
         transactions.release_connection()
-
-
-DISCONNECTED = "The connection to this repository does not work. An owner or admin must connect it again"
 
 
 class ProjectTokens:

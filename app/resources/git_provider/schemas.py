@@ -16,6 +16,9 @@ from app.models.project import Provider
 ALIASES = {"provider_a": Provider.GITHUB, "provider_b": Provider.GITLAB}
 TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+LAST_TIME_MS = 253_402_300_799_999
+"""The end of the year 9999."""
+OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
 class ProviderName(fields.Field[Provider]):
@@ -66,10 +69,6 @@ class LocalProviderName(ProviderName):
     """The provider of repositories on this machine."""
 
     names = ("local",)
-
-
-LAST_TIME_MS = 253_402_300_799_999
-"""The end of the year 9999."""
 
 
 class Time(fields.Field[datetime]):
@@ -212,9 +211,6 @@ class CredentialSchema(Schema):
     def get_attribute(self, obj: object, attr: str, default: object) -> object:
         """Return the row itself for `*`, so that nested fields read its columns."""
         return obj if attr == "*" else super().get_attribute(obj, attr, default)
-
-
-OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,6 +17,9 @@ from app.security.secrets import Keyring, TamperedSecret
 BATCH_SIZE = 200
 
 Table = type[GitCredential] | type[GitRevocation]
+ACCESS, REFRESH, INSTALLATION = "access_token", "refresh_token", "installation_token"
+FIELDS = (ACCESS, REFRESH, INSTALLATION)
+CREDENTIALS, REVOCATIONS = "git_credentials", "git_revocations"
 
 
 @dataclass
@@ -65,11 +68,6 @@ def _rekey_row(table: Table, row_id: str, fields: tuple[str, ...], ring: Keyring
             setattr(row, column(name), ring.encrypt(ring.decrypt(stored, aad=aad), aad=aad))
             changed = True
     return changed
-
-
-ACCESS, REFRESH, INSTALLATION = "access_token", "refresh_token", "installation_token"
-FIELDS = (ACCESS, REFRESH, INSTALLATION)
-CREDENTIALS, REVOCATIONS = "git_credentials", "git_revocations"
 
 
 def column(field: str) -> str:

@@ -27,6 +27,7 @@ PREFIXES: dict[type, str] = {
     port.RefundState: "adjustment.",
     port.CustomerState: "customer.",
 }
+COLUMNS = ("revenue_minor", "refunds_minor", "billed_millionths", "billed_count")
 
 
 def store_event(event: port.ProviderEvent) -> bool:
@@ -203,8 +204,6 @@ def _write(table: type[T], provider_id: str, values: Mapping[str, object], row: 
 
 Sums = Counter[tuple[datetime, str, str]]
 """Totals by day, currency and column of `billing_days`."""
-
-COLUMNS = ("revenue_minor", "refunds_minor", "billed_millionths", "billed_count")
 
 
 def taken(row: Order | Refund | None, at: str, column: str) -> Sums:

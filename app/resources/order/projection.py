@@ -20,6 +20,9 @@ from app.models.order import BillingEvent
 S = TypeVar("S", bound=State)
 
 _STATUSES: dict[type, Any] = {SubscriptionState: SubscriptionStatus, PaymentState: PaymentStatus}
+MILLION = 1_000_000
+MONTHLY = {"day": Fraction(365, 12), "week": Fraction(52, 12), "month": Fraction(1), "year": Fraction(1, 12)}
+"""Number of intervals in a month. A year has 365 days or 52 weeks."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,6 @@ def _state(kind: type[S], data: dict[str, Any]) -> S:
     if kind in _STATUSES:
         values["status"] = _STATUSES[kind](values["status"])
     return kind(**values)
-
-
-MILLION = 1_000_000
-MONTHLY = {"day": Fraction(365, 12), "week": Fraction(52, 12), "month": Fraction(1), "year": Fraction(1, 12)}
-"""Number of intervals in a month. A year has 365 days or 52 weeks."""
 
 
 @dataclass(frozen=True)

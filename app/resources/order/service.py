@@ -19,6 +19,8 @@ from app.resources.user.creation_limits import ENTITLED
 log = structlog.get_logger(__name__)
 
 MAX_ORDERS = 1_000
+CLAIM_LIFETIME = timedelta(seconds=120)
+"""Longer than all attempts of the driver. After that, the next request checks the provider first."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +96,6 @@ def pre_order(user: User, *, plan: str, **details: str | None) -> PreOrder:
     db.session.add(pre_order_row)
     db.session.flush()
     return pre_order_row
-
-
-CLAIM_LIFETIME = timedelta(seconds=120)
-"""Longer than all attempts of the driver. After that, the next request checks the provider first."""
 
 
 class ClaimOutcome(Enum):

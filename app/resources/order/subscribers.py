@@ -13,6 +13,7 @@ from app.resources.order import customer_matching
 from app.resources.user.events import email_verified, user_deleting
 
 email_verified.subscribe(customer_matching.claim_by_email)
+BLANKS = {"email": "", "user_id": None}
 
 
 @user_deleting.subscribe
@@ -39,9 +40,6 @@ def anonymize(user: User) -> None:
     for one in db.session.scalars(statement):
         one.email = None
     db.session.flush()
-
-
-BLANKS = {"email": "", "user_id": None}
 
 
 def _entities(user: User) -> set[str]:

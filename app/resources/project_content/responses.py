@@ -33,6 +33,8 @@ MAX_STREAMS_PER_USER, MAX_STREAMS = 16, 400
 """Limits of one worker. Each stream is a connection for minutes and reads the index twice a second."""
 
 index_stream_limiter = ConcurrencyLimiter(per_key=MAX_STREAMS_PER_USER, total=MAX_STREAMS)
+MAX_INSPECTED_BYTES = 1024 * 1024
+"""Longer texts are sent without a charset, because they are not held in memory to detect UTF-8."""
 
 
 class TooManyIndexStreams(TooManyRequests):
@@ -125,10 +127,6 @@ def _state(row: Row | None) -> dict[str, object]:
         return {"status": IndexStatus.QUEUED, "commit_sha": None, "files": 0, "problem": None}
     files = row.progress if row.progress is not None else row.files
     return {"status": row.status, "commit_sha": row.commit_sha, "files": files, "problem": row.problem}
-
-
-MAX_INSPECTED_BYTES = 1024 * 1024
-"""Longer texts are sent without a charset, because they are not held in memory to detect UTF-8."""
 
 
 def stream_file(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) -> Response:

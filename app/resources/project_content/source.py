@@ -12,6 +12,8 @@ from app.drivers.git.revisions import Revisions
 from app.models.project import Project
 from app.resources.git_provider.provider_selection import provider_for
 
+NO_COMMIT = "No branch of the repository contains this commit"
+
 
 @dataclass(frozen=True)
 class Source:
@@ -39,9 +41,6 @@ def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, u
         raise Disconnected
     git = provider_for(project, hosts=hosts, user=user)
     return Source(git, RepoRef(project.repository, project.repository_id), branch or project.branch)
-
-
-NO_COMMIT = "No branch of the repository contains this commit"
 
 
 def revisions_of(source: Source) -> Revisions:

@@ -20,6 +20,8 @@ from app.resources.project_content.schemas.content import BranchQuery, Committed
 from app.resources.project_content.source import Source
 from app.resources.project_schema.schemas import AdoptSchemaBody, ContentSchemaSchema
 
+MESSAGE = "Add the content schema to .galley.yml"
+
 
 def branch_schema(scope: ProjectScope, branch: str | None = None) -> ContentSchema:
     """Return the schema of a branch, the working branch by default."""
@@ -39,9 +41,6 @@ def adopt_schema(scope: ProjectScope, body: AdoptSchemaBody) -> Saved | NoChange
     if isinstance(save, NoChange):
         return save
     return create_commit(scope, source, save)
-
-
-MESSAGE = "Add the content schema to .galley.yml"
 
 
 class SchemaExists(Conflict):

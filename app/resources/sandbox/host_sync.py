@@ -27,6 +27,14 @@ MAX_START_TIME = timedelta(minutes=3)
 """No host needs longer to receive a site."""
 
 START_ABANDONED_MESSAGE = "The process that was starting the preview has ended; start it again"
+POLL_INTERVAL_S = 0.1
+CHECKING, CLONING = "Checking session", "Cloning repository"
+STEPS = {
+    Phase.INSTALLING: "Installing dependencies",
+    Phase.STARTING: "Starting server",
+    Phase.WAITING: "Waiting for server",
+}
+IN_ORDER = (CHECKING, CLONING, *STEPS.values())
 
 
 @contextmanager
@@ -78,16 +86,6 @@ def _write(sandbox_id: str, start_id: str, interval_s: float, done: threading.Ev
             log.warning("sandbox.heartbeat_write_failed", sandbox_id=sandbox_id, error=type(error).__name__)
         finally:
             db.session.remove()
-
-
-POLL_INTERVAL_S = 0.1
-CHECKING, CLONING = "Checking session", "Cloning repository"
-STEPS = {
-    Phase.INSTALLING: "Installing dependencies",
-    Phase.STARTING: "Starting server",
-    Phase.WAITING: "Waiting for server",
-}
-IN_ORDER = (CHECKING, CLONING, *STEPS.values())
 
 
 class SandboxFailed(UnprocessableEntity):

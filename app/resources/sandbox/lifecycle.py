@@ -36,6 +36,9 @@ START_FAILED_MESSAGE = "The preview could not be started"
 CLONING = "Cloning repository"
 NOT_DETECTED = "The repository contains no site generator and no page that can be served"
 NOT_DETECTED_HINT = "Set preview.root and preview.command in .galley.yml, or the paths of the project."
+USUAL_PORTS = {"http": 80, "https": 443}
+MAX_CLAIMS = 3
+"""Number of claims if the active sandbox ends each time."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +147,6 @@ class Site:
         return self._git.blob(self._repo, entry.sha)
 
 
-USUAL_PORTS = {"http": 80, "https": 443}
-
-
 @dataclass(frozen=True)
 class PreviewUrls:
     """Base URL of the service and the host below which previews are served."""
@@ -166,10 +166,6 @@ class PreviewUrls:
     def link(self, label: str, user_id: str) -> str:
         """Return the URL of a preview with a token of this member."""
         return f"{self.address(label).url}?{self.links.query(label, user_id)}"
-
-
-MAX_CLAIMS = 3
-"""Number of claims if the active sandbox ends each time."""
 
 
 @dataclass(frozen=True)

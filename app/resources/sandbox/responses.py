@@ -13,6 +13,8 @@ from app.resources.sandbox import lifecycle
 from app.resources.sandbox.host_sync import SandboxFailed
 from app.resources.sandbox.lifecycle import CreateResult
 
+STREAM_S = 600
+
 
 def render(result: CreateResult, content: dict[str, object] | None) -> Response:
     """Return the JSON response, or the stream of events."""
@@ -28,9 +30,6 @@ def accepts_events() -> bool:
     best = request.accept_mimetypes.best_match(["text/event-stream", "application/json"], default="text/event-stream")
     is_named = "application/json" in request.headers.get("Accept", "")
     return not (is_named and best == "application/json")
-
-
-STREAM_S = 600
 
 
 def stream(result: CreateResult) -> Response:

@@ -27,6 +27,8 @@ _CLOCKS = {
     "sqlite": sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float),
     "postgresql": sa.literal_column("extract(epoch FROM clock_timestamp())::float", sa.Float),
 }
+MAX_LOG_CHARACTERS = MIB
+_ANY = "any start"
 
 
 def database_now() -> datetime:
@@ -96,9 +98,6 @@ def _values(sandbox: Sandbox) -> dict[str, object]:
         "expires_at": sandbox.expires_at,
         "last_used_at": utcnow_ms(),
     }
-
-
-MAX_LOG_CHARACTERS = MIB
 
 
 @dataclass(frozen=True)
@@ -281,9 +280,6 @@ def _check_limits(project: Project, user: User, limits: SandboxLimits) -> None:
     of_organization = active.join(Project).where(Project.organization_id == project.organization_id)
     if db.session.scalar(of_organization) >= limits.per_organization:  # type: ignore[operator]
         raise LimitReached(f"The organization has {limits.per_organization} previews running; stop one first")
-
-
-_ANY = "any start"
 
 
 def _change(

@@ -18,6 +18,8 @@ log = structlog.get_logger(__name__)
 OK, DOWN, ENDING, LATE, DEGRADED, FULL = "ok", "down", "ending", "late", "degraded", "full"
 WORKER_LATE_S, LAG_LATE_S = 60.0, 60.0
 UNLIKELY_KEY = "readiness/none"
+MIN_FREE_BYTES = 16 * 1024 * 1024
+MIN_FREE_FILES = 100
 
 
 class SharedCounter(Protocol):
@@ -91,10 +93,6 @@ def _disk_state(folders: Sequence[Path]) -> dict[str, object]:
     if full:
         log.warning("readiness.disk_full", folders=[str(folder) for folder in full])
     return {"state": FULL if full else OK}
-
-
-MIN_FREE_BYTES = 16 * 1024 * 1024
-MIN_FREE_FILES = 100
 
 
 def full_folders(

@@ -18,6 +18,7 @@ from app.resources.system.schemas import HealthSchema, ReadinessSchema
 
 CONSOLE = "/console"
 """The page to which a browser is redirected."""
+STARTED_S = time.monotonic()
 
 
 def welcome_text(base_url: str) -> str:
@@ -38,7 +39,6 @@ blueprint = ApiBlueprint(
     title="System",
     description="State of the service.",
 )
-STARTED_S = time.monotonic()
 
 
 @blueprint.get("/healthz")

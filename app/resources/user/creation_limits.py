@@ -14,6 +14,9 @@ from app.models.organization import ArchiveStatus, Invitation, Membership, Organ
 from app.models.project import Project
 from app.models.user import User
 
+ENTITLED = ("active", "trialing", "past_due")
+"""States of a subscription in which its plan applies. A failed payment changes nothing while it is retried."""
+
 
 class Quota(TypedDict):
     """The used part of one limit."""
@@ -54,9 +57,6 @@ def _count(table: type, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
 def _quota(limit: int, used: int) -> Quota:
     return {"limit": limit, "used": used, "remaining": max(0, limit - used), "allowed": used < limit}
 
-
-ENTITLED = ("active", "trialing", "past_due")
-"""States of a subscription in which its plan applies. A failed payment changes nothing while it is retried."""
 
 Plans = Mapping[str, Mapping[str, int]]
 """Limits by plan: `organizations`, `projects`, `projects_per_organization`, `members`."""

@@ -25,6 +25,8 @@ from app.resources.user.schemas import (
     UserSchema,
 )
 
+BYTES = InputLimits.auth_bytes
+
 
 def compare_password(user: User, password: str | None) -> None:
     """Compare the password of a signed-in user. A wrong password counts as a failed sign-in.
@@ -75,7 +77,6 @@ blueprint = ApiBlueprint(
     title="Users",
     description="The profile, limits and deletion of an account.",
 )
-BYTES = InputLimits.auth_bytes
 
 
 @blueprint.get("/<id>")

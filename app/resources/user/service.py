@@ -26,6 +26,7 @@ log = structlog.get_logger(__name__)
 
 CREDENTIAL = "credential"
 NAME_LENGTH = 120
+CURSOR = "user"
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,6 @@ def delete(user: User, *, reason: str | None) -> dict[str, bool]:
     log.info("user.deleted", user_id=locked.id, reason=reason)
     db.session.expunge(locked)
     return {"deleted": True}
-
-
-CURSOR = "user"
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,8 @@ log = structlog.get_logger(__name__)
 
 PER_PAGE = 200
 CANCEL_ATTEMPTS, CANCEL_PAUSE_S = 3, 0.5
+TOLERANCE_S = 300
+MAX_HEADER_CHARACTERS = 1024
 
 
 class PaddleBilling:
@@ -162,10 +164,6 @@ def _readable(entities: Iterable[Any], read: Callable[[Any], ProviderEvent]) -> 
             )
         else:
             yield event
-
-
-TOLERANCE_S = 300
-MAX_HEADER_CHARACTERS = 1024
 
 
 def check_signature(header: str | None, body: bytes, *, secrets: Sequence[str], now: datetime) -> None:

@@ -17,6 +17,7 @@ from app.drivers.git.rest.responses import RequestRefused, parses
 from app.drivers.http.client import LIMITS
 
 MAX_FILES = 300  # GitHub "Compare two commits": maximum number of files, all on the first page
+RAW = "application/vnd.github.raw+json"
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,6 @@ def parse_comparison(data: dict[str, Any], old: str, new: str) -> Comparison | N
         return comparison
     paths = sorted({*comparison.present, *comparison.removed}, key=str.encode)
     return replace(comparison, only=values.commit(data["commits"][0], tuple(paths)))
-
-
-RAW = "application/vnd.github.raw+json"
 
 
 @dataclass(frozen=True)

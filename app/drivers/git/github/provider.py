@@ -27,6 +27,7 @@ from app.drivers.git.rest.tokens import TokenSupplier
 from app.drivers.http.client import LIMITS
 
 NONE = "The pull request does not exist in the repository"
+HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 
 
 class GitHubPulls:
@@ -80,9 +81,6 @@ class GitHubPulls:
         if not data:
             return None
         return values.pull_request(data[0])
-
-
-HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 
 
 class GitHubProvider(RestGitProvider[GitHubRepository], RemoteRevisions):

@@ -29,6 +29,9 @@ from app.drivers.git.revisions import (
 
 MAX_FILES_LISTED = 3000  # GitHub "Get a commit": maximum number of files
 NO_CHANGE = "No commit of the branch has changed that path"
+MAX_BRANCHES = 60
+"""The number of branches that are searched for a commit, because GitHub has no such call."""
+_STATUS = {"added": FileStatus.ADDED, "copied": FileStatus.ADDED, "removed": FileStatus.REMOVED}
 
 
 class GitHubHistory:
@@ -89,12 +92,6 @@ class GitHubHistory:
 
     def _all_paths(self, sha: str) -> set[str]:
         return {entry.path for entry in GitHubTrees(self._repository).full_tree(sha) if entry.type != "tree"}
-
-
-MAX_BRANCHES = 60
-"""The number of branches that are searched for a commit, because GitHub has no such call."""
-
-_STATUS = {"added": FileStatus.ADDED, "copied": FileStatus.ADDED, "removed": FileStatus.REMOVED}
 
 
 class GitHubRevisions:

@@ -14,6 +14,8 @@ from app.drivers.git.rest.responses import RequestRefused, parses, require_succe
 from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
 
 SCOPES = "api"
+PAGE = "50"
+WRITES = "30"  # GitLab's access level "developer", the lowest that may push
 
 
 class GitLabOAuth:
@@ -69,10 +71,6 @@ class GitLabOAuth:
         if answer.status == 401:
             raise RequestRefused(401, "the application is unknown")
         return accounts.tokens(require_success(answer).json())
-
-
-PAGE = "50"
-WRITES = "30"  # GitLab's access level "developer", the lowest that may push
 
 
 class GitLabAccounts:

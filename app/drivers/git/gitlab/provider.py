@@ -28,6 +28,8 @@ from app.drivers.git.rest.tokens import TokenSupplier
 from app.drivers.http.client import LIMITS
 
 NONE = "The merge request does not exist in the repository"
+API = "/api/v4"
+HEADERS = {"Accept": "application/json"}
 
 
 class GitLabMerges:
@@ -87,10 +89,6 @@ class GitLabMerges:
 def _merge_sha(data: dict[str, Any]) -> str:
     """Return the merge commit, the squash commit or the head of a fast-forward."""
     return str(data.get("merge_commit_sha") or data.get("squash_commit_sha") or data["sha"])
-
-
-API = "/api/v4"
-HEADERS = {"Accept": "application/json"}
 
 
 class GitLabProvider(RestGitProvider[GitLabProject], RemoteRevisions):

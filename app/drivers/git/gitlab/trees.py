@@ -18,6 +18,8 @@ from app.drivers.git.tree_views import FOLDER, compare_entries
 
 FEW_PAGES = 3  # in a folder with more entries, the requested paths are looked up one by one
 MAX_LINK_BYTES = 4096  # maximum length of the target of a symbolic link on Linux
+KEYSET = {"pagination": "keyset"}
+NO_CHANGE = "No commit of the branch has changed that path"
 
 
 class PartialTree:
@@ -108,9 +110,6 @@ def _folder(path: str) -> TreeEntry:
     return TreeEntry(path, FOLDER, "040000", "", None)
 
 
-KEYSET = {"pagination": "keyset"}
-
-
 class GitLabTrees:
     """The trees of one project."""
 
@@ -166,9 +165,6 @@ class GitLabTrees:
         if comparison.complete:
             return {*comparison.present, *comparison.removed}
         return {change.path for change in self.changes(old, new)}
-
-
-NO_CHANGE = "No commit of the branch has changed that path"
 
 
 class GitLabHistory:

@@ -38,6 +38,25 @@ from app.drivers.git.port import BundleInfo, Person, RepoRef, Repository
 
 MARKER = "galley-unclaimed"
 UNCLAIMED_S = 3_600.0
+BRANCH = "main"
+TIMEOUT_S = 600.0
+SCAFFOLD_S = 3600.0
+# Checks of received objects. The ignored faults are harmless and common in old repositories.
+IGNORED_FAULTS = "\tzeroPaddedFilemode = ignore\n\tbadTimezone = ignore\n\tmissingSpaceBeforeDate = ignore\n"
+OBJECT_CHECKS = f'[transfer]\n\tfsckObjects = true\n[fetch "fsck"]\n{IGNORED_FAULTS}[receive "fsck"]\n{IGNORED_FAULTS}'
+MAX_BYTES = 1 << 30
+LIST_TIMEOUT_S = 30.0
+# A redirect could lead to a private address. Large objects are not expanded in memory.
+OPTIONS = (
+    "http.followRedirects=false",
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=30",
+    "core.bigFileThreshold=16m",
+    "fetch.unpackLimit=1",
+    "pack.threads=1",
+)
+# Without a home folder, curl reads no password file.
+VARIABLES = {"GIT_ALLOW_PROTOCOL": "http:https", "HOME": os.devnull, "GIT_ASKPASS": "false"}
 
 
 def mark(folder: Path) -> None:
@@ -77,14 +96,6 @@ def is_old(folder: Path) -> bool:
     with suppress(FileNotFoundError):
         return (folder / MARKER).stat().st_mtime < time.time() - UNCLAIMED_S
     return False
-
-
-BRANCH = "main"
-TIMEOUT_S = 600.0
-SCAFFOLD_S = 3600.0
-# Checks of received objects. The ignored faults are harmless and common in old repositories.
-IGNORED_FAULTS = "\tzeroPaddedFilemode = ignore\n\tbadTimezone = ignore\n\tmissingSpaceBeforeDate = ignore\n"
-OBJECT_CHECKS = f'[transfer]\n\tfsckObjects = true\n[fetch "fsck"]\n{IGNORED_FAULTS}[receive "fsck"]\n{IGNORED_FAULTS}'
 
 
 def create_repository(root: Path, folder: Path, *, source: Path | None, bot: Person, is_claimed: bool = True) -> None:
@@ -370,21 +381,6 @@ class LocalCreation(LocalRepositories):
                 code="INVALID_NAME",
             )
         return folder
-
-
-MAX_BYTES = 1 << 30
-LIST_TIMEOUT_S = 30.0
-# A redirect could lead to a private address. Large objects are not expanded in memory.
-OPTIONS = (
-    "http.followRedirects=false",
-    "http.lowSpeedLimit=1000",
-    "http.lowSpeedTime=30",
-    "core.bigFileThreshold=16m",
-    "fetch.unpackLimit=1",
-    "pack.threads=1",
-)
-# Without a home folder, curl reads no password file.
-VARIABLES = {"GIT_ALLOW_PROTOCOL": "http:https", "HOME": os.devnull, "GIT_ASKPASS": "false"}
 
 
 def clone_repository(

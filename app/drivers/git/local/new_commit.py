@@ -34,6 +34,10 @@ MAX_PACK_BYTES = 1 << 30
 # Git compresses loose objects at this level.
 COMPRESSION = 1
 ATTEMPTS = 5
+_TYPES = {"commit": 1, "tree": 2, "blob": 3}
+_INDEX_HEADER = b"\xfftOc\0\0\0\2"
+_FOLDER_MODE = b"40000"
+_ROOT = b""
 
 
 def write_objects(directory: Path, objects: Iterable[GitObject]) -> None:
@@ -146,10 +150,6 @@ def _rename(source: Path, path: Path) -> None:
             source.replace(path)
             return
     raise FileNotFoundError(errno.ENOENT, "The file cannot be renamed", path)
-
-
-_TYPES = {"commit": 1, "tree": 2, "blob": 3}
-_INDEX_HEADER = b"\xfftOc\0\0\0\2"
 
 
 class PackEntry(NamedTuple):
@@ -279,10 +279,6 @@ def _people(identity: CommitIdentity) -> str:
     time_s = int(clock.now().timestamp())
     people = (("author", identity.author), ("committer", identity.committer))
     return "".join(f"{role} {who.name.strip()} <{who.email.strip()}> {time_s} +0000\n" for role, who in people)
-
-
-_FOLDER_MODE = b"40000"
-_ROOT = b""
 
 
 class TreeEdit:

@@ -33,6 +33,11 @@ from app.drivers.git.local.commands import (
 # A repository in use needs three: two that read objects and one that moves branches.
 MAX_IDLE = 24
 IDLE_S = 120.0
+T = TypeVar("T")
+# Unanswered requests, so many that the pipe is never idle and so few that writing them (41 bytes each) cannot block.
+WINDOW = 64
+FATAL = 128
+"""The exit code of git after an error."""
 
 
 class ProcessEnded(UpstreamError):
@@ -184,13 +189,6 @@ class ProcessPool:
 def _close_all(idle: list[_Idle]) -> None:
     while idle:
         idle.pop().process.close()
-
-
-T = TypeVar("T")
-# Unanswered requests, so many that the pipe is never idle and so few that writing them (41 bytes each) cannot block.
-WINDOW = 64
-FATAL = 128
-"""The exit code of git after an error."""
 
 
 class ObjectHeader(NamedTuple):

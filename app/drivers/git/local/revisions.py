@@ -30,6 +30,10 @@ FORMAT_OPTIONS = (
 )
 _FIELDS = 6
 _LATEST = 253402300799  # the last second of the year 9999
+MAX_SEARCH_S = 5.0
+"""The longest search of a history for a version of a file."""
+_DIFF = ("diff-tree", "-r", "-z", "-M", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv")
+_STATUS = {"A": FileStatus.ADDED, "D": FileStatus.REMOVED, "R": FileStatus.RENAMED, "T": FileStatus.TYPE_CHANGED}
 
 
 def read_history(directory: Path, new: str, since: str | None, *, timeout_s: float) -> Iterator[CommitInfo]:
@@ -81,10 +85,6 @@ def _commit(record: list[bytes]) -> CommitInfo:
     )
 
 
-MAX_SEARCH_S = 5.0
-"""The longest search of a history for a version of a file."""
-
-
 class LocalRevisions(LocalRepositories, Revisions):
     """Logs, comparisons and reachability of commits."""
 
@@ -126,10 +126,6 @@ class LocalRevisions(LocalRepositories, Revisions):
             return has_content(folder, commit, path, blob, timeout_s=min(self._timeout_s, MAX_SEARCH_S))
         except UpstreamTimeout:
             return False
-
-
-_DIFF = ("diff-tree", "-r", "-z", "-M", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv")
-_STATUS = {"A": FileStatus.ADDED, "D": FileStatus.REMOVED, "R": FileStatus.RENAMED, "T": FileStatus.TYPE_CHANGED}
 
 
 def read_log(directory: Path, commit: str, *, skip: int, limit: int, timeout_s: float) -> list[CommitLogEntry]:

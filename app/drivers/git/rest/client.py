@@ -31,6 +31,13 @@ from app.observability.metrics import GIT_BUDGET
 REDIRECTS = frozenset({301, 302, 307, 308})
 
 Query = Mapping[str, str | list[str]]
+_LINK = re.compile(r"<([^<>]*+)>([^<]*+)")
+T = TypeVar("T")
+MAX_ENTRIES = 512
+MAX_BYTES = 64 * 1024
+MAX_PAGES = 10_000
+BACKGROUND_LISTING_FACTOR = 10
+TREE_BYTES = LIMITS.tree_bytes
 
 
 class ById(NamedTuple):
@@ -70,16 +77,10 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-_LINK = re.compile(r"<([^<>]*+)>([^<]*+)")
-
-
 def next_link(header: str) -> str:
     """Return the URL of the next page, or an empty text."""
     match = (url for url, about in _LINK.findall(header) if re.search(r';\s*rel="?next"?', about))
     return next(match, "")
-
-
-T = TypeVar("T")
 
 
 class ListingDeadline:
@@ -125,10 +126,6 @@ class ListingDeadline:
             self._remaining_s -= time.monotonic() - start_s
 
 
-MAX_ENTRIES = 512
-MAX_BYTES = 64 * 1024
-
-
 @dataclass
 class EtagCache:
     """The newest responses by URL and credential. A response is returned only to the credential that fetched it."""
@@ -151,11 +148,6 @@ class EtagCache:
             self._entries.move_to_end(key)
             while len(self._entries) > MAX_ENTRIES:
                 self._entries.popitem(last=False)
-
-
-MAX_PAGES = 10_000
-BACKGROUND_LISTING_FACTOR = 10
-TREE_BYTES = LIMITS.tree_bytes
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The queue of Procrastinate in the transaction of the caller, and a table with additional columns.
 
-Calls are stored, retried and read with the job manager of Procrastinate. Two reports and the lock of a waiting call read
-its tables, whose columns it documents as models. All calls use one task name. The arguments contain the name of the job, so a worker can run names
-that it does not know.
+Calls are stored, retried and read with the job manager of Procrastinate. Two reports and the lock of a waiting call
+read its tables, whose columns it documents as models. All calls use one task name. The arguments contain the name of
+the job, so a worker can run names that it does not know.
 """
 
 from collections.abc import Iterator, Mapping

@@ -50,6 +50,7 @@ INSTALL_TIMEOUT_S = 300
 SERVE_TIMEOUT_S = 180
 TAIL_BYTES = 8 * 1024
 STOP_TIMEOUT_S = 3
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 class LocalSandboxes:
@@ -191,9 +192,6 @@ class LocalSandboxes:
 
     def _folder(self, reference: str) -> Path:
         return self._root / check_name(reference)
-
-
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 def check_name(name: str) -> str:

@@ -49,6 +49,14 @@ ENVIRONMENT = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), PROXY),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
 }
+COMMAND_TIMEOUT_S = 15
+ENDED = "The preview has ended"
+ROOT = Path(__file__).resolve().parents[4]
+BOOT = (
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from app.drivers.sandbox.local.supervisor.main import main; main(sys.argv[2])"
+)
+"""Start of the supervisor process. It imports the standard library and the supervisor package only."""
 
 
 def port_of(recipe: Recipe) -> int:
@@ -139,10 +147,6 @@ def _environment(recipe: Recipe, limits: SandboxLimits) -> dict[str, str]:
     return ENVIRONMENT | heap | trusted | dict(recipe.environment) | own
 
 
-COMMAND_TIMEOUT_S = 15
-ENDED = "The preview has ended"
-
-
 def is_supervised(folder: Path) -> bool:
     """Return whether the supervisor runs. The kernel frees the lock of the folder when the process ends."""
     try:
@@ -208,14 +212,6 @@ def port_of_site(folder: Path) -> int:
         return int(json.loads((folder / "spec.json").read_text())["port"])
     except (OSError, ValueError, KeyError) as error:
         raise SandboxEnded(ENDED) from error
-
-
-ROOT = Path(__file__).resolve().parents[4]
-BOOT = (
-    "import sys; sys.path.insert(0, sys.argv[1]); "
-    "from app.drivers.sandbox.local.supervisor.main import main; main(sys.argv[2])"
-)
-"""Start of the supervisor process. It imports the standard library and the supervisor package only."""
 
 
 class SupervisorProcess:

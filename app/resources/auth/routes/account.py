@@ -32,6 +32,9 @@ from app.resources.user.routes import compare_password
 from app.resources.user.schemas import StatusSchema
 from app.resources.user.sessions import OpenedSession
 
+BYTES = InputLimits.auth_bytes
+DONE = {"status": True}
+
 
 def plan_reset_mail(scope: Scope, body: ForgetPasswordBody) -> dict[str, object]:
     """Return the page of the link, the language of the mail and whether the rate allows a mail.
@@ -86,8 +89,6 @@ blueprint = ApiBlueprint(
     title="Passwords and sessions",
     description="Change and reset of passwords, list and end of sessions.",
 )
-BYTES = InputLimits.auth_bytes
-DONE = {"status": True}
 
 
 def _forgot() -> str:

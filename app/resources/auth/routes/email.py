@@ -31,6 +31,8 @@ from app.resources.user.mail import language_of
 from app.resources.user.passwords import hashed, matches
 from app.resources.user.sessions import OpenedSession
 
+BYTES = InputLimits.auth_bytes
+
 
 def hash_sign_up(scope: Scope, body: SignUpBody) -> dict[str, object]:
     """Hash the password and compare it, so that known and unknown e-mail addresses take the same time.
@@ -92,7 +94,6 @@ blueprint = ApiBlueprint(
     title="Sign-in",
     description="Accounts with a password: sign-up, codes by mail, sign-in and session.",
 )
-BYTES = InputLimits.auth_bytes
 
 
 @blueprint.post("/sign-up/email")

@@ -32,6 +32,11 @@ from app.resources.git_provider.schemas import (
 
 REDIRECT_PATH = "/connect/provider_b"
 A, B = "provider_a", "provider_b"
+MAX_BYTES = InputLimits.auth_bytes
+WITH_STATE = verified(
+    "verifyAuth + state",
+    description="Needs a user with a verified e-mail address. The state of the start is checked.",
+)
 
 
 def begin_a(scope: Scope) -> tuple[OAuthState, str]:
@@ -169,12 +174,6 @@ blueprint = ApiBlueprint(
         "installation_id": "The id of the app installation at the Git host.",
         "state": "The one-time value of the start.",
     },
-)
-
-MAX_BYTES = InputLimits.auth_bytes
-WITH_STATE = verified(
-    "verifyAuth + state",
-    description="Needs a user with a verified e-mail address. The state of the start is checked.",
 )
 
 

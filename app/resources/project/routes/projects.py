@@ -26,6 +26,9 @@ from app.resources.user.creation_limits import limits_of
 
 SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network")
 """Columns of a new project that the body can contain."""
+MANAGERS = (Role.OWNER, Role.ADMIN)
+EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
+CURRENT = "project.details"
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,6 @@ blueprint = ApiBlueprint(
         "status": "Only objects with this status.",
     },
 )
-
-MANAGERS = (Role.OWNER, Role.ADMIN)
-EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
-CURRENT = "project.details"
 
 
 @blueprint.get("/<projectId>")

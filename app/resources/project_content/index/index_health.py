@@ -19,6 +19,9 @@ from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content.source import Source
 from app.resources.project_content.tree import tree_rows
 
+CURSOR = "index"
+UNHEALTHY = (IndexStatus.FAILED, IndexStatus.STALE)
+
 
 def differences(index: ContentIndex, source: Source) -> Iterator[str]:
     """Yield each difference between the index and the head of the branch: commit, paths, modes, shas and sizes.
@@ -53,10 +56,6 @@ def _fields(path: str, mine: dict[str, object], theirs: TreeEntry) -> Iterator[s
         expected = getattr(theirs, name)
         if mine[name] != expected and not (name == "size" and expected is None):
             yield f"{path}: {name} is {mine[name]} in the index, {expected} in the repository"
-
-
-CURSOR = "index"
-UNHEALTHY = (IndexStatus.FAILED, IndexStatus.STALE)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,11 @@ MAX_FILES = 1_000
 MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 60, 100, 40, 20
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
+PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
+DECAP_FOLDERS = frozenset(("admin", "cms", "decap", "sveltia", "netlify", "netlify-cms"))
+DECAP_FILES = ("config.yml", "config.yaml")
+_IN_DECAP = (b"collections", b"backend")
+MAX_DECAP_FILES, MAX_CANDIDATES, MAX_CACHED = 3, 1_000, 128
 
 
 @dataclass
@@ -201,11 +206,6 @@ def _spellings(project_id: str, name: str, shas: Values[str]) -> list[str]:
 
 
 Read = Callable[[Row], bytes]
-PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
-DECAP_FOLDERS = frozenset(("admin", "cms", "decap", "sveltia", "netlify", "netlify-cms"))
-DECAP_FILES = ("config.yml", "config.yaml")
-_IN_DECAP = (b"collections", b"backend")
-MAX_DECAP_FILES, MAX_CANDIDATES, MAX_CACHED = 3, 1_000, 128
 _cache: OrderedDict[tuple[str, ...], Any] = OrderedDict()
 """Read files by project and blob, and candidates and inferred collections by index and commits."""
 

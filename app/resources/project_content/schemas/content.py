@@ -30,6 +30,7 @@ from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, Hea
 
 MAX_FILES, MAX_BYTES = CommitLimits.files, CommitLimits.bytes
 VALIDATE = {"description": "Refuse values that do not match the schema of the branch with 400"}
+MAX_KEY, MAX_KEYS = 200, 256
 
 
 def without_nul(value: str) -> None:
@@ -243,9 +244,6 @@ class QueuedJobSchema(RequestSchema):
 
     job_id = fields.String(allow_none=True)
     status = fields.String(validate=validate.OneOf([str(status) for status in IndexStatus]))
-
-
-MAX_KEY, MAX_KEYS = 200, 256
 
 
 @dataclass(frozen=True, kw_only=True)

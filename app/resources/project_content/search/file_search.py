@@ -24,6 +24,9 @@ from app.resources.project_content.search.path_conditions import ESCAPE, escaped
 
 BEFORE, LENGTH = 60, 240
 MAX_MARKS, MAX_LOOKED_AT = 20, 16 * 1024
+PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
+RANKED, BEST, MAX_SCANNED = 3_000, 300, 600
+"""The number of texts that are ranked, of ranked texts that precede other files, and of files that are compared."""
 
 
 @dataclass(frozen=True)
@@ -74,11 +77,6 @@ def _start_of_next(body: str, start: int) -> int:
         return 0
     space = next((index for index in range(start, min(start + 30, len(body))) if body[index].isspace()), None)
     return start if space is None else space + 1
-
-
-PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
-RANKED, BEST, MAX_SCANNED = 3_000, 300, 600
-"""The number of texts that are ranked, of ranked texts that precede other files, and of files that are compared."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from app.resources.project_content.entries.entry_conditions import literal_numbe
 from app.resources.project_content.search.path_conditions import path_contains
 
 MAX_LINKS = 1_000
+MAX_SOURCES, PAGE = 1_000, 2_000
 
 
 @dataclass(frozen=True)
@@ -84,9 +85,6 @@ def count_pages(project: Project, index: ContentIndex | None, paths: Collection[
             if source != path and can_resolve_to(source, Link(url, kind), path):
                 sources[path].add(source)
     return {path: len(pages) for path, pages in sources.items()}
-
-
-MAX_SOURCES, PAGE = 1_000, 2_000
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,17 @@ _UPDATE = (
     )
     .values(title_key=sa.bindparam("title"), date_key=sa.bindparam("date"), is_draft=sa.bindparam("draft"))
 )
+PAGE, SHAS = 2_000, 500
+MAX_BLOB_BYTES = 2 * 1024 * 1024
+MAX_HELD_CHARACTERS = 4 * 1024 * 1024
+SYMLINK = "120000"
+READER_VERSION = 1
+"""Version 1 stores words with their combining marks. Earlier words of other scripts are the same."""
+SCRIPTS_WITH_MARKS = "[\u0590-\u1cff\ua800-\uabff]"
+TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter", "version")
+LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
+FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
+FILTER_COLUMNS = {ContentText: ("project_id", "sha"), ContentField: ("project_id", "name", "key", "sha", "number")}
 
 
 def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_sha: str, since: str | None) -> None:
@@ -107,17 +118,6 @@ def _select(index: ContentIndex) -> sa.Select[*tuple[object, ...]]:
 
 log = structlog.get_logger(__name__)
 
-PAGE, SHAS = 2_000, 500
-MAX_BLOB_BYTES = 2 * 1024 * 1024
-MAX_HELD_CHARACTERS = 4 * 1024 * 1024
-SYMLINK = "120000"
-READER_VERSION = 1
-"""Version 1 stores words with their combining marks. Earlier words of other scripts are the same."""
-SCRIPTS_WITH_MARKS = "[\u0590-\u1cff\ua800-\uabff]"
-TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter", "version")
-LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
-FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
-FILTER_COLUMNS = {ContentText: ("project_id", "sha"), ContentField: ("project_id", "name", "key", "sha", "number")}
 
 _Changes = Callable[[str | None], Sequence[TreeEntry] | None]
 """Returns the entries of the tree that changed since a commit, or None if they are unknown."""

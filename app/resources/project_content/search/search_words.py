@@ -18,6 +18,10 @@ _MAX_POSITION, _MAX_POSITIONS = 16_383, 200
 _TITLE = field_term("title", "")
 _GAP = "="
 """Separates parts of a text, so that no phrase matches across them."""
+_BY_LENGTH, _BELOW_ONE = 1, 32
+_FTS = sa.table(FTS_TABLE)
+_TABLE: sa.ColumnElement[str] = sa.literal_column(FTS_TABLE)
+_ROWID: sa.ColumnElement[int] = sa.literal_column(f"{FTS_TABLE}.rowid", sa.Integer)
 
 
 def packer(dialect: str) -> Pack:
@@ -78,12 +82,6 @@ def merge_new_texts(connection: sa.Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.gin_clean_pending_list(sa.cast(TEXT_INDEX, REGCLASS))))
-
-
-_BY_LENGTH, _BELOW_ONE = 1, 32
-_FTS = sa.table(FTS_TABLE)
-_TABLE: sa.ColumnElement[str] = sa.literal_column(FTS_TABLE)
-_ROWID: sa.ColumnElement[int] = sa.literal_column(f"{FTS_TABLE}.rowid", sa.Integer)
 
 
 def _in_fts(project_id: str, query: str) -> sa.Select[str]:

@@ -22,6 +22,13 @@ from app.resources.project_content.versions.file_metadata import raw_url
 
 MAX_DIFF_BYTES = 1024 * 1024
 """Larger files have no lines in a comparison."""
+NO_DETAILS: dict[str, object] = {
+    **dict.fromkeys(("binary", "before", "after", "diff", "front_matter")),
+    "truncated": False,
+    "ranges_truncated": False,
+}
+"""The fields of a file whose content is not compared."""
+_CURSOR = "compare"
 
 
 @dataclass(frozen=True)
@@ -133,16 +140,6 @@ def _front_matter(old: bytes, new: bytes) -> list[ValueChange] | None:
             return None
         values.append(front_matter.values)
     return changed_values(*values)
-
-
-NO_DETAILS: dict[str, object] = {
-    **dict.fromkeys(("binary", "before", "after", "diff", "front_matter")),
-    "truncated": False,
-    "ranges_truncated": False,
-}
-"""The fields of a file whose content is not compared."""
-
-_CURSOR = "compare"
 
 
 @dataclass(frozen=True)

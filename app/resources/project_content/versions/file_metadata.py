@@ -59,6 +59,8 @@ _FILE = (
     )
 )
 STORED_FACTS = ("mime", "language", "encoding", "lines", "front_matter", "title", "headings", "links")
+FOLDER = "tree"
+SUBMODULE = "This path is a submodule, not a file"
 
 
 def metadata(
@@ -199,10 +201,6 @@ def _find_last_commit(index: ContentIndex | None, file: Row, source: Source) -> 
             .values(last_commit=last)
         )
     return last
-
-
-FOLDER = "tree"
-SUBMODULE = "This path is a submodule, not a file"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,10 @@ from app.resources.project_content.source import Source, find_commit, revisions_
 
 MAX_RENAMES = 5
 """The number of successive renames that are followed."""
+MAX_HISTORY_COMMITS = 1_000
+"""Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
+MAX_SKIPPED = 100_000
+_CURSOR = "history"
 
 
 @dataclass(frozen=True)
@@ -57,9 +61,6 @@ def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | Non
     return commit, next((file.path for file in renames), None)
 
 
-MAX_HISTORY_COMMITS = 1_000
-"""Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
-
 LastCommits = Mapping[str, Mapping[str, str]]
 
 log = structlog.get_logger(__name__)
@@ -92,10 +93,6 @@ def commit_to_dict(commit: CommitInfo) -> dict[str, str]:
         "author": commit.author.name,
         "date": clock.iso(commit.date),
     }
-
-
-MAX_SKIPPED = 100_000
-_CURSOR = "history"
 
 
 @dataclass(frozen=True)

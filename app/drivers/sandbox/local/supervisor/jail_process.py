@@ -69,6 +69,15 @@ REFUSED: dict[str, tuple[int | None, int | None]] = {
 _LOAD, _EQUAL, _SET, _RETURN = 0x20, 0x15, 0x45, 0x06
 _NUMBER_AT, _ARCH_AT, _ARGUMENT_AT = 0, 4, 16
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
+CONTROLLERS = ("cpu", "memory", "pids")
+PERIOD_US = 100_000
+GUEST = Path(__file__).resolve().parents[1] / "guest.py"
+CHUNK_BYTES = 64 * 1024
+"""Size of one read of the output: the capacity of a pipe, so that a read returns all that was written."""
+END_TIMEOUT_S = 5
+COPY_TIMEOUT_S = 300
+DATA_FACTOR = 4
+"""Private memory that a process may reserve, in memory limits. Node.js reserves much more than it uses."""
 
 
 def filter_program(machine: str | None = None) -> bytes | None:
@@ -96,10 +105,6 @@ def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 def _error(number: int) -> bytes:
     return _step(_RETURN, _ERROR | number)
-
-
-CONTROLLERS = ("cpu", "memory", "pids")
-PERIOD_US = 100_000
 
 
 class Cgroup:
@@ -147,15 +152,6 @@ class Cgroup:
 
     def _write(self, name: str, value: str) -> None:
         (self.folder / name).write_text(value)
-
-
-GUEST = Path(__file__).resolve().parents[1] / "guest.py"
-CHUNK_BYTES = 64 * 1024
-"""Size of one read of the output: the capacity of a pipe, so that a read returns all that was written."""
-END_TIMEOUT_S = 5
-COPY_TIMEOUT_S = 300
-DATA_FACTOR = 4
-"""Private memory that a process may reserve, in memory limits. Node.js reserves much more than it uses."""
 
 
 class JailProcess:

@@ -24,6 +24,12 @@ from app.drivers.sandbox.local.supervisor.usage import DiskLimits, folder_usage,
 MAX_NAMES = 10
 HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,255}")
 HTTPS_SUFFIX = ":443"
+STEP_S = 0.05
+PROBE_TIMEOUT_S = 30
+MEMORY_INTERVAL_S, IMAGE_INTERVAL_S, FOLDER_INTERVAL_S = 0.5, 0.5, 1.0
+WRITE_TIMEOUT_S = 10
+LINE_BYTES = 4 * 1024 * 1024
+MISSING_COMMAND, KILLED = 127, (9, 137)
 
 
 class HostNames(list[str]):
@@ -34,14 +40,6 @@ class HostNames(list[str]):
         name = host.removesuffix(HTTPS_SUFFIX)
         if HOST.fullmatch(name) and name not in self and len(self) < MAX_NAMES:
             self.append(name)
-
-
-STEP_S = 0.05
-PROBE_TIMEOUT_S = 30
-MEMORY_INTERVAL_S, IMAGE_INTERVAL_S, FOLDER_INTERVAL_S = 0.5, 0.5, 1.0
-WRITE_TIMEOUT_S = 10
-LINE_BYTES = 4 * 1024 * 1024
-MISSING_COMMAND, KILLED = 127, (9, 137)
 
 
 class Supervisor:

@@ -12,6 +12,19 @@ from itertools import chain
 from pathlib import Path
 
 FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+UNITS = {b"RssAnon:", b"RssShmem:"}
+BLOCK_BYTES = 512
+MIN_FREE_BYTES = 1024 * 1024
+MAX_DEPTH = 256
+"""Folder levels that are counted. Each level needs one descriptor."""
+NAMES_INTERVAL_S = 1.0
+"""Time after which the names are counted again.
+
+On a busy machine the sizes of many files take longer than a sandbox may exceed a limit.
+"""
+DELETED_MAPPING = re.compile(
+    rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ (\S+) (\d+) +(?!/dev/|/memfd:|/SYSV)\S.* \(deleted\)$", re.M
+)
 
 
 def make_accessible(parent: int, name: str, bits: int = stat.S_IRWXU) -> None:
@@ -24,9 +37,6 @@ def make_accessible(parent: int, name: str, bits: int = stat.S_IRWXU) -> None:
         Path(f"/proc/self/fd/{descriptor}").chmod(stat.S_IMODE(status.st_mode) | bits)
     finally:
         os.close(descriptor)
-
-
-UNITS = {b"RssAnon:", b"RssShmem:"}
 
 
 def processes_below(pid: int) -> list[int]:
@@ -61,22 +71,6 @@ def _resident(pid: int) -> int:
     except OSError:
         return 0
     return sum(int(line.split()[1]) * 1024 for line in lines if line.split()[:1] and line.split()[0] in UNITS)
-
-
-BLOCK_BYTES = 512
-MIN_FREE_BYTES = 1024 * 1024
-MAX_DEPTH = 256
-"""Folder levels that are counted. Each level needs one descriptor."""
-
-NAMES_INTERVAL_S = 1.0
-"""Time after which the names are counted again.
-
-On a busy machine the sizes of many files take longer than a sandbox may exceed a limit.
-"""
-
-DELETED_MAPPING = re.compile(
-    rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ (\S+) (\d+) +(?!/dev/|/memfd:|/SYSV)\S.* \(deleted\)$", re.M
-)
 
 
 @dataclass
