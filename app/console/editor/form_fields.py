@@ -326,7 +326,7 @@ def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: Pag
     if text.problem is not None:
         return PageFields(())
     can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
-    collection = collection_of(schema, path) if can_add else None
+    collection = collection_of(schema, path, text.values) if can_add else None
     form = current_form()
     values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
     if collection is None:

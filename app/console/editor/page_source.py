@@ -140,7 +140,7 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
     body = form.text("body") if "body" in form.values else page.body
     values = page.values or {}
     changes = changes_of(values, form)
-    collection = collection_of(schema, opened.path) if schema is not None else None
+    collection = collection_of(schema, opened.path, values) if schema is not None else None
     if schema is not None and collection is not None:
         check(schema, collection, values, changes, form)
     try:

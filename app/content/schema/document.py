@@ -2,14 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, plain
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.galley_file import MAX_BYTES
-from app.content.schema.model import MAX_DEPTH, MAX_FIELDS, MAX_PROBLEMS, MAX_TEXT, SchemaProblem
+from app.content.schema.model import MAX_DEPTH, MAX_FIELDS, MAX_PROBLEMS, MAX_TEXT, Collection, SchemaProblem
+from app.content.schema.text_patterns import UnsupportedPattern, text_pattern
 from app.content.text import decode
 
+MAX_HINT, MAX_NUMBER = 2_000, 1e15
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
 # Open strings and comments match to their end: a hostile text is scanned only once.
 _JSONC = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|//[^\n]*+|/\*(?:.*?\*/|.*)', re.DOTALL)
@@ -23,6 +27,7 @@ class SchemaDocument:
         self.path = path
         self.problems: list[SchemaProblem] = []
         self._remaining_fields = MAX_FIELDS
+        self._relations: list[tuple[str, str]] = []
         self.values = self._parse(data)
 
     def report(self, pointer: str, message: str) -> None:
@@ -30,7 +35,7 @@ class SchemaDocument:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(SchemaProblem(self.path, pointer, message))
 
-    def mapping(self, value: object, pointer: str) -> Mapping[str, object]:
+    def mapping(self, value: Any, pointer: str) -> Mapping[str, Any]:
         """Return a mapping. Anything else is a problem, and an empty mapping."""
         if isinstance(value, Mapping):
             return value
@@ -38,7 +43,7 @@ class SchemaDocument:
             self.report(pointer, "This must be a mapping")
         return {}
 
-    def mappings(self, value: object, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, object]]]:
+    def mappings(self, value: Any, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield the mappings of a list with their pointers. Other items are problems."""
         if value is not None and not isinstance(value, list):
             self.report(pointer, "This must be a list")
@@ -52,12 +57,12 @@ class SchemaDocument:
             else:
                 self.report(f"{pointer}/{number}", "This must be a mapping")
 
-    def fields(self, value: object, pointer: str) -> Iterator[tuple[str, str, Mapping[str, object]]]:
+    def fields(self, value: Any, pointer: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
         """Yield pointer, name and properties of the fields of a list.
 
         The number of all fields and the depth are bounded.
         """
-        if pointer.count("/fields") + pointer.count("/item") > MAX_DEPTH:
+        if sum(map(pointer.count, ("/fields", "/item", "/variants", "/types", "/blocks"))) > MAX_DEPTH:
             self.report(pointer, "The fields are nested too deeply")
             return
         names: set[str] = set()
@@ -80,17 +85,60 @@ class SchemaDocument:
             self.report(pointer, f"Only the first {MAX_FIELDS} fields are read")
         return self._remaining_fields >= 0
 
-    def text(self, properties: Mapping[str, object], name: str, pointer: str) -> str | None:
+    def text(self, properties: Mapping[str, Any], name: str, pointer: str, *, limit: int = MAX_TEXT) -> str | None:
         """Return a short text, or None. Anything else is a problem."""
         value = properties.get(name)
-        if value is None or (isinstance(value, str) and len(value) <= MAX_TEXT):
+        if value is None or (isinstance(value, str) and len(value) <= limit):
             return value.strip() or None if value is not None else None
         if isinstance(value, int | float) and not isinstance(value, bool):
             return str(value)
-        self.report(f"{pointer}/{name}", f"This must be a text of at most {MAX_TEXT} characters")
+        self.report(f"{pointer}/{name}", f"This must be a text of at most {limit} characters")
         return None
 
-    def flag(self, properties: Mapping[str, object], name: str, pointer: str, *, default: bool) -> bool:
+    def number(self, properties: Mapping[str, Any], name: str, pointer: str) -> float | None:
+        """Return a number, or None. Anything else is a problem."""
+        value = properties.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
+            return value
+        if value is not None:
+            self.report(f"{pointer}/{name}", "This must be a number")
+        return None
+
+    def pattern(self, value: Any, pointer: str) -> str | None:
+        """Return a regular expression, or None. An invalid or unsupported one is a problem."""
+        if value is None:
+            return None
+        if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
+            self.report(pointer, f"A pattern must be a text of at most {MAX_TEXT} characters")
+            return None
+        try:
+            text_pattern(value)
+        except UnsupportedPattern as error:
+            self.report(pointer, f"The pattern is not compared with values: {error}")
+            return None
+        return value
+
+    def relation(
+        self, properties: Mapping[str, Any], name: str, pointer: str, *, file: str | None = None
+    ) -> str | None:
+        """Return the collection of a relation. `check_relations` reports those that do not exist."""
+        collection = self.text(properties, name, pointer)
+        if collection is None:
+            self.report(f"{pointer}/{name}", "A relation needs a collection")
+        elif file is not None:
+            collection = f"{collection}.{file}"
+        if collection is not None:
+            self._relations.append((collection, f"{pointer}/{name}"))
+        return collection
+
+    def check_relations(self, collections: Iterable[Collection]) -> None:
+        """Report the relations to collections that do not exist."""
+        names = {collection.name for collection in collections}
+        for collection, pointer in self._relations:
+            if collection not in names:
+                self.report(pointer, f"There is no collection “{collection}”")
+
+    def flag(self, properties: Mapping[str, Any], name: str, pointer: str, *, default: bool) -> bool:
         """Return a boolean. Anything else is a problem, and the default."""
         value = properties.get(name, default)
         if isinstance(value, bool):
@@ -99,7 +147,7 @@ class SchemaDocument:
             self.report(f"{pointer}/{name}", "This must be true or false")
         return default
 
-    def folder_of(self, properties: Mapping[str, object], name: str, pointer: str) -> str | None:
+    def folder_of(self, properties: Mapping[str, Any], name: str, pointer: str) -> str | None:
         """Return the folder that a property names, or None. An empty text is the root, and a missing one a problem."""
         value = "" if properties.get(name) == "" else self.text(properties, name, pointer)
         return self.folder(value, f"{pointer}/{name}")
@@ -117,7 +165,7 @@ class SchemaDocument:
             return None
         return folder
 
-    def _parse(self, data: bytes) -> Mapping[str, object]:
+    def _parse(self, data: bytes) -> Mapping[str, Any]:
         if len(data) > MAX_BYTES:
             self.report("", f"The file is larger than {MAX_BYTES // 1024} KiB")
             return {}
@@ -126,7 +174,7 @@ class SchemaDocument:
             self.report("", "The file is not a text")
             return {}
         try:
-            value = _read_json(text) if self.path.endswith(".json") else read_yaml(text)
+            value = _read(self.path, text)
         except (ValueError, RecursionError) as error:
             self.report("", f"The file cannot be read: {str(error)[:200]}")
             return {}
@@ -136,7 +184,13 @@ class SchemaDocument:
         return value
 
 
-def _read_json(text: str) -> object:
+def _read(path: str, text: str) -> Any:
+    if path.endswith(".toml"):
+        return plain(read_toml(text), ValueBudget())
+    return _read_json(text) if path.endswith(".json") else read_yaml(text)
+
+
+def _read_json(text: str) -> Any:
     """Return the value of JSON with comments and trailing commas."""
     bare = _JSONC.sub(lambda match: match[0] if match[0].startswith('"') else " ", text)
     return plain(json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", bare), parse_constant=str), ValueBudget())

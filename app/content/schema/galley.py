@@ -2,11 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
-from app.content.schema.document import SchemaDocument
+from app.content.schema.date_formats import is_format
+from app.content.schema.document import MAX_HINT, SchemaDocument
 from app.content.schema.model import (
     MAX_COLLECTIONS,
+    MAX_LOCALES,
     Collection,
+    CollectionFilter,
     ContentSchema,
     EntryTemplate,
     FieldType,
@@ -26,6 +30,7 @@ def read_galley(path: str, data: bytes) -> ContentSchema | None:
     if not document.problems and "collections" not in document.values:
         return None
     collections = tuple(_collections(document))
+    document.check_relations(collections)
     return ContentSchema(SourceKind.GALLEY, path, collections, tuple(document.problems))
 
 
@@ -43,7 +48,7 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
 
 
 def _collection(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, object], name: str, folder: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], name: str, folder: str
 ) -> Collection:
     pattern = document.text(properties, "pattern", pointer) or DEFAULT_PATTERN
     if not is_pattern(pattern):
@@ -65,10 +70,36 @@ def _collection(
             body if isinstance(body, str) else "",
             _slug_form(document, template, f"{pointer}/template"),
         ),
+        exclude=_texts(document, properties, "exclude", pointer, MAX_OPTIONS),
+        filter=_filter(document, properties.get("filter"), f"{pointer}/filter"),
+        locales=_texts(document, properties, "locales", pointer, MAX_LOCALES),
+        media_folder=document.text(properties, "media_folder", pointer),
+        public_folder=document.text(properties, "public_folder", pointer),
     )
 
 
-def _slug_form(document: SchemaDocument, template: Mapping[str, object], pointer: str) -> SlugForm:
+def _texts(
+    document: SchemaDocument, properties: Mapping[str, Any], name: str, pointer: str, limit: int
+) -> tuple[str, ...]:
+    values = properties.get(name)
+    texts = [item for item in values if isinstance(item, str) and item] if isinstance(values, list) else []
+    if values is not None and (not isinstance(values, list) or len(texts) < len(values) or len(texts) > limit):
+        document.report(f"{pointer}/{name}", f"This must be a list of at most {limit} texts")
+    return tuple(texts[:limit])
+
+
+def _filter(document: SchemaDocument, value: Any, pointer: str) -> CollectionFilter | None:
+    properties = document.mapping(value, pointer)
+    name, values = document.text(properties, "field", pointer), properties.get("values")
+    scalars = [item for item in values if isinstance(item, str | int | float)] if isinstance(values, list) else []
+    if name and scalars:
+        return CollectionFilter(name, tuple(scalars[:MAX_OPTIONS]))
+    if value is not None:
+        document.report(pointer, "A filter needs a field, and a list of values")
+    return None
+
+
+def _slug_form(document: SchemaDocument, template: Mapping[str, Any], pointer: str) -> SlugForm:
     form = template.get("slug", SlugForm.UNICODE)
     if isinstance(form, str) and form in tuple(SlugForm):
         return SlugForm(form)
@@ -76,14 +107,14 @@ def _slug_form(document: SchemaDocument, template: Mapping[str, object], pointer
     return SlugForm.UNICODE
 
 
-def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
     for inner, name, properties in document.fields(value, pointer):
         field = _field(document, inner, name, properties)
         if field is not None:
             yield field
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField | None:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField | None:
     kind = properties.get("type")
     if not isinstance(kind, str) or kind not in tuple(FieldType):
         document.report(f"{pointer}/type", f"The type must be one of {', '.join(FieldType)}")
@@ -95,16 +126,43 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         required=document.flag(properties, "required", pointer, default=False),
         default=properties.get("default"),
         multiple=document.flag(properties, "multiple", pointer, default=False),
+        hint=document.text(properties, "hint", pointer, limit=MAX_HINT),
+        minimum=document.number(properties, "minimum", pointer),
+        maximum=document.number(properties, "maximum", pointer),
+        pattern=document.pattern(properties.get("pattern"), f"{pointer}/pattern"),
+        pattern_hint=document.text(properties, "pattern_hint", pointer),
+        date_format=_date_format(document, properties, pointer),
+        accepts_single=document.flag(properties, "accepts_single", pointer, default=False),
+        translated=document.flag(properties, "translated", pointer, default=False),
+        media_folder=document.text(properties, "media_folder", pointer),
+        public_folder=document.text(properties, "public_folder", pointer),
     )
     return _with_parts(document, pointer, properties, field)
 
 
+def _date_format(document: SchemaDocument, properties: Mapping[str, Any], pointer: str) -> str | None:
+    text = document.text(properties, "date_format", pointer)
+    if text is None or is_format(text):
+        return text
+    document.report(f"{pointer}/date_format", f"“{text}” is not a supported format of dates")
+    return None
+
+
 def _with_parts(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
 ) -> SchemaField | None:
     """Return the field with the properties that only its type has."""
     if field.type is FieldType.OBJECT:
-        return replace(field, fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields")))
+        variants = tuple(_fields(document, properties.get("variants"), f"{pointer}/variants"))
+        variant_key = document.text(properties, "variant_key", pointer)
+        if variants and variant_key is None:
+            document.report(f"{pointer}/variant_key", "Variants need a key with the name of the variant")
+        return replace(
+            field,
+            fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields")),
+            variants=tuple(one for one in variants if one.type is FieldType.OBJECT) if variant_key else (),
+            variant_key=variant_key,
+        )
     if field.type is FieldType.LIST and properties.get("item") is not None:
         item = document.mapping(properties["item"], f"{pointer}/item")
         if not item or not document.take_field(pointer) or pointer.count("/item") > 4:
@@ -112,16 +170,17 @@ def _with_parts(
         return replace(field, item=_field(document, f"{pointer}/item", "", item))
     if field.type is FieldType.SELECT:
         options = properties.get("options")
-        if (
-            not isinstance(options, list)
-            or not 0 < len(options) <= MAX_OPTIONS
-            or any(not isinstance(option, str | int | float) for option in options)
-        ):
+        is_list = isinstance(options, list) and 0 < len(options) <= MAX_OPTIONS
+        if not is_list or any(not isinstance(option, str | int | float) for option in options or ()):
             document.report(f"{pointer}/options", f"A select needs 1 to {MAX_OPTIONS} texts, numbers or booleans")
             return None
-        return replace(field, options=tuple(options))
+        return replace(field, options=tuple(options or ()))
     if field.type is FieldType.RELATION:
-        return replace(field, collection=document.text(properties, "collection", pointer))
+        return replace(
+            field,
+            collection=document.relation(properties, "collection", pointer),
+            value_field=document.text(properties, "value_field", pointer),
+        )
     if field.type is FieldType.MIXED:
         types = properties.get("types")
         supported = (

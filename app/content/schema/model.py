@@ -1,5 +1,6 @@
 """Collections of content files with typed fields, independent of the file that describes them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -8,6 +9,7 @@ from app.content.slugs import SlugForm
 
 MAX_COLLECTIONS, MAX_FIELDS, MAX_DEPTH, MAX_PROBLEMS = 200, 2_000, 8, 100
 MAX_TEXT = 500
+MAX_LOCALES = 60
 
 
 class FieldType(StrEnum):
@@ -42,8 +44,12 @@ class SourceKind(StrEnum):
 class SchemaField:
     """A field of the front matter.
 
-    `options` belong to a select, `fields` to an object, `item` to a list, `collection` to a relation, `types` to a
-    mixed field. A select or relation with `multiple` is a list.
+    `options` belong to a select, `fields` to an object, `item` to a list, `collection` and `value_field` to a relation,
+    `types` to a mixed field. A select or relation with `multiple` is a list.
+
+    An object with `variants` has the fields of the variant whose name is the value of `variant_key`. `minimum` and
+    `maximum` limit a number, the characters of a text or the items of a list. With `accepts_single`, a list of one item
+    may be the item. `translated`: each translation of an entry has a value.
     """
 
     name: str
@@ -57,6 +63,19 @@ class SchemaField:
     collection: str | None = None
     multiple: bool = False
     types: tuple[FieldType, ...] = ()
+    hint: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    pattern: str | None = None
+    pattern_hint: str | None = None
+    date_format: str | None = None
+    variants: tuple["SchemaField", ...] = ()
+    variant_key: str | None = None
+    value_field: str | None = None
+    accepts_single: bool = False
+    translated: bool = False
+    media_folder: str | None = None
+    public_folder: str | None = None
 
     def has_option(self, value: object) -> bool:
         """Return whether a single value is an option.
@@ -86,6 +105,19 @@ class SchemaField:
             "collection": self.collection,
             "multiple": self.multiple or None,
             "types": [str(kind) for kind in self.types] or None,
+            "hint": self.hint,
+            "minimum": self.minimum,
+            "maximum": self.maximum,
+            "pattern": self.pattern,
+            "pattern_hint": self.pattern_hint,
+            "date_format": self.date_format,
+            "variants": [inner.to_dict() for inner in self.variants] or None,
+            "variant_key": self.variant_key,
+            "value_field": self.value_field,
+            "accepts_single": self.accepts_single or None,
+            "translated": self.translated or None,
+            "media_folder": self.media_folder,
+            "public_folder": self.public_folder,
         }
         return values | {name: value for name, value in optional.items() if value is not None}
 
@@ -109,8 +141,31 @@ class EntryTemplate:
 
 
 @dataclass(frozen=True)
+class CollectionFilter:
+    """The values of a field by which the entries of several collections in one folder are distinguished."""
+
+    field: str
+    values: tuple[Any, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of responses and of `.galley.yml`."""
+        return {"field": self.field, "values": list(self.values)}
+
+    def permits(self, values: Mapping[str, Any]) -> bool:
+        """Return whether the front matter of a file has one of the values."""
+        value = values.get(self.field)
+        own = value if isinstance(value, list) else [value]
+        return any(one in own for one in self.values)
+
+
+@dataclass(frozen=True)
 class Collection:
-    """Files of a folder (empty: the root) whose path below it matches a pattern, with their fields."""
+    """Files of a folder (empty: the root) whose path below it matches a pattern, with their fields.
+
+    `exclude` lists names of files that are no entries. `locales` are the folders below the folder, or the ends of the
+    file names, of translations: the one of complete entries first. A `media_folder` that starts with `./` is relative to
+    the folder of the entry; `public_folder` is its address.
+    """
 
     name: str
     folder: str
@@ -118,6 +173,11 @@ class Collection:
     fields: tuple[SchemaField, ...] = ()
     label: str | None = None
     template: EntryTemplate | None = None
+    exclude: tuple[str, ...] = ()
+    filter: CollectionFilter | None = None
+    locales: tuple[str, ...] = ()
+    media_folder: str | None = None
+    public_folder: str | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the form of responses and of `.galley.yml`."""
@@ -127,6 +187,11 @@ class Collection:
             "folder": self.folder,
             "pattern": self.pattern,
             **({"template": self.template.to_dict()} if self.template is not None else {}),
+            **({"exclude": list(self.exclude)} if self.exclude else {}),
+            **({"filter": self.filter.to_dict()} if self.filter is not None else {}),
+            **({"locales": list(self.locales)} if self.locales else {}),
+            **({"media_folder": self.media_folder} if self.media_folder is not None else {}),
+            **({"public_folder": self.public_folder} if self.public_folder is not None else {}),
             "fields": [inner.to_dict() for inner in self.fields],
         }
 
@@ -163,6 +228,8 @@ def with_defaults(
 ) -> Collection:
     """Return the collection with a template of the default values of its fields."""
     values = {inner.name: inner.default for inner in collection.fields if inner.default is not None}
+    if collection.filter is not None:
+        values |= {collection.filter.field: collection.filter.values[0]}
     return replace(collection, template=EntryTemplate(path, values, body, slug))
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
+from app.content.schema.date_formats import formatted
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
 from app.content.slugs import SlugForm, slug_of
 
@@ -129,7 +130,8 @@ def _initial(field: SchemaField, title: str, now: datetime) -> object:
     if field.name == "title" and field.type in _TEXTS:
         return title
     if field.name in ("date", "pubDate", "publishDate", "published") and field.type in _DATES:
-        return now.date().isoformat() if field.type is FieldType.DATE else _moment(now)
+        written = formatted(now, field.date_format) if field.date_format is not None else None
+        return written or (now.date().isoformat() if field.type is FieldType.DATE else _moment(now))
     return True if field.name == "draft" and field.type is FieldType.BOOLEAN else None
 
 

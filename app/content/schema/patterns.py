@@ -18,6 +18,8 @@ _WILDCARDS = ("**/", "**", "*")
 def matches(collection: Collection, path: str) -> bool:
     """Return whether a path of the repository belongs to the collection. The path has no empty segments."""
     prefix = f"{collection.folder}/" if collection.folder else ""
+    if collection.exclude and path.rpartition("/")[2] in collection.exclude:
+        return False
     return path.startswith(prefix) and _is_match(collection.pattern, path[len(prefix) :])
 
 

@@ -6,8 +6,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from app.content.field_values import ValueKind, kind_of
+from app.content.schema.date_formats import has_format
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.patterns import matches
+from app.content.schema.text_patterns import UnsupportedPattern, text_pattern
 
 MAX_ERRORS, MAX_CHECKS = 100, 200_000
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE, ValueKind.DATE, ValueKind.DATETIME))
@@ -37,10 +39,31 @@ def marked(template: str) -> str:
     return template
 
 
-def collection_of(schema: ContentSchema, path: str) -> Collection | None:
-    """Return the collection of a path: the one with the longest folder, the first of these."""
+def collection_of(schema: ContentSchema, path: str, values: Mapping[str, Any] | None = None) -> Collection | None:
+    """Return the collection of a file: the one with the longest folder, the first of these.
+
+    Of several in one folder, the filter of a collection permits the values of the file. For a translation, fields that
+    only the complete entry has are not required.
+    """
     candidates = [collection for collection in schema.collections if matches(collection, path)]
-    return max(candidates, key=lambda collection: len(collection.folder), default=None)
+    collection = max(candidates, key=lambda one: (len(one.folder), _rank(one, values or {})), default=None)
+    if collection is None or _locale_of(collection, path) not in collection.locales[1:]:
+        return collection
+    fields = (replace(field, required=field.required and field.translated) for field in collection.fields)
+    return replace(collection, fields=tuple(fields))
+
+
+def _rank(collection: Collection, values: Mapping[str, Any]) -> int:
+    if collection.filter is None:
+        return 1
+    return 2 if collection.filter.permits(values) else 0
+
+
+def _locale_of(collection: Collection, path: str) -> str:
+    """Return the locale of a path: the folder below that of the collection, or the end of the file name."""
+    below = path[len(collection.folder) :].lstrip("/")
+    folder = below.partition("/")[0]
+    return folder if folder in collection.locales else below.rpartition(".")[0].rpartition(".")[2]
 
 
 def validate(schema: ContentSchema, collection: Collection, values: Mapping[str, object]) -> list[InvalidValue]:
@@ -92,6 +115,8 @@ class _Check:
         for field in fields:
             self._count()
             value = values.get(field.name)
+            if not field.required and field.type is FieldType.OBJECT and self._is_empty(value):
+                continue
             if value is not None and value != "":
                 yield from self.value(field, value, pointer + pointer_to(field.name))
             elif field.required and self._is_declared:
@@ -107,20 +132,75 @@ class _Check:
             if not isinstance(value, list):
                 yield InvalidValue(pointer, "This must be a list")
                 return
+            yield from self._limits(field, value, pointer)
             for number, item in enumerate(value):
                 self._count()
                 yield from self._choice(field, item, f"{pointer}/{number}")
         elif field.type in (FieldType.SELECT, FieldType.RELATION):
             yield from self._choice(field, value, pointer)
-        elif kind_of(value) not in _KINDS[field.type]:
+        elif field.type is FieldType.LIST:
+            yield from self._list(field, value, pointer)
+        elif kind_of(value) not in _KINDS[field.type] and not _is_date_in_format(field, value):
             yield InvalidValue(pointer, _EXPECTED[field.type])
         elif field.type is FieldType.OBJECT:
-            yield from self.object(field.fields, value, pointer)
-        elif field.type is FieldType.LIST and field.item is not None:
-            for number, item in enumerate(value):
-                self._count()
-                if item is not None and item != "":
-                    yield from self.value(field.item, item, f"{pointer}/{number}")
+            yield from self._object(field, value, pointer)
+        else:
+            yield from self._limits(field, value, pointer)
+
+    def _list(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
+        if not isinstance(value, list):
+            if not field.accepts_single or isinstance(value, dict):
+                yield InvalidValue(pointer, _EXPECTED[FieldType.LIST])
+            elif field.item is not None:
+                yield from self.value(field.item, value, pointer)
+            return
+        yield from self._limits(field, value, pointer)
+        for number, item in enumerate(value if field.item is not None else ()):
+            self._count()
+            if field.item is not None and item is not None and item != "":
+                yield from self.value(field.item, item, f"{pointer}/{number}")
+
+    def _object(self, field: SchemaField, value: Mapping[str, Any], pointer: str) -> Iterator[InvalidValue]:
+        """Yield the invalid values of an object, with the fields of its variant."""
+        yield from self.object(field.fields, value, pointer)
+        if not field.variants or field.variant_key is None:
+            return
+        name = value.get(field.variant_key)
+        variant = next((one for one in field.variants if one.name == name), None)
+        if variant is not None:
+            yield from self.object(variant.fields, value, pointer)
+        elif self._is_declared:
+            yield _not_one_of(pointer + pointer_to(field.variant_key), [one.name for one in field.variants])
+
+    def _limits(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
+        """Yield the limits and the pattern that a number, a text or a list does not match."""
+        if not self._is_declared:
+            return
+        minimum, maximum = field.minimum, field.maximum
+        is_number = field.type is FieldType.NUMBER
+        size = value if is_number else len(value) if isinstance(value, list | str) else None
+        if size is not None and ((minimum is not None and size < minimum) or (maximum is not None and size > maximum)):
+            template = marked("This must be in the range %(range)s")
+            if not is_number:
+                template = marked("The length must be in the range %(range)s")
+            yield InvalidValue(pointer, template, {"range": _range(minimum, maximum)})
+        if field.pattern is not None and not isinstance(value, list) and not self._has_pattern(field.pattern, value):
+            hint = field.pattern_hint or field.pattern
+            yield InvalidValue(pointer, marked("This does not have the required form: %(form)s"), {"form": hint})
+
+    def _has_pattern(self, pattern: str, value: Any) -> bool:
+        """Return whether a value matches a pattern. A pattern that is not supported is a problem of the schema."""
+        try:
+            return text_pattern(pattern).matches(str(value), self._count)
+        except UnsupportedPattern:
+            return True
+
+    def _is_empty(self, value: Any) -> bool:
+        """Return whether a value or each value of an object is missing. Raises _TooManyValues."""
+        self._count()
+        if isinstance(value, dict):
+            return all(self._is_empty(inner) for inner in value.values())
+        return value is None or value in ("", [])
 
     def _choice(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         if isinstance(value, dict | list):
@@ -128,10 +208,20 @@ class _Check:
         elif field.type is FieldType.SELECT and self._is_declared and not field.has_option(value):
             yield _not_one_of(pointer, field.options)
 
-    def _count(self) -> None:
-        self._remaining -= 1
+    def _count(self, number: int = 1) -> None:
+        self._remaining -= number
         if self._remaining < 0:
             raise _TooManyValues
+
+
+def _is_date_in_format(field: SchemaField, value: Any) -> bool:
+    return field.date_format is not None and isinstance(value, str | int) and has_format(str(value), field.date_format)
+
+
+def _range(minimum: float | None, maximum: float | None) -> str:
+    if minimum is None or maximum is None:
+        return f"≥ {minimum:g}" if minimum is not None else f"≤ {maximum:g}"
+    return f"{minimum:g}–{maximum:g}"
 
 
 def _not_one_of(pointer: str, options: Iterable[object]) -> InvalidValue:

@@ -11,6 +11,8 @@ from app.http.json_schema import OPTIONAL, branch_name, full_sha
 from app.http.validation import PassthroughSchema, RequestBody, text
 
 SCALARS = ["string", "number", "boolean"]
+LIMITED = "number, characters of a text or items of a list"
+MEDIA_FOLDER = "The folder of images. It starts with `./` if it is relative to the entry"
 
 
 class SchemaSourceSchema(PassthroughSchema):
@@ -41,6 +43,26 @@ class ItemFieldSchema(PassthroughSchema):
     collection = fields.String(metadata=OPTIONAL | {"description": "The collection of a relation"})
     multiple = fields.Boolean(metadata=OPTIONAL | {"description": "A select or relation is a list"})
     types = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The types of a mixed field"})
+    hint = fields.String(metadata=OPTIONAL | {"description": "Help for the person who fills in the field"})
+    minimum = fields.Float(metadata=OPTIONAL | {"description": f"The least {LIMITED}"})
+    maximum = fields.Float(metadata=OPTIONAL | {"description": f"The greatest {LIMITED}"})
+    pattern = fields.String(metadata=OPTIONAL | {"description": "A regular expression that a text matches"})
+    pattern_hint = fields.String(metadata=OPTIONAL | {"description": "The form that the pattern requires, in words"})
+    date_format = fields.String(
+        metadata=OPTIONAL | {"description": "The format of a date with letters of Unicode", "example": "dd.MM.yyyy"}
+    )
+    variants = fields.List(
+        fields.Nested(lambda: SchemaFieldSchema()),
+        metadata=OPTIONAL | {"description": "Variants of an object. The fields of one are added to its fields"},
+    )
+    variant_key = fields.String(
+        metadata=OPTIONAL | {"description": "The key with the name of the variant of an object"}
+    )
+    value_field = fields.String(metadata=OPTIONAL | {"description": "The field whose value a relation stores"})
+    accepts_single = fields.Boolean(metadata=OPTIONAL | {"description": "A list of one item may be the item"})
+    translated = fields.Boolean(metadata=OPTIONAL | {"description": "Each translation of an entry has a value"})
+    media_folder = fields.String(metadata=OPTIONAL | {"description": MEDIA_FOLDER})
+    public_folder = fields.String(metadata=OPTIONAL | {"description": "The address of the media folder"})
 
 
 class SchemaFieldSchema(ItemFieldSchema):
@@ -61,6 +83,13 @@ class EntryTemplateSchema(PassthroughSchema):
     body = fields.String(required=True)
 
 
+class CollectionFilterSchema(PassthroughSchema):
+    """The values of a field by which the entries of several collections in one folder are distinguished."""
+
+    field = fields.String(required=True, metadata={"example": "type"})
+    values = fields.List(fields.Raw(metadata={"type": SCALARS}), required=True)
+
+
 class CollectionSchema(PassthroughSchema):
     """The files of a folder whose path below it matches the pattern."""
 
@@ -69,6 +98,19 @@ class CollectionSchema(PassthroughSchema):
     folder = fields.String(required=True, metadata={"example": "content/posts"})
     pattern = fields.String(required=True, metadata={"example": "**/*.md"})
     template = fields.Nested(EntryTemplateSchema, metadata=OPTIONAL)
+    exclude_ = fields.List(
+        fields.String(),
+        data_key="exclude",
+        metadata=OPTIONAL | {"description": "Names of files that are no entries"},
+    )
+    filter = fields.Nested(CollectionFilterSchema, metadata=OPTIONAL)
+    locales = fields.List(
+        fields.String(),
+        metadata=OPTIONAL
+        | {"description": "Folders, or ends of file names, of translations. The first is that of complete entries"},
+    )
+    media_folder = fields.String(metadata=OPTIONAL | {"description": MEDIA_FOLDER})
+    public_folder = fields.String(metadata=OPTIONAL | {"description": "The address of the media folder"})
     fields_ = fields.List(fields.Nested(SchemaFieldSchema), data_key="fields", required=True)
 
 

@@ -14,8 +14,20 @@ collections:
       - {name: state, type: select, options: [draft, 1], multiple: true}
       - {name: seo, type: object, fields: [{name: image, type: image}]}
       - {name: rows, type: list, item: {type: object, fields: [{name: n, type: number}]}}
-      - {name: author, type: relation, collection: people}
+      - {name: author, type: relation, collection: posts, value_field: name}
       - {name: any, type: mixed, types: [date, string]}
+      - {name: day, type: date, date_format: dd.MM.yyyy, hint: The first day, translated: true}
+      - {name: code, type: string, minimum: 2, maximum: 4, pattern: "^[a-z]+$", pattern_hint: Small letters}
+      - {name: cover, type: image, media_folder: ./img, public_folder: /img}
+      - {name: terms, type: list, accepts_single: true, item: {type: string}}
+      - name: parts
+        type: list
+        item: {type: object, variant_key: kind, variants: [{name: a, type: object, fields: [{name: b, type: string}]}]}
+    exclude: [README.md]
+    filter: {field: kind, values: [post]}
+    locales: [en, de]
+    media_folder: static/img
+    public_folder: /img
 """
 DECAP = b"""\
 backend: {name: git-gateway, branch: main}
@@ -35,7 +47,7 @@ collections:
       - {name: tags, widget: list}
       - {name: gallery, widget: list, fields: [{name: src, widget: image}]}
       - {name: names, widget: list, field: {name: n, widget: number}}
-      - {name: author, widget: relation, collection: people, value_field: name}
+      - {name: author, widget: relation, collection: blog, value_field: name}
       - {name: body, widget: markdown}
   - name: settings
     files:
@@ -56,7 +68,7 @@ content:
       - {name: tags, type: string, list: true}
       - {name: kind, type: select, options: {values: [a, {value: b, label: B}]}}
       - {name: seo, component: seo}
-      - {name: author, type: reference, options: {collection: people}}
+      - {name: author, type: reference, options: {collection: posts}}
       - {name: body, type: rich-text}
   - {name: group, type: group, items: [{name: site, type: file, path: data/site.yml, fields: [{name: body, type: text}]}]}
 """

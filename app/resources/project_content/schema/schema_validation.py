@@ -54,7 +54,9 @@ def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[
         values = values_of(change.path, change.content)
         if isinstance(values, str):
             yield number, "", ErrorMessage(values)
-        else:
+            continue
+        collection = collection_of(schema, change.path, values)
+        if collection is not None:
             for error in validate(schema, collection, values):
                 yield number, error.pointer, ErrorMessage(error.template, **error.values)
 
