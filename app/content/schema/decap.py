@@ -1,13 +1,20 @@
-"""Reader of `config.yml` of Decap CMS, Netlify CMS and Sveltia CMS."""
+"""Reader of `config.yml`, `config.json` and `config.toml` of Decap CMS, Netlify CMS and Sveltia CMS."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
 
-from app.content.schema.document import SchemaDocument
+from app.content.field_values import ValueKind, kind_of
+from app.content.schema.date_formats import unicode_format
+from app.content.schema.document import MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
 from app.content.schema.model import (
     MAX_COLLECTIONS,
+    MAX_LOCALES,
+    MAX_TEXT,
     Collection,
+    CollectionFilter,
     ContentSchema,
     FieldType,
     SchemaField,
@@ -19,26 +26,35 @@ from app.content.slugs import SlugForm
 
 _TYPES = {
     "string": FieldType.STRING,
+    "color": FieldType.STRING,
+    "compute": FieldType.STRING,
+    "map": FieldType.STRING,
+    "uuid": FieldType.STRING,
+    "file": FieldType.STRING,
     "text": FieldType.TEXT,
     "markdown": FieldType.TEXT,
     "richtext": FieldType.TEXT,
-    "code": FieldType.TEXT,
     "number": FieldType.NUMBER,
     "boolean": FieldType.BOOLEAN,
     "date": FieldType.DATE,
     "datetime": FieldType.DATETIME,
     "image": FieldType.IMAGE,
-    "file": FieldType.STRING,
     "list": FieldType.LIST,
     "object": FieldType.OBJECT,
     "keyvalue": FieldType.OBJECT,
     "relation": FieldType.RELATION,
     "select": FieldType.SELECT,
 }
-"""Every other widget is read as a text: hidden, color, map, uuid, compute and the widgets of the site."""
-
+_TYPES_OF_VALUES = {
+    ValueKind.BOOLEAN: FieldType.BOOLEAN,
+    ValueKind.NUMBER: FieldType.NUMBER,
+    ValueKind.LIST: FieldType.LIST,
+    ValueKind.OBJECT: FieldType.OBJECT,
+}
 _DATA = {"json": "json", "yml": "yml", "yaml": "yml", "toml": "toml"}
-_BODY = "body"
+_BODY, _LOCALE = "body", "{{locale}}"
+_TYPE_KEY = "type"
+_LIMITED = (FieldType.NUMBER, FieldType.LIST, FieldType.SELECT, FieldType.RELATION)
 MAX_NESTED = 10
 
 
@@ -46,6 +62,10 @@ def read_decap(path: str, data: bytes) -> ContentSchema | None:
     """Return the collections of the file, or None if it has none. The result lists the problems of a broken file."""
     document = SchemaDocument(path, data)
     collections = tuple(_collections(document))[:MAX_COLLECTIONS]
+    document.check_relations(collections)
+    i18n = document.mapping(document.values.get("i18n"), "/i18n")
+    if i18n.get("structure") not in (None, *STRUCTURES, *_OLD_NAMES):
+        document.report("/i18n/structure", f"The structure must be one of {', '.join(STRUCTURES)}")
     if not collections and not document.problems:
         return None
     return ContentSchema(SourceKind.DECAP, path, collections, tuple(document.problems))
@@ -60,14 +80,15 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
         if not name:
             document.report(f"{pointer}/name", "A collection needs a name")
         elif "files" in properties:
-            yield from _files(document, pointer, name, properties)
+            yield from _files(document, f"{pointer}/files", name, properties)
         else:
             yield from _folder(document, pointer, name, properties)
+    if "singletons" in document.values:
+        files = {"files": document.values["singletons"], "i18n": document.values.get("i18n")}
+        yield from _files(document, "/singletons", "singletons", files)
 
 
-def _folder(
-    document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]
-) -> Iterator[Collection]:
+def _folder(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
     folder = document.folder_of(properties, "folder", pointer)
     if folder is None:
         return
@@ -75,6 +96,7 @@ def _folder(
     i18n = read_translations(document.values.get("i18n"), properties.get("i18n"))
     is_nested = "nested" in properties or "/" in str(properties.get("path", "")) or i18n.has_folders
     slug = document.text(properties, "path", pointer) or document.text(properties, "slug", pointer) or "{{slug}}"
+    media_folder, public_folder = _media_folders(document, pointer, properties)
     collection = Collection(
         name=name,
         label=document.text(properties, "label", pointer),
@@ -83,8 +105,62 @@ def _folder(
         fields=i18n.localized(
             _fields(document, properties.get("fields"), f"{pointer}/fields", is_top=extension not in _DATA)
         ),
+        filter=_filter(document, properties.get("filter"), f"{pointer}/filter"),
+        locales=i18n.locales if i18n.has_folders or i18n.has_suffixes else (),
+        media_folder=media_folder,
+        public_folder=public_folder,
     )
-    yield with_defaults(collection, f"{slug}.{extension}", slug=_slug_form(document.values.get("slug")))
+    collection = with_defaults(collection, i18n.path_of(slug, extension), slug=_slug_form(document.values.get("slug")))
+    if not i18n.has_root_folders:
+        yield collection
+        return
+    for locale in i18n.locales:
+        own = folder if i18n.is_omitted(locale) else f"{locale}/{folder}".rstrip("/")
+        yield _translation(collection, i18n, locale, own, collection.pattern)
+
+
+def _translation(collection: Collection, i18n: "Translations", locale: str, folder: str, pattern: str) -> Collection:
+    """Return the collection of one locale, which has an own folder or file."""
+    if locale == i18n.locales[0]:
+        return replace(collection, folder=folder, pattern=pattern)
+    fields = (replace(field, required=field.required and field.translated) for field in collection.fields)
+    name = f"{collection.name}.{locale}"
+    return replace(collection, name=name, folder=folder, pattern=pattern, fields=tuple(fields))
+
+
+def _filter(document: SchemaDocument, value: Any, pointer: str) -> CollectionFilter | None:
+    """Return the filter of a collection. A regular expression is a problem."""
+    properties = document.mapping(value, pointer)
+    name, own = document.text(properties, "field", pointer), properties.get("value")
+    values = own if isinstance(own, list) else [own]
+    scalars = tuple(item for item in values if isinstance(item, str | int | float))
+    if name and scalars:
+        return CollectionFilter(name, scalars[:MAX_OPTIONS])
+    if value is not None:
+        document.report(pointer, "Only filters with a field and its values are supported")
+    return None
+
+
+def _media_folders(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], *, is_field: bool = False
+) -> tuple[str | None, str | None]:
+    """Return the folder of images and its address. A folder without `/` is relative to that of the entry.
+
+    Collections without a folder have that of the site.
+    """
+    site, site_address = document.values.get("media_folder"), document.values.get("public_folder")
+    site = site if isinstance(site, str) else ""
+    site_address = site_address if isinstance(site_address, str) else f"/{site.strip('/')}"
+    folder, address = properties.get("media_folder"), document.text(properties, "public_folder", pointer)
+    if folder is None:
+        return (site.strip("/"), site_address) if site and not is_field else (None, address)
+    if not isinstance(folder, str) or len(folder) > MAX_TEXT:
+        document.report(f"{pointer}/media_folder", f"This must be a text of at most {MAX_TEXT} characters")
+        return None, address
+    full = folder.replace("{{media_folder}}", site.strip("/"))
+    is_absolute = full.startswith("/") or full != folder
+    address = address.replace("{{public_folder}}", site_address) if address is not None else None
+    return full.strip("/") if is_absolute else f"./{full.removeprefix('./')}", address
 
 
 def _slug_form(options: object) -> SlugForm:
@@ -95,79 +171,200 @@ def _slug_form(options: object) -> SlugForm:
     return SlugForm.UNACCENTED if values.get("clean_accents") is True else SlugForm.UNICODE
 
 
-def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str:
+def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str:
     extension = document.text(properties, "extension", pointer)
     form = document.text(properties, "format", pointer)
     return (extension or _DATA.get(form or "") or "md").lstrip(".").replace("*", "").replace("/", "")
 
 
-def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> Iterator[Collection]:
-    for inner, file in document.mappings(properties.get("files"), f"{pointer}/files", MAX_COLLECTIONS):
+def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+    for inner, file in document.mappings(properties.get("files"), pointer, MAX_COLLECTIONS):
         path = document.folder_of(file, "file", inner)
         own = document.text(file, "name", inner)
         if not path or not own:
-            document.report(inner, "A file needs a name and a path")
+            if "divider" not in file:
+                document.report(inner, "A file needs a name and a path")
             continue
-        folder, _, base = path.rpartition("/")
-        i18n = read_translations(document.values.get("i18n"), file.get("i18n", properties.get("i18n")))
-        is_top = base.rpartition(".")[2].lower() not in _DATA
-        collection = Collection(
-            name=f"{name}.{own}",
-            label=document.text(file, "label", inner),
-            folder=folder,
-            pattern=base,
-            fields=i18n.localized(_fields(document, file.get("fields"), f"{inner}/fields", is_top=is_top)),
-        )
+        i18n = read_translations(document.values.get("i18n"), properties.get("i18n"), file.get("i18n"), is_file=True)
+        if _LOCALE in path:
+            i18n = replace(i18n, structure=Structure.PLACEHOLDER)
+            if not i18n.locales:
+                document.report(f"{inner}/file", "The file needs `i18n` because its path contains {{locale}}")
+                continue
+        yield from _file(document, inner, f"{name}.{own}", path, file, i18n)
+
+
+def _file(
+    document: SchemaDocument, pointer: str, name: str, path: str, file: Mapping[str, Any], i18n: "Translations"
+) -> Iterator[Collection]:
+    is_top = path.rpartition(".")[2].lower() not in _DATA
+    media_folder, public_folder = _media_folders(document, pointer, file)
+    folder, _, base = path.rpartition("/")
+    collection = Collection(
+        name=name,
+        label=document.text(file, "label", pointer),
+        folder=folder,
+        pattern=base,
+        fields=i18n.localized(_fields(document, file.get("fields"), f"{pointer}/fields", is_top=is_top)),
+        media_folder=media_folder,
+        public_folder=public_folder,
+    )
+    paths = {locale: i18n.file_of(path, locale) for locale in i18n.locales} if i18n.has_files else {}
+    if not paths:
         yield with_defaults(collection, base)
+    for locale, own in paths.items():
+        folder, _, base = own.rpartition("/")
+        yield with_defaults(_translation(collection, i18n, locale, folder, base), base)
 
 
-def _fields(document: SchemaDocument, value: object, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: Any, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
     """Yield the fields. The field `body` of a page is the text below the front matter."""
     for inner, name, properties in document.fields(value, pointer):
         if not (is_top and name == _BODY):
             yield without_invalid_default(_field(document, inner, name, properties))
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
     widget = document.text(properties, "widget", pointer) or "string"
-    kind = _TYPES.get(widget, FieldType.STRING)
-    if kind is FieldType.DATETIME and properties.get("time_format") is False:
-        kind = FieldType.DATE
-    if kind is FieldType.NUMBER and properties.get("value_type") not in (None, "int", "float"):
-        kind = FieldType.STRING
+    kind = _type_of(document, pointer, properties, widget)
     options = _options(document, pointer, properties) if kind is FieldType.SELECT else ()
     if kind is FieldType.SELECT and not options:
         kind = FieldType.STRING
     default = properties.get("default")
-    if kind is FieldType.IMAGE and properties.get("multiple") is True:
-        return SchemaField(name, FieldType.LIST, _label(document, properties, pointer), item=SchemaField("", kind))
-    return SchemaField(
+    field = SchemaField(
         name=name,
         type=kind,
         label=_label(document, properties, pointer),
         required=widget != "hidden" and properties.get("required", True) is not False,
         default=None if isinstance(default, str) and "{{" in default else default,
         options=options,
-        fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields"))
-        if kind is FieldType.OBJECT
-        else (),
-        item=_item(document, pointer, properties) if kind is FieldType.LIST else None,
-        collection=document.text(properties, "collection", pointer) if kind is FieldType.RELATION else None,
+        fields=_inner_fields(document, pointer, properties, widget) if kind is FieldType.OBJECT else (),
+        item=_item(document, pointer, properties) if kind is FieldType.LIST and widget == "list" else None,
         multiple=kind in (FieldType.SELECT, FieldType.RELATION) and properties.get("multiple") is True,
+        hint=document.text(properties, "hint", pointer, limit=MAX_HINT),
+        minimum=_limit(document, pointer, properties, ("min", "minlength"), kind),
+        maximum=_limit(document, pointer, properties, ("max", "maxlength"), kind),
+        translated=properties.get("i18n") in (True, "translate", "duplicate"),
+    )
+    if kind is FieldType.RELATION:
+        file = document.text(properties, "file", pointer)
+        field = replace(
+            field,
+            collection=document.relation(properties, "collection", pointer, file=file),
+            value_field=document.text(properties, "value_field", pointer),
+        )
+    if kind in (FieldType.DATE, FieldType.DATETIME):
+        field = _with_format(document, pointer, properties, field)
+    if "pattern" in properties:
+        field = _with_pattern(document, pointer, properties["pattern"], field)
+    if kind is FieldType.OBJECT and "types" in properties:
+        field = _with_variants(document, pointer, properties, field)
+    if widget in ("image", "file"):
+        media_folder, public_folder = _media_folders(document, pointer, properties, is_field=True)
+        field = replace(field, media_folder=media_folder, public_folder=public_folder)
+        return _several(properties, field)
+    return field
+
+
+def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, Any], widget: str) -> FieldType:
+    default = properties.get("default")
+    if widget == "hidden":
+        return _TYPES_OF_VALUES.get(kind_of(default), FieldType.STRING) if default is not None else FieldType.MIXED
+    if widget == "code":
+        return FieldType.TEXT if properties.get("output_code_only") is True else FieldType.OBJECT
+    kind = _TYPES.get(widget)
+    if kind is None:
+        document.report(f"{pointer}/widget", f"The widget “{widget}” is not known. Its values are not compared")
+        return FieldType.MIXED
+    if (kind is FieldType.DATETIME and properties.get("time_format") is False) or properties.get("type") == "date":
+        return FieldType.DATE if kind is FieldType.DATETIME else kind
+    if kind is FieldType.DATETIME and (properties.get("date_format") is False or properties.get("type") == "time"):
+        return FieldType.STRING
+    if kind is FieldType.NUMBER and properties.get("value_type") not in (None, "int", "float"):
+        return FieldType.STRING
+    return kind
+
+
+def _inner_fields(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], widget: str
+) -> tuple[SchemaField, ...]:
+    if widget != "code":
+        return tuple(_fields(document, properties.get("fields"), f"{pointer}/fields"))
+    keys = document.mapping(properties.get("keys"), f"{pointer}/keys")
+    code = document.text(keys, "code", f"{pointer}/keys") or "code"
+    language = document.text(keys, "lang", f"{pointer}/keys") or "lang"
+    return SchemaField(code, FieldType.TEXT), SchemaField(language, FieldType.STRING)
+
+
+def _limit(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], names: tuple[str, str], kind: FieldType
+) -> float | None:
+    """Return a limit of numbers and lists, or of the characters of a text. Limits of dates are problems."""
+    number, length = names
+    if kind in _LIMITED:
+        return document.number(properties, number, pointer)
+    if kind in (FieldType.DATE, FieldType.DATETIME) and number in properties:
+        document.report(f"{pointer}/{number}", "Limits of dates are not compared")
+    return document.number(properties, length, pointer) if kind in (FieldType.STRING, FieldType.TEXT) else None
+
+
+def _several(properties: Mapping[str, Any], field: SchemaField) -> SchemaField:
+    """Return a field of an image or file, or the list of a field with several of them."""
+    library = properties.get("media_library")
+    config = library.get("config") if isinstance(library, Mapping) else None
+    if properties.get("multiple") is not True and not (isinstance(config, Mapping) and config.get("multiple") is True):
+        return field
+    item = SchemaField("", field.type, media_folder=field.media_folder, public_folder=field.public_folder)
+    return replace(field, type=FieldType.LIST, item=item, media_folder=None, public_folder=None)
+
+
+def _with_format(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
+) -> SchemaField:
+    """Return a date with its format. Values in a format that is not supported are texts."""
+    name = "format" if properties.get("format") else "date_format"
+    written = properties.get(name)
+    time_format = properties.get("time_format")
+    if name == "date_format" and isinstance(written, str) and isinstance(time_format, str):
+        written = f"{written} {time_format}"
+    if not isinstance(written, str) or not written:
+        return field
+    date_format = unicode_format(written)
+    if date_format is not None:
+        return replace(field, date_format=date_format)
+    document.report(f"{pointer}/{name}", f"“{written[:100]}” is not a supported format of dates")
+    return replace(field, type=FieldType.STRING)
+
+
+def _with_pattern(document: SchemaDocument, pointer: str, value: Any, field: SchemaField) -> SchemaField:
+    """Return the field with its pattern: a text, or a list of the text and a message."""
+    text, message = (*value, None, None)[:2] if isinstance(value, list) else (value, None)
+    return replace(
+        field,
+        pattern=document.pattern(text, f"{pointer}/pattern"),
+        pattern_hint=message if isinstance(message, str) and 0 < len(message) <= MAX_TEXT else None,
     )
 
 
-def _label(document: SchemaDocument, properties: Mapping[str, object], pointer: str) -> str | None:
+def _with_variants(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
+) -> SchemaField:
+    key = document.text(properties, "typeKey", pointer) or document.text(properties, "type_key", pointer) or _TYPE_KEY
+    variants = []
+    for inner, name, own in document.fields(properties.get("types"), f"{pointer}/types"):
+        fields = tuple(_fields(document, own.get("fields"), f"{inner}/fields"))
+        variants.append(SchemaField(name, FieldType.OBJECT, _label(document, own, inner), fields=fields))
+    return replace(field, variants=tuple(variants), variant_key=key if variants else None)
+
+
+def _label(document: SchemaDocument, properties: Mapping[str, Any], pointer: str) -> str | None:
     return document.text(properties, "label", pointer)
 
 
-def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> SchemaField | None:
-    """Return the item of a list: one `field`, several `fields`, or a text.
-
-    A list of several `types` has no item type.
-    """
+def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> SchemaField | None:
+    """Return the item of a list: one `field`, several `fields`, one of several `types`, or a text."""
     if properties.get("types") is not None:
-        return SchemaField("", FieldType.OBJECT)
+        return _with_variants(document, pointer, properties, SchemaField("", FieldType.OBJECT))
     if properties.get("fields") is not None:
         fields = tuple(_fields(document, properties["fields"], f"{pointer}/fields"))
         return SchemaField("", FieldType.OBJECT, fields=fields)
@@ -177,7 +374,7 @@ def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, objec
     return _field(document, f"{pointer}/field", "", inner)
 
 
-def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[object, ...]:
+def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> tuple[Any, ...]:
     options = properties.get("options")
     if not isinstance(options, list):
         document.report(f"{pointer}/options", "A select needs a list of options")
@@ -186,45 +383,109 @@ def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, ob
     return tuple(value for value in values if value is not None and not isinstance(value, dict | list))
 
 
-MAX_LOCALES = 20
+class Structure(StrEnum):
+    """The place of the translations of an entry: in one file, or in files with the locale in their path."""
+
+    SINGLE_FILE = "single_file"
+    DEFAULT_AT_ROOT = "single_file_default_root"
+    FOLDERS = "multiple_folders"
+    FILES = "multiple_files"
+    ROOT_FOLDERS = "multiple_root_folders"
+    PLACEHOLDER = "placeholder"
+
+
+STRUCTURES = tuple(structure for structure in Structure if structure is not Structure.PLACEHOLDER)
+_OLD_NAMES = {"multiple_folders_i18n_root": Structure.ROOT_FOLDERS}
 
 
 @dataclass(frozen=True)
 class Translations:
     """The locales of a collection, the default one first, and the structure of its files."""
 
-    structure: str | None = None
-    locales: Sequence[str] = ()
+    structure: Structure | None = None
+    locales: tuple[str, ...] = ()
+    omits_default: bool = False
 
     @property
     def has_folders(self) -> bool:
         """Return whether each locale has a folder below that of the collection."""
-        return self.structure == "multiple_folders"
+        return self.structure is Structure.FOLDERS
+
+    @property
+    def has_suffixes(self) -> bool:
+        """Return whether the names of files end with their locales."""
+        return self.structure is Structure.FILES
+
+    @property
+    def has_root_folders(self) -> bool:
+        """Return whether each locale has a folder of the repository."""
+        return self.structure is Structure.ROOT_FOLDERS
+
+    @property
+    def has_files(self) -> bool:
+        """Return whether each locale has an own file."""
+        return self.structure not in (None, Structure.SINGLE_FILE, Structure.DEFAULT_AT_ROOT)
+
+    def is_omitted(self, locale: str) -> bool:
+        """Return whether the paths of a locale do not contain it."""
+        return self.omits_default and locale == self.locales[0]
+
+    def path_of(self, slug: str, extension: str) -> str:
+        """Return the path of a new entry of the default locale below the folder of the collection."""
+        locale = self.locales[0] if self.locales and not self.is_omitted(self.locales[0]) else ""
+        slug = slug.replace(_LOCALE, self.locales[0] if self.locales else "")
+        folder, suffix = f"{locale}/" if self.has_folders else "", f".{locale}" if self.has_suffixes else ""
+        return f"{folder if locale else ''}{slug}{suffix if locale else ''}.{extension}"
+
+    def file_of(self, path: str, locale: str) -> str:
+        """Return the path of a file in a locale."""
+        folder, separator, base = path.rpartition("/")
+        stem, dot, ending = base.rpartition(".")
+        if self.structure is Structure.PLACEHOLDER:
+            text = path.replace(f".{_LOCALE}", "").replace(f"{_LOCALE}/", "") if self.is_omitted(locale) else path
+            return text.replace(_LOCALE, locale)
+        if self.is_omitted(locale):
+            return path
+        if self.has_root_folders:
+            return f"{locale}/{path}"
+        return (
+            f"{folder}{separator}{locale}/{base}"
+            if self.has_folders
+            else f"{folder}{separator}{stem}.{locale}{dot}{ending}"
+        )
 
     def localized(self, fields: Iterable[SchemaField]) -> tuple[SchemaField, ...]:
         """Return the fields of an entry. A file with all translations has an object for each locale.
 
-        Only the default locale has required fields, because an entry may lack translations.
+        Only the default locale has required fields, because an entry may lack translations. The other locales have
+        translated fields only.
         """
         own = tuple(fields)
-        if self.structure != "single_file":
+        if self.has_files or self.structure is None:
             return own
-        optional = tuple(replace(field, required=False) for field in own)
-        return tuple(
-            SchemaField(locale, FieldType.OBJECT, fields=optional if number else own)
-            for number, locale in enumerate(self.locales)
-        )
+        optional = tuple(replace(field, required=False) for field in own if field.translated)
+        objects = [SchemaField(locale, FieldType.OBJECT, fields=optional) for locale in self.locales[1:]]
+        if self.structure is Structure.DEFAULT_AT_ROOT:
+            return (*own, *objects)
+        return (SchemaField(self.locales[0], FieldType.OBJECT, fields=own), *objects)
 
 
-def read_translations(site: object, own: object) -> Translations:
-    """Return the translations of a collection from the setting `i18n` of the site and its own, which may be `true`."""
-    if not isinstance(site, Mapping) or not (own is True or isinstance(own, Mapping)):
+def read_translations(site: Any, own: Any, file: Any = None, *, is_file: bool = False) -> Translations:
+    """Return the translations of a collection from the setting `i18n` of the site and its own, which may be `true`.
+
+    A file of a collection of files has translations only if its setting says so.
+    """
+    parts = [part for part in (site, own, file) if isinstance(part, Mapping)]
+    enabled = file if is_file else own
+    if not isinstance(site, Mapping) or not (enabled is True or isinstance(enabled, Mapping)):
         return Translations()
-    settings = {**site, **(own if isinstance(own, Mapping) else {})}
-    listed, structure = settings.get("locales"), settings.get("structure")
+    settings = {name: value for part in parts for name, value in part.items()}
+    listed, structure = settings.get("locales"), settings.get("structure", Structure.SINGLE_FILE if is_file else None)
     locales = [name for name in listed if isinstance(name, str) and name] if isinstance(listed, list) else []
     first = settings.get("default_locale", settings.get("defaultLocale"))
     locales.sort(key=lambda name: name != first)
-    if not locales or not isinstance(structure, str):
+    structure = _OLD_NAMES.get(structure, structure) if isinstance(structure, str) else None
+    if not locales or structure not in STRUCTURES:
         return Translations()
-    return Translations(structure, tuple(dict.fromkeys(locales))[:MAX_LOCALES])
+    omits = settings.get("omit_default_locale_from_file_path", settings.get("omit_default_locale_from_filename"))
+    return Translations(Structure(structure), tuple(dict.fromkeys(locales))[:MAX_LOCALES], omits is True)

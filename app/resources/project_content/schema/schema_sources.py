@@ -63,7 +63,7 @@ _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(l
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
 DECAP_FOLDERS = frozenset(("admin", "cms", "decap", "sveltia", "netlify", "netlify-cms"))
-DECAP_FILES = ("config.yml", "config.yaml")
+DECAP_FILES = ("config.yml", "config.yaml", "config.json", "config.toml")
 _IN_DECAP = (b"collections", b"backend")
 MAX_DECAP_FILES, MAX_CANDIDATES, MAX_CACHED = 3, 1_000, 128
 
