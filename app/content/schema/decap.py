@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 from app.content.field_values import ValueKind, kind_of
 from app.content.schema.date_formats import unicode_format
@@ -88,7 +87,9 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
         yield from _files(document, "/singletons", "singletons", files)
 
 
-def _folder(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+def _folder(
+    document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]
+) -> Iterator[Collection]:
     folder = document.folder_of(properties, "folder", pointer)
     if folder is None:
         return
@@ -128,7 +129,7 @@ def _translation(collection: Collection, i18n: "Translations", locale: str, fold
     return replace(collection, name=name, folder=folder, pattern=pattern, fields=tuple(fields))
 
 
-def _filter(document: SchemaDocument, value: Any, pointer: str) -> CollectionFilter | None:
+def _filter(document: SchemaDocument, value: object, pointer: str) -> CollectionFilter | None:
     """Return the filter of a collection. A regular expression is a problem."""
     properties = document.mapping(value, pointer)
     name, own = document.text(properties, "field", pointer), properties.get("value")
@@ -142,7 +143,7 @@ def _filter(document: SchemaDocument, value: Any, pointer: str) -> CollectionFil
 
 
 def _media_folders(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], *, is_field: bool = False
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], *, is_field: bool = False
 ) -> tuple[str | None, str | None]:
     """Return the folder of images and its address. A folder without `/` is relative to that of the entry.
 
@@ -171,13 +172,13 @@ def _slug_form(options: object) -> SlugForm:
     return SlugForm.UNACCENTED if values.get("clean_accents") is True else SlugForm.UNICODE
 
 
-def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str:
+def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str:
     extension = document.text(properties, "extension", pointer)
     form = document.text(properties, "format", pointer)
     return (extension or _DATA.get(form or "") or "md").lstrip(".").replace("*", "").replace("/", "")
 
 
-def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> Iterator[Collection]:
     for inner, file in document.mappings(properties.get("files"), pointer, MAX_COLLECTIONS):
         path = document.folder_of(file, "file", inner)
         own = document.text(file, "name", inner)
@@ -195,7 +196,7 @@ def _files(document: SchemaDocument, pointer: str, name: str, properties: Mappin
 
 
 def _file(
-    document: SchemaDocument, pointer: str, name: str, path: str, file: Mapping[str, Any], i18n: "Translations"
+    document: SchemaDocument, pointer: str, name: str, path: str, file: Mapping[str, object], i18n: "Translations"
 ) -> Iterator[Collection]:
     is_top = path.rpartition(".")[2].lower() not in _DATA
     media_folder, public_folder = _media_folders(document, pointer, file)
@@ -217,14 +218,14 @@ def _file(
         yield with_defaults(_translation(collection, i18n, locale, folder, base), base)
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
     """Yield the fields. The field `body` of a page is the text below the front matter."""
     for inner, name, properties in document.fields(value, pointer):
         if not (is_top and name == _BODY):
             yield without_invalid_default(_field(document, inner, name, properties))
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
     widget = document.text(properties, "widget", pointer) or "string"
     kind = _type_of(document, pointer, properties, widget)
     options = _options(document, pointer, properties) if kind is FieldType.SELECT else ()
@@ -266,7 +267,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     return field
 
 
-def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, Any], widget: str) -> FieldType:
+def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, object], widget: str) -> FieldType:
     default = properties.get("default")
     if widget == "hidden":
         return _TYPES_OF_VALUES.get(kind_of(default), FieldType.STRING) if default is not None else FieldType.MIXED
@@ -286,7 +287,7 @@ def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, An
 
 
 def _inner_fields(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], widget: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], widget: str
 ) -> tuple[SchemaField, ...]:
     if widget != "code":
         return tuple(_fields(document, properties.get("fields"), f"{pointer}/fields"))
@@ -297,7 +298,7 @@ def _inner_fields(
 
 
 def _limit(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], names: tuple[str, str], kind: FieldType
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], names: tuple[str, str], kind: FieldType
 ) -> float | None:
     """Return a limit of numbers and lists, or of the characters of a text. Limits of dates are problems."""
     number, length = names
@@ -308,7 +309,7 @@ def _limit(
     return document.number(properties, length, pointer) if kind in (FieldType.STRING, FieldType.TEXT) else None
 
 
-def _several(properties: Mapping[str, Any], field: SchemaField) -> SchemaField:
+def _several(properties: Mapping[str, object], field: SchemaField) -> SchemaField:
     """Return a field of an image or file, or the list of a field with several of them."""
     library = properties.get("media_library")
     config = library.get("config") if isinstance(library, Mapping) else None
@@ -319,7 +320,7 @@ def _several(properties: Mapping[str, Any], field: SchemaField) -> SchemaField:
 
 
 def _with_format(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
 ) -> SchemaField:
     """Return a date with its format. Values in a format that is not supported are texts."""
     name = "format" if properties.get("format") else "date_format"
@@ -336,7 +337,7 @@ def _with_format(
     return replace(field, type=FieldType.STRING)
 
 
-def _with_pattern(document: SchemaDocument, pointer: str, value: Any, field: SchemaField) -> SchemaField:
+def _with_pattern(document: SchemaDocument, pointer: str, value: object, field: SchemaField) -> SchemaField:
     """Return the field with its pattern: a text, or a list of the text and a message."""
     text, message = (*value, None, None)[:2] if isinstance(value, list) else (value, None)
     return replace(
@@ -347,7 +348,7 @@ def _with_pattern(document: SchemaDocument, pointer: str, value: Any, field: Sch
 
 
 def _with_variants(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
 ) -> SchemaField:
     key = document.text(properties, "typeKey", pointer) or document.text(properties, "type_key", pointer) or _TYPE_KEY
     variants = []
@@ -357,11 +358,11 @@ def _with_variants(
     return replace(field, variants=tuple(variants), variant_key=key if variants else None)
 
 
-def _label(document: SchemaDocument, properties: Mapping[str, Any], pointer: str) -> str | None:
+def _label(document: SchemaDocument, properties: Mapping[str, object], pointer: str) -> str | None:
     return document.text(properties, "label", pointer)
 
 
-def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> SchemaField | None:
+def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> SchemaField | None:
     """Return the item of a list: one `field`, several `fields`, one of several `types`, or a text."""
     if properties.get("types") is not None:
         return _with_variants(document, pointer, properties, SchemaField("", FieldType.OBJECT))
@@ -374,7 +375,7 @@ def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any])
     return _field(document, f"{pointer}/field", "", inner)
 
 
-def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> tuple[Any, ...]:
+def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[object, ...]:
     options = properties.get("options")
     if not isinstance(options, list):
         document.report(f"{pointer}/options", "A select needs a list of options")
@@ -470,7 +471,7 @@ class Translations:
         return (SchemaField(self.locales[0], FieldType.OBJECT, fields=own), *objects)
 
 
-def read_translations(site: Any, own: Any, file: Any = None, *, is_file: bool = False) -> Translations:
+def read_translations(site: object, own: object, file: object = None, *, is_file: bool = False) -> Translations:
     """Return the translations of a collection from the setting `i18n` of the site and its own, which may be `true`.
 
     A file of a collection of files has translations only if its setting says so.

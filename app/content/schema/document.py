@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, plain
@@ -35,7 +34,7 @@ class SchemaDocument:
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(SchemaProblem(self.path, pointer, message))
 
-    def mapping(self, value: Any, pointer: str) -> Mapping[str, Any]:
+    def mapping(self, value: object, pointer: str) -> Mapping[str, object]:
         """Return a mapping. Anything else is a problem, and an empty mapping."""
         if isinstance(value, Mapping):
             return value
@@ -43,7 +42,7 @@ class SchemaDocument:
             self.report(pointer, "This must be a mapping")
         return {}
 
-    def mappings(self, value: Any, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def mappings(self, value: object, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Yield the mappings of a list with their pointers. Other items are problems."""
         if value is not None and not isinstance(value, list):
             self.report(pointer, "This must be a list")
@@ -57,7 +56,7 @@ class SchemaDocument:
             else:
                 self.report(f"{pointer}/{number}", "This must be a mapping")
 
-    def fields(self, value: Any, pointer: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    def fields(self, value: object, pointer: str) -> Iterator[tuple[str, str, Mapping[str, object]]]:
         """Yield pointer, name and properties of the fields of a list.
 
         The number of all fields and the depth are bounded.
@@ -85,7 +84,7 @@ class SchemaDocument:
             self.report(pointer, f"Only the first {MAX_FIELDS} fields are read")
         return self._remaining_fields >= 0
 
-    def text(self, properties: Mapping[str, Any], name: str, pointer: str, *, limit: int = MAX_TEXT) -> str | None:
+    def text(self, properties: Mapping[str, object], name: str, pointer: str, *, limit: int = MAX_TEXT) -> str | None:
         """Return a short text, or None. Anything else is a problem."""
         value = properties.get(name)
         if value is None or (isinstance(value, str) and len(value) <= limit):
@@ -95,7 +94,7 @@ class SchemaDocument:
         self.report(f"{pointer}/{name}", f"This must be a text of at most {limit} characters")
         return None
 
-    def number(self, properties: Mapping[str, Any], name: str, pointer: str) -> float | None:
+    def number(self, properties: Mapping[str, object], name: str, pointer: str) -> float | None:
         """Return a number, or None. Anything else is a problem."""
         value = properties.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MAX_NUMBER:
@@ -104,7 +103,7 @@ class SchemaDocument:
             self.report(f"{pointer}/{name}", "This must be a number")
         return None
 
-    def pattern(self, value: Any, pointer: str) -> str | None:
+    def pattern(self, value: object, pointer: str) -> str | None:
         """Return a regular expression, or None. An invalid or unsupported one is a problem."""
         if value is None:
             return None
@@ -119,7 +118,7 @@ class SchemaDocument:
         return value
 
     def relation(
-        self, properties: Mapping[str, Any], name: str, pointer: str, *, file: str | None = None
+        self, properties: Mapping[str, object], name: str, pointer: str, *, file: str | None = None
     ) -> str | None:
         """Return the collection of a relation. `check_relations` reports those that do not exist."""
         collection = self.text(properties, name, pointer)
@@ -138,7 +137,7 @@ class SchemaDocument:
             if collection not in names:
                 self.report(pointer, f"There is no collection “{collection}”")
 
-    def flag(self, properties: Mapping[str, Any], name: str, pointer: str, *, default: bool) -> bool:
+    def flag(self, properties: Mapping[str, object], name: str, pointer: str, *, default: bool) -> bool:
         """Return a boolean. Anything else is a problem, and the default."""
         value = properties.get(name, default)
         if isinstance(value, bool):
@@ -147,7 +146,7 @@ class SchemaDocument:
             self.report(f"{pointer}/{name}", "This must be true or false")
         return default
 
-    def folder_of(self, properties: Mapping[str, Any], name: str, pointer: str) -> str | None:
+    def folder_of(self, properties: Mapping[str, object], name: str, pointer: str) -> str | None:
         """Return the folder that a property names, or None. An empty text is the root, and a missing one a problem."""
         value = "" if properties.get(name) == "" else self.text(properties, name, pointer)
         return self.folder(value, f"{pointer}/{name}")
@@ -165,7 +164,7 @@ class SchemaDocument:
             return None
         return folder
 
-    def _parse(self, data: bytes) -> Mapping[str, Any]:
+    def _parse(self, data: bytes) -> Mapping[str, object]:
         if len(data) > MAX_BYTES:
             self.report("", f"The file is larger than {MAX_BYTES // 1024} KiB")
             return {}
@@ -184,13 +183,13 @@ class SchemaDocument:
         return value
 
 
-def _read(path: str, text: str) -> Any:
+def _read(path: str, text: str) -> object:
     if path.endswith(".toml"):
         return plain(read_toml(text), ValueBudget())
     return _read_json(text) if path.endswith(".json") else read_yaml(text)
 
 
-def _read_json(text: str) -> Any:
+def _read_json(text: str) -> object:
     """Return the value of JSON with comments and trailing commas."""
     bare = _JSONC.sub(lambda match: match[0] if match[0].startswith('"') else " ", text)
     return plain(json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", bare), parse_constant=str), ValueBudget())

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from app.content.schema.date_formats import is_format
 from app.content.schema.document import MAX_HINT, SchemaDocument
@@ -118,7 +117,7 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
 
 
 def _types_of(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], types: Mapping[str, _ContentType]
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], types: Mapping[str, _ContentType]
 ) -> list[_ContentType]:
     """Return the content types of a folder, which are all types if it names none. The first is the default one."""
     chosen = properties.get("contentTypes")
@@ -137,7 +136,7 @@ def _types_of(
 def _collection(
     document: SchemaDocument,
     pointer: str,
-    properties: Mapping[str, Any],
+    properties: Mapping[str, object],
     target: tuple[str, str],
     content_type: _ContentType,
 ) -> Collection:
@@ -164,7 +163,7 @@ def _collection(
     return with_defaults(collection, path)
 
 
-def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> tuple[str, ...]:
+def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[str, ...]:
     """Return the excluded names of files. Excluded folders and patterns are problems."""
     listed = properties.get("excludePaths")
     paths = [path for path in listed[:MAX_OPTIONS] if isinstance(path, str)] if isinstance(listed, list) else []
@@ -174,7 +173,7 @@ def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, A
     return tuple(names)
 
 
-def _prefix(document: SchemaDocument, value: Any, pointer: str) -> str:
+def _prefix(document: SchemaDocument, value: object, pointer: str) -> str:
     """Return the start of a file name with its separator. A format of dates is written with placeholders."""
     if not isinstance(value, str) or not value:
         return ""
@@ -210,17 +209,17 @@ def _content_types(document: SchemaDocument) -> Iterator[_ContentType]:
         )
 
 
-def _value(document: SchemaDocument, name: str, default: Any = None) -> Any:
+def _value(document: SchemaDocument, name: str, default: object = None) -> object:
     """Return a setting that is written with a dotted name or as nested objects."""
     if name in document.values:
         return document.values[name]
-    value: Any = document.values
+    value: object = document.values
     for part in name.split("."):
         value = value.get(part, default) if isinstance(value, Mapping) else default
     return value
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
     if pointer.count("/fields") > MAX_DEPTH:
         document.report(pointer, "The fields are nested too deeply")
         return
@@ -238,7 +237,7 @@ def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[Sche
         yield without_invalid_default(_field(document, inner, name, properties))
 
 
-def _merged(document: SchemaDocument, value: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _merged(document: SchemaDocument, value: object, pointer: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Yield the fields of a list. The fields of a group replace a collection of fields of a content type."""
     is_content_type = pointer.count("/fields") == 1
     for inner, properties in document.mappings(value, pointer, MAX_OPTIONS):
@@ -249,7 +248,7 @@ def _merged(document: SchemaDocument, value: Any, pointer: str) -> Iterator[tupl
             yield inner, properties
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
     written = document.text(properties, "type", pointer) or "string"
     kind = _TYPES.get(written, FieldType.STRING)
     if written == "string" and properties.get("single") is False:
@@ -286,7 +285,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     )
 
 
-def _related(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str | None:
+def _related(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str | None:
     """Return the first collection with the content type of a relation."""
     name = document.text(properties, "contentTypeName", pointer)
     folders = _value(document, PAGE_FOLDERS)
@@ -301,14 +300,14 @@ def _related(document: SchemaDocument, pointer: str, properties: Mapping[str, An
 
 
 def _maximum(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], limits: Mapping[str, Any], written: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], limits: Mapping[str, object], written: str
 ) -> float | None:
     if written in _TERMS and properties.get("taxonomyLimit") != 0:
         return document.number(properties, "taxonomyLimit", pointer)
     return document.number(limits, "max", f"{pointer}/numberOptions")
 
 
-def _date_format(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str | None:
+def _date_format(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str | None:
     written = properties.get("dateFormat") or _value(document, DATE_FORMAT)
     if not isinstance(written, str) or not written:
         return None
@@ -318,7 +317,7 @@ def _date_format(document: SchemaDocument, pointer: str, properties: Mapping[str
     return None
 
 
-def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any], written: str) -> SchemaField | None:
+def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, object], written: str) -> SchemaField | None:
     """Return the item of a list: a text, or an object with the fields of one of the groups of a block."""
     if _TYPES.get(written) is not FieldType.LIST:
         return None
@@ -334,7 +333,7 @@ def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any],
     return SchemaField("", FieldType.OBJECT, variants=tuple(variants), variant_key=GROUP_KEY if variants else None)
 
 
-def _inner(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> tuple[SchemaField, ...]:
+def _inner(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[SchemaField, ...]:
     """Return the fields of an object, or of the field group that it names."""
     fields = properties.get("fields")
     if properties.get("type") == "fieldCollection":
@@ -342,7 +341,7 @@ def _inner(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]
     return tuple(_fields(document, fields, f"{pointer}/fields"))
 
 
-def _group(document: SchemaDocument, name: Any, pointer: str) -> Mapping[str, Any]:
+def _group(document: SchemaDocument, name: object, pointer: str) -> Mapping[str, object]:
     groups = _value(document, FIELD_GROUPS)
     for group in groups if isinstance(groups, list) else ():
         if isinstance(group, Mapping) and group.get("id") == name and isinstance(name, str):
@@ -351,7 +350,7 @@ def _group(document: SchemaDocument, name: Any, pointer: str) -> Mapping[str, An
     return {}
 
 
-def _choices(properties: Mapping[str, Any]) -> tuple[Any, ...]:
+def _choices(properties: Mapping[str, object]) -> tuple[object, ...]:
     choices = properties.get("choices")
     listed = choices[:MAX_OPTIONS] if isinstance(choices, list) else []
     plain = [each.get("id") if isinstance(each, Mapping) else each for each in listed]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from app.content.schema.date_formats import is_format
 from app.content.schema.document import MAX_HINT, SchemaDocument
@@ -48,7 +47,7 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
 
 
 def _collection(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], name: str, folder: str
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], name: str, folder: str
 ) -> Collection:
     pattern = document.text(properties, "pattern", pointer) or DEFAULT_PATTERN
     if not is_pattern(pattern):
@@ -79,7 +78,7 @@ def _collection(
 
 
 def _texts(
-    document: SchemaDocument, properties: Mapping[str, Any], name: str, pointer: str, limit: int
+    document: SchemaDocument, properties: Mapping[str, object], name: str, pointer: str, limit: int
 ) -> tuple[str, ...]:
     values = properties.get(name)
     texts = [item for item in values if isinstance(item, str) and item] if isinstance(values, list) else []
@@ -88,7 +87,7 @@ def _texts(
     return tuple(texts[:limit])
 
 
-def _filter(document: SchemaDocument, value: Any, pointer: str) -> CollectionFilter | None:
+def _filter(document: SchemaDocument, value: object, pointer: str) -> CollectionFilter | None:
     properties = document.mapping(value, pointer)
     name, values = document.text(properties, "field", pointer), properties.get("values")
     scalars = [item for item in values if isinstance(item, str | int | float)] if isinstance(values, list) else []
@@ -99,7 +98,7 @@ def _filter(document: SchemaDocument, value: Any, pointer: str) -> CollectionFil
     return None
 
 
-def _slug_form(document: SchemaDocument, template: Mapping[str, Any], pointer: str) -> SlugForm:
+def _slug_form(document: SchemaDocument, template: Mapping[str, object], pointer: str) -> SlugForm:
     form = template.get("slug", SlugForm.UNICODE)
     if isinstance(form, str) and form in tuple(SlugForm):
         return SlugForm(form)
@@ -107,14 +106,14 @@ def _slug_form(document: SchemaDocument, template: Mapping[str, Any], pointer: s
     return SlugForm.UNICODE
 
 
-def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
+def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
     for inner, name, properties in document.fields(value, pointer):
         field = _field(document, inner, name, properties)
         if field is not None:
             yield field
 
 
-def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField | None:
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField | None:
     kind = properties.get("type")
     if not isinstance(kind, str) or kind not in tuple(FieldType):
         document.report(f"{pointer}/type", f"The type must be one of {', '.join(FieldType)}")
@@ -140,7 +139,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     return _with_parts(document, pointer, properties, field)
 
 
-def _date_format(document: SchemaDocument, properties: Mapping[str, Any], pointer: str) -> str | None:
+def _date_format(document: SchemaDocument, properties: Mapping[str, object], pointer: str) -> str | None:
     text = document.text(properties, "date_format", pointer)
     if text is None or is_format(text):
         return text
@@ -149,7 +148,7 @@ def _date_format(document: SchemaDocument, properties: Mapping[str, Any], pointe
 
 
 def _with_parts(
-    document: SchemaDocument, pointer: str, properties: Mapping[str, Any], field: SchemaField
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
 ) -> SchemaField | None:
     """Return the field with the properties that only its type has."""
     if field.type is FieldType.OBJECT:
@@ -170,11 +169,14 @@ def _with_parts(
         return replace(field, item=_field(document, f"{pointer}/item", "", item))
     if field.type is FieldType.SELECT:
         options = properties.get("options")
-        is_list = isinstance(options, list) and 0 < len(options) <= MAX_OPTIONS
-        if not is_list or any(not isinstance(option, str | int | float) for option in options or ()):
+        if (
+            not isinstance(options, list)
+            or not 0 < len(options) <= MAX_OPTIONS
+            or any(not isinstance(option, str | int | float) for option in options)
+        ):
             document.report(f"{pointer}/options", f"A select needs 1 to {MAX_OPTIONS} texts, numbers or booleans")
             return None
-        return replace(field, options=tuple(options or ()))
+        return replace(field, options=tuple(options))
     if field.type is FieldType.RELATION:
         return replace(
             field,

@@ -145,13 +145,13 @@ class CollectionFilter:
     """The values of a field by which the entries of several collections in one folder are distinguished."""
 
     field: str
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the form of responses and of `.galley.yml`."""
         return {"field": self.field, "values": list(self.values)}
 
-    def permits(self, values: Mapping[str, Any]) -> bool:
+    def permits(self, values: Mapping[str, object]) -> bool:
         """Return whether the front matter of a file has one of the values."""
         value = values.get(self.field)
         own = value if isinstance(value, list) else [value]
@@ -163,8 +163,8 @@ class Collection:
     """Files of a folder (empty: the root) whose path below it matches a pattern, with their fields.
 
     `exclude` lists names of files that are no entries. `locales` are the folders below the folder, or the ends of the
-    file names, of translations: the one of complete entries first. A `media_folder` that starts with `./` is relative to
-    the folder of the entry; `public_folder` is its address.
+    file names, of translations: the one of complete entries first. A `media_folder` that starts with `./` is relative
+    to the folder of the entry; `public_folder` is its address.
     """
 
     name: str

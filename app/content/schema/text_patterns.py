@@ -1,8 +1,8 @@
 """Regular expressions of schema files, compared with texts in bounded time.
 
-Schema files contain expressions of JavaScript. A subset is supported: texts, classes, groups, alternatives, repetitions,
-and `^` and `$` around an alternative of the whole expression. A text is compared in one pass with all positions of the
-expression, so that no expression takes exponential time.
+Schema files contain expressions of JavaScript. A subset is supported: texts, classes, groups, alternatives,
+repetitions, and `^` and `$` around an alternative of the whole expression. A text is compared in one pass with all
+positions of the expression, so that no expression takes exponential time.
 """
 
 import re

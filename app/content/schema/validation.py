@@ -39,7 +39,7 @@ def marked(template: str) -> str:
     return template
 
 
-def collection_of(schema: ContentSchema, path: str, values: Mapping[str, Any] | None = None) -> Collection | None:
+def collection_of(schema: ContentSchema, path: str, values: Mapping[str, object] | None = None) -> Collection | None:
     """Return the collection of a file: the one with the longest folder, the first of these.
 
     Of several in one folder, the filter of a collection permits the values of the file. For a translation, fields that
@@ -53,7 +53,7 @@ def collection_of(schema: ContentSchema, path: str, values: Mapping[str, Any] | 
     return replace(collection, fields=tuple(fields))
 
 
-def _rank(collection: Collection, values: Mapping[str, Any]) -> int:
+def _rank(collection: Collection, values: Mapping[str, object]) -> int:
     if collection.filter is None:
         return 1
     return 2 if collection.filter.permits(values) else 0
