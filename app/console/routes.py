@@ -4,7 +4,7 @@ from app.console.account import account_pages, administration, billing, home, pr
 from app.console.blueprint import ROOT, blueprint
 from app.console.editor import conflict, editor_pages, removed_page, suggestions
 from app.console.organization import connect, imports, organizations
-from app.console.project import bulk, content, history, media, preview, project_home, project_settings
+from app.console.project import bulk, collections, content, history, media, preview, project_home, project_settings
 from app.console.shell import errors, headers, static_files
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "billing",
     "blueprint",
     "bulk",
+    "collections",
     "conflict",
     "connect",
     "content",

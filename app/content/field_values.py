@@ -131,16 +131,16 @@ def _walk(value: object, name: str, number: int, depth: int) -> Iterator[FieldVa
 def _kind_of_text(text: str) -> ValueKind:
     if text[:4].isdigit():
         if _DATE.fullmatch(text):
-            return ValueKind.DATE if _parsed(text) else ValueKind.STRING
+            return ValueKind.DATE if moment_of(text) else ValueKind.STRING
         if _MOMENT.fullmatch(text):
-            return ValueKind.DATETIME if _parsed(text) else ValueKind.STRING
+            return ValueKind.DATETIME if moment_of(text) else ValueKind.STRING
     if "\n" in text or len(text) > MAX_STRING:
         return ValueKind.TEXT
     return ValueKind.IMAGE if "." in text and _IMAGE.fullmatch(text) else ValueKind.STRING
 
 
 def _moment(text: str) -> str:
-    moment = _parsed(text)
+    moment = moment_of(text)
     if moment is None or _DATE.fullmatch(text):
         return text
     try:
@@ -150,7 +150,8 @@ def _moment(text: str) -> str:
     return in_utc.strftime("%Y-%m-%dT%H:%M:%S.%f").rjust(26, "0")
 
 
-def _parsed(text: str) -> datetime | None:
+def moment_of(text: str) -> datetime | None:
+    """Return the time of a text in one of the notations of dates in front matter, or None. A day is its start."""
     try:
         return datetime.fromisoformat(_OFFSET.sub(r"\1", text))
     except ValueError:

@@ -39,13 +39,14 @@ class ConsoleScene:
 FILES = {
     "content/posts/first.md": b"---\ntitle: First post\ndate: 2026-05-27\ndraft: true\ntags: [a, b]\n---\nOne line.\n\nAnother line.\n",
     "content/posts/second.md": b"Second.\n",
+    "data/menu.yaml": b"- Home\n",
     "static/picture.png": b"\x89PNG\r\n\x1a\n",
 }
 
 
 @pytest.fixture
 def console(app: Flask, world: World) -> ConsoleScene:
-    """Create a project with three files and eight callers."""
+    """Create a project with four files and eight callers."""
     site = make_site(world, FILES)
     owner = site.owner
     people: dict[str, Browser] = {"anonymous": Browser(app), "owner": owner}

@@ -62,6 +62,7 @@ PAGES = (
         for path in (
             *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings"),
+            *("/collections", "/collections/:name", "/data"),
         )
     ),
     *(
@@ -69,6 +70,7 @@ PAGES = (
         for path in (
             *(
                 "/reindex",
+                "/collections/:name",
                 "/content/",
                 "/content/:folder",
                 "/bulk-delete",

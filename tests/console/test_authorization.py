@@ -139,8 +139,9 @@ MAX_VISITS = 3
 def test_links_lead_from_the_home_page_to_every_page(console: ConsoleScene) -> None:
     site, file = console.site, console.ids["file"]
     site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": file}).ok()
-    change = {"path": file, "action": "update", "content": "Theirs\n"}
+    change = {"path": file, "action": "update", "content": "---\ntitle: Theirs\n---\n"}
     site.commit(change).ok(201)
+    site.world.work_off()
     callers = ("owner", "platform_admin", "anonymous")
     reached = {path for caller in callers for path in _reached(console, caller)}
     pages = {row.path for row in PAGES if row.method == "GET" and row.path.startswith("/console")}

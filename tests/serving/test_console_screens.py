@@ -43,6 +43,7 @@ PAGES = {
     **dict.fromkeys(("", "/content/", "/content/content/posts", "/content/content?view=tree&state=draft"), "main"),
     **dict.fromkeys(("/search?q=fog", "/search?q=nothing", "/activity", "/history", "/media", "/preview"), "main"),
     **dict.fromkeys(("/settings", "/edit/none.md"), "main"),
+    **dict.fromkeys(("/collections/content-posts", "/collections/content-posts?view=grid&group=year", "/data"), "main"),
     "/edit/content/posts/fog-signals.md": ".ProseMirror",
     "/edit/content/posts/fog-signals.md?mode=source": ".cm-content",
     "/edit/hugo.toml": ".cm-content",
@@ -284,6 +285,43 @@ class TestBrowser:
         expect(rows).to_have_count(10)
         expect(page.get_by_label("Filter")).to_be_focused()
         assert page.url.endswith("/content/content/many?q=page-14&sort=name&state=all&view=list")
+        assert page.evaluate("problems") == []
+
+    def test_entries_are_filtered_at_once_and_changed_together(self, console: Console) -> None:
+        page = console.page
+        console.resize(*VIEWS[0])
+        project, rows = console.sign_in(), page.locator("#rows tr")
+        text = "---\ntitle: Note {0}\ndate: 20{1}-01-{2:02}\ndraft: {3}\n---\n"
+        files = {
+            f"content/notes/note-{n:03}.md": text.format(n, 10 + n // 10, 1 + n % 28, str(n % 2 == 0).lower()).encode()
+            for n in range(150)
+        }
+        repository(console.service).commit(files, "Add notes")
+        while rows.count() < 100 or not page.get_by_label("State").count():
+            console.open(f"{project}/collections/content-notes")
+        expect(rows.first).to_contain_text("Note 149")
+        rows.last.scroll_into_view_if_needed()
+        page.mouse.wheel(0, 4_000)
+        expect(rows).to_have_count(150)
+        page.get_by_label("State").select_option("draft")
+        expect(rows).to_have_count(75)
+        assert "state=draft" in page.url
+        page.get_by_label("Group by").select_option("year")
+        expect(page.get_by_role("rowheader", name="2024")).to_be_visible()
+        page.get_by_label("Filter").fill("note 14")
+        expect(rows.filter(has=page.get_by_role("checkbox"))).to_have_count(6)
+        rows.get_by_role("link").first.focus()
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        expect(page.get_by_text("1 selected")).to_be_visible()
+        expect(page.get_by_label("Filter")).to_be_hidden()
+        page.get_by_label("Select all 6").check()
+        expect(page.get_by_text("6 selected")).to_be_visible()
+        assert console.problems() == {}
+        console.resize(*VIEWS[0])
+        page.get_by_role("button", name="Publish").click()
+        expect(page.locator(".toast")).to_be_visible()
+        assert history(console.service).count("+draft: false") == 6
         assert page.evaluate("problems") == []
 
     def test_administration_is_reached_from_the_navigation_and_searches(self, console: Console) -> None:

@@ -1,6 +1,6 @@
 """Actions on the selected files of a folder: each is one change of the branch."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -23,13 +23,48 @@ INPUTS = ("select", "folder", "base_sha", "target", "state")
 NAMES = {"files.0.path": "target"}
 
 
-def _selected(form: Form) -> list[str]:
-    paths = list(dict.fromkeys(form.all("select")))
+def selected_paths(paths: Sequence[str]) -> list[str]:
+    """Return the selected files, each once.
+
+    Raises:
+        InvalidRequest: there is none, or there are more than one commit may contain.
+    """
+    paths = list(dict.fromkeys(paths))
     if not paths:
         raise InvalidRequest(_("Select at least one file."))
     if len(paths) > CommitLimits.files:
         raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.files))
     return paths
+
+
+def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> str:
+    """Delete files as one change, and return the name of the outcome."""
+    files = ({"path": path, "action": "delete"} for path in paths)
+    save(scope, _("Delete %(count)s files", count=len(paths)), base_sha, *files)
+    return "deleted"
+
+
+def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str) -> str:
+    """Move files to another folder as one change, and return the name of the outcome. They keep their names."""
+    target = target.strip().strip("/")
+    moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in paths}
+    files = [{"path": new, "action": "move", "previous_path": old} for old, new in moves.items() if old != new]
+    if not files:
+        return "unchanged"
+    message = _("Move %(count)s files to %(folder)s", count=len(files), folder=target or "/")
+    save(scope, message, base_sha, *files)
+    return "moved"
+
+
+def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool) -> str:
+    """Mark pages as drafts, or publish them, and return the name of the outcome. Other lines do not change."""
+    opened = open_files(scope, paths)
+    files = list(_with_state(opened, is_draft=is_draft))
+    if not files:
+        return "unchanged"
+    text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
+    save(scope, text % {"count": len(files)}, opened[0].base_sha, *files)
+    return "saved"
 
 
 def _folder(scope: Scope, form: Form, done: str) -> Response:
@@ -42,38 +77,23 @@ def _folder(scope: Scope, form: Form, done: str) -> Response:
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
 def delete_files(*, scope: ProjectScope, form: Form) -> Response:
     """Delete the selected files."""
-    paths = _selected(form)
-    files = ({"path": path, "action": "delete"} for path in paths)
-    save(scope, _("Delete %(count)s files", count=len(paths)), form.text("base_sha"), *files)
-    return _folder(scope, form, "deleted")
+    return _folder(scope, form, delete_paths(scope, selected_paths(form.all("select")), form.text("base_sha")))
 
 
 @blueprint.post(f"{BASE}/bulk-move")
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder", names=NAMES)
 def move_files(*, scope: ProjectScope, form: Form) -> Response:
-    """Move the selected files to another folder. They keep their names."""
-    target = form.text("target").strip().strip("/")
-    moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in _selected(form)}
-    files = [{"path": new, "action": "move", "previous_path": old} for old, new in moves.items() if old != new]
-    if not files:
-        return _folder(scope, form, "unchanged")
-    message = _("Move %(count)s files to %(folder)s", count=len(files), folder=target or "/")
-    save(scope, message, form.text("base_sha"), *files)
-    return _folder(scope, form, "moved")
+    """Move the selected files to another folder."""
+    paths = selected_paths(form.all("select"))
+    return _folder(scope, form, move_paths(scope, paths, form.text("target"), form.text("base_sha")))
 
 
 @blueprint.post(f"{BASE}/bulk-state")
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
 def set_draft_state(*, scope: ProjectScope, form: Form) -> Response:
-    """Mark the selected pages as drafts, or publish them. Other lines of the files do not change."""
+    """Mark the selected pages as drafts, or publish them."""
     is_draft = form.text("state") == "draft"
-    opened = open_files(scope, _selected(form))
-    files = list(_with_state(opened, is_draft=is_draft))
-    if not files:
-        return _folder(scope, form, "unchanged")
-    text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
-    save(scope, text % {"count": len(files)}, opened[0].base_sha, *files)
-    return _folder(scope, form, "saved")
+    return _folder(scope, form, set_state(scope, selected_paths(form.all("select")), is_draft=is_draft))
 
 
 def _with_state(opened: list[OpenFile], *, is_draft: bool) -> Iterator[dict[str, Any]]:

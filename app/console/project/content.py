@@ -17,13 +17,14 @@ from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.schema.model import Collection, ContentSchema
-from app.content.schema.new_entry import collections_for, folder_for, is_single, new_entry
+from app.content.schema.new_entry import collections_for, folder_for, new_entry
 from app.core import clock
 from app.core.errors import InvalidRequest
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.index import indexes, unreadable
+from app.resources.project_content.schema.site_content import site_content
 from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
 from app.resources.project_schema.routes import branch_schema
@@ -38,6 +39,7 @@ class FolderQuery(RequestQuery):
     state: Annotated[str, fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))]
     q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
+    hidden: Annotated[str, fields.String(load_default="omit", validate=validate.OneOf(["omit", "show"]))]
 
 
 def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> dict[str, Any]:
@@ -55,16 +57,19 @@ def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     source = source_of(scope.project, drivers.git, user=scope.caller)
     head = source.git.head(source.repo, source.branch)
     index = indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
+    schema = branch_schema(scope)
+    content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
     view = FolderView(
         _folder_path(scope),
         is_recursive=query.view == "tree",
         order=ListOrder(query.sort),
         is_draft=None if query.state == "all" else query.state == "draft",
         term=query.q,
+        hidden=content.hidden if query.hidden == "omit" else None,
     )
     # A form that failed keeps its selection, also that of other pages of the list.
     listed = list_folder(scope.project, index, view, page=query.page, selected=current_form().all("select"))
-    return head, listed, branch_schema(scope)
+    return head, listed, schema
 
 
 def _folder_path(scope: Scope) -> str:
@@ -87,10 +92,10 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Res
         folders=listed.folders,
         files=listed.files,
         selected=set(current_form().all("select")),
-        collections=_collections(schema) if not path else [],
         choices=choices,
         is_above=not any(folder_for(one, path) == path for one in choices),
         total=listed.total,
+        has_hidden=listed.has_hidden,
         query=query,
         shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
         more=urlencode(more) if more else None,
@@ -98,12 +103,6 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Res
         unreadable=unreadable.paths(scope.index),
         parents=_parents(path),
     )
-
-
-def _collections(schema: ContentSchema) -> list[Collection]:
-    """Return the collections with a folder of their own, one for each folder."""
-    repeated = [one for one in schema.collections if one.folder and not is_single(one)]
-    return list({one.folder: one for one in reversed(repeated)}.values())[::-1]
 
 
 def _parents(path: str) -> list[tuple[str, str]]:

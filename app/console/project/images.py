@@ -63,8 +63,13 @@ def candidates(source: str, page_path: str) -> list[str]:
 
 def find_files(scope: Scope, sources: Iterable[str], page_path: str) -> dict[str, str]:
     """Return the file of each address that names an image of the branch, with one statement."""
-    possible = {source: candidates(source, page_path) for source in sources}
-    paths = {path for listed in possible.values() for path in listed if is_image(path)}
-    present = existing_files(scope.index, paths)
-    matches = {source: next((path for path in listed if path in present), None) for source, listed in possible.items()}
-    return {source: path for source, path in matches.items() if path is not None}
+    images = find_images(scope, ((source, page_path) for source in sources))
+    return {source: path for (source, _), path in images.items()}
+
+
+def find_images(scope: Scope, addresses: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the file of each address in a page that names an image of the branch, with one statement."""
+    possible = {address: list(filter(is_image, candidates(*address))) for address in addresses}
+    present = existing_files(scope.index, {path for paths in possible.values() for path in paths})
+    matches = {address: next((path for path in paths if path in present), None) for address, paths in possible.items()}
+    return {address: path for address, path in matches.items() if path is not None}

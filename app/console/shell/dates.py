@@ -38,6 +38,12 @@ def relative(value: datetime | str | None, language: str) -> str:
     return format_skeleton("yMMMd", moment, tzinfo=user_zone(), locale=language)
 
 
+def day(moment: datetime, language: str, *, has_time: bool) -> str:
+    """Return the day of a moment. A time with an offset is in the time zone of the user, other times are as written."""
+    zone = user_zone() if has_time and moment.tzinfo is not None else None
+    return format_skeleton("yMMMd", moment.astimezone(zone) if zone else moment.replace(tzinfo=None), locale=language)
+
+
 def ago(seconds: float, language: str) -> str:
     """Return the time that has passed, for example `5 minutes ago` in English."""
     return format_timedelta(-timedelta(seconds=seconds), add_direction=True, locale=language)

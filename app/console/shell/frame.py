@@ -1,7 +1,8 @@
 """The values around the content of a page: the user, the navigation and the preferences."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from flask import g
@@ -10,11 +11,17 @@ from app.access import authentication
 from app.access.caller import Caller
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
+from app.content.schema.collection_groups import group_of
+from app.core.errors import AppError
 from app.core.permissions import Permission, grants
+from app.database import transactions
+from app.drivers.errors import DriverError
+from app.extensions import drivers
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.resources.project import queries
+from app.resources.project_content.schema.site_content import SiteContent, Translation, site_content, translations
 from app.resources.user_preference import service as preferences
 
 MAX_PROJECTS = 50
@@ -31,6 +38,31 @@ class Frame:
     index: ContentIndex | None = None
     role: str | None = None
     permissions: frozenset[str] = field(default_factory=frozenset)
+    path: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def content(self) -> SiteContent:
+        """The collections of the project. If its repository cannot be read, the navigation has none."""
+        if self.project is None or self.caller is None:
+            return SiteContent()
+        try:
+            with transactions.outside_transaction():
+                return site_content(self.project, self.index, hosts=drivers.git, by=self.caller)
+        except (AppError, DriverError):
+            return SiteContent()
+
+    @property
+    def collection_name(self) -> str | None:
+        """The name of the collection of the page: that of the URL, or that of the open file."""
+        if "file" not in self.path:
+            return self.path.get("name")
+        member = group_of(self.content.groups, self.path["file"])
+        return member[0].name if member is not None else None
+
+    @property
+    def translations(self) -> Sequence[Translation]:
+        """The open file in all languages of its collection."""
+        return translations(self.index, self.content.groups, self.path["file"]) if "file" in self.path else ()
 
     @property
     def project_url(self) -> str:
@@ -79,4 +111,5 @@ def current() -> Frame:
         scope.index if scope is not None else None,
         str(role) if role is not None else None,
         granted,
+        scope.path if scope is not None else {},
     )

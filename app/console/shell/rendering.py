@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
+from babel import Locale, UnknownLocaleError
 from babel.dates import format_timedelta
-from babel.numbers import format_currency, get_currency_precision
+from babel.numbers import format_currency, format_decimal, get_currency_precision
 from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -41,6 +42,9 @@ def _environment(language: str) -> Environment:
     environment.filters["exact"] = lambda moment: dates.exact(moment, language)
     environment.filters["size"] = dates.size
     environment.filters["ago"] = lambda seconds: dates.ago(seconds, language)
+    environment.filters["day"] = lambda date: dates.day(date.moment, language, has_time=date.has_time)
+    environment.filters["number"] = lambda number: format_decimal(number, locale=language)
+    environment.filters["language_name"] = lambda code: language_name(code, language)
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
     environment.globals["asset_url"] = static_files.asset_url
@@ -72,6 +76,16 @@ def page(template: str, /, *, status: int = 200, **values: object) -> Response:
     }
     text = _environment(language).get_template(template).render(context | values)
     return Response(text, status, mimetype="text/html")
+
+
+def language_name(code: str, language: str) -> str:
+    """Return the name of a language in the language of the user. Files without a mark have the default language."""
+    if not code:
+        return translations(language).gettext("Default language")
+    try:
+        return Locale.parse(code.replace("-", "_")).get_display_name(language) or code
+    except (UnknownLocaleError, ValueError):
+        return code
 
 
 DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}

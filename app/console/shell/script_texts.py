@@ -105,6 +105,7 @@ TEXTS = (
     "Yes",
     "You are offline. Your text is still here.",
     "Your session has ended. Your text is still here.",
+    "{count} selected",
     "{count} words",
 )
 

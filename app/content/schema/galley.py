@@ -1,4 +1,4 @@
-"""Reader of the section `collections` of `.galley.yml`. `docs/galley.schema.json` describes the same form."""
+"""Reader of the sections `collections` and `exclude` of `.galley.yml`. `docs/galley.schema.json` describes them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ from app.content.schema.patterns import is_pattern
 from app.content.slugs import SlugForm
 
 DEFAULT_PATTERN, DEFAULT_TEMPLATE = "**/*.md", "{{slug}}.md"
-MAX_OPTIONS = 500
+MAX_OPTIONS, MAX_EXCLUDED = 500, 50
 
 
 def read_galley(path: str, data: bytes) -> ContentSchema | None:
@@ -31,6 +31,14 @@ def read_galley(path: str, data: bytes) -> ContentSchema | None:
     collections = tuple(_collections(document))
     document.check_relations(collections)
     return ContentSchema(SourceKind.GALLEY, path, collections, tuple(document.problems))
+
+
+def read_excluded(path: str, data: bytes) -> tuple[str, ...]:
+    """Return the folders that lists omit. Items that are no folder are ignored."""
+    document = SchemaDocument(path, data)
+    items = document.values.get("exclude")
+    texts = [item for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    return tuple(folder for item in texts[:MAX_EXCLUDED] if (folder := document.folder(item, "/exclude")))
 
 
 def _collections(document: SchemaDocument) -> Iterator[Collection]:

@@ -11,7 +11,9 @@ from app.content.schema.model import MAX_DEPTH, Collection, EntryTemplate, Field
 
 REQUIRED_SHARE = 0.95
 MAX_OPTIONS, MIN_OPTION_FILES = 12, 20
-MAX_COLLECTIONS, MAX_FIELDS = 40, 100
+MAX_COLLECTIONS, MAX_FIELDS = 120, 100
+"""Enough for three folders in each of 40 languages."""
+
 ROOTS = ("src/content", "site/content", "content", "src/pages", "pages", "source", "src", "docs", "site")
 """Folders whose sub-folders are collections. A collection of another folder is the first folder of its path."""
 
@@ -36,6 +38,10 @@ IGNORED = frozenset(
         "resources",
     )
 )
+_CONTENT = "/src/content/"
+_NOT_SITES = frozenset(("__tests__", "test", "tests", "fixtures", "examples", "node_modules", "vendor", "templates"))
+"""Folders above the content of a site that is no part of the project's own site."""
+
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-")
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE))
@@ -99,7 +105,7 @@ def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
         name = f"{{{{slug}}}}/index.{usual}"
     return Collection(
         name=files.folder.strip("_").replace("/", "-") or "pages",
-        label=_label(files.folder.rpartition("/")[2]) or "Pages",
+        label=label_of(files.folder.rpartition("/")[2]) or "Pages",
         folder=files.folder,
         pattern=f"**/*.{ending}" if files.folder else f"*.{ending}",
         fields=_fields(counts, "", files.files, 0),
@@ -112,7 +118,11 @@ def folder_of(folder: str) -> str | None:
     parts = folder.split("/") if folder else []
     if any(part.startswith(".") for part in parts) or (parts and parts[0] in IGNORED):
         return None
-    root = next((root for root in ROOTS if folder == root or folder.startswith(f"{root}/")), "")
+    above, nested, _ = f"{folder}/".partition(_CONTENT)
+    if nested and not _NOT_SITES.isdisjoint(above.split("/")):
+        return None
+    roots = (f"{above}{_CONTENT[:-1]}", *ROOTS) if nested else ROOTS
+    root = next((root for root in roots if folder == root or folder.startswith(f"{root}/")), "")
     depth = root.count("/") + 1 if root else 0
     if root and len(parts) > depth and _LANGUAGE.fullmatch(parts[depth]):
         depth += 1
@@ -138,7 +148,7 @@ def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> 
     return SchemaField(
         name=own,
         type=FieldType.SELECT if options else kind,
-        label=_label(own) or None,
+        label=label_of(own) or None,
         required=bool(own) and number >= REQUIRED_SHARE * files,
         options=options,
         fields=_fields(counts, name, number, depth + 1) if kind is FieldType.OBJECT else (),
@@ -167,5 +177,6 @@ def _parent_of(name: str, counts: FieldCounts) -> str:
     return ""
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
+    """Return the name of a folder or field as a label."""
     return re.sub(r"[-_\s]+", " ", name).strip().capitalize()

@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from app.content.schema.galley import read_galley
+from app.content.schema.galley import read_excluded, read_galley
 from app.content.schema.model import SourceKind
 from tests.content.schema.samples import GALLEY, sample
 
@@ -56,3 +56,17 @@ class TestReadGalley:
         schema = read_galley(".galley.yml", b"collections: [{name: pages}]")
         assert schema is not None
         assert [problem.pointer for problem in schema.problems] == ["/collections/0/folder"]
+
+
+@pytest.mark.parametrize(
+    ("text", "folders"),
+    [
+        ("exclude: [generated, /dist/, ./a/b]", ("generated", "dist", "a/b")),
+        ("exclude: ['../up', '', 5, {a: b}, ok]", ("ok",)),
+        ("exclude: all", ()),
+        ("preview: {}", ()),
+        ("exclude: [", ()),
+    ],
+)
+def test_excluded_folders_are_read(text: str, folders: tuple[str, ...]) -> None:
+    assert read_excluded(".galley.yml", text.encode()) == folders

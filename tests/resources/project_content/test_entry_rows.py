@@ -6,7 +6,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -17,9 +17,11 @@ from sqlalchemy import event
 
 from app.content.entry_filters import EntryOrder, parse_filters, parse_order
 from app.content.field_values import key_of
+from app.content.schema.path_sets import PathSet
 from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentIndex
+from app.resources.project_content.entries.entry_conditions import FileSelection
 from app.resources.project_content.entries.entry_pages import EntryRows, Position
 from tests.resources.project_content.conftest import make_site
 from tests.support.samples.gitrepo import Content
@@ -53,6 +55,28 @@ FILTERS: dict[str, tuple[dict[str, str], Callable[[str, Values], bool]]] = {
     ),
     "unknown": ({"filter[unknown]": "x"}, lambda _path, _values: False),
 }
+
+
+SELECTIONS: dict[str, tuple[FileSelection, Callable[[str, Values], bool]]] = {
+    "ending": (FileSelection(PathSet("content", ("**/*.html",))), lambda path, _: path.endswith(".html")),
+    "two patterns": (
+        FileSelection(PathSet("content", ("b/*.md", "c/*-0*.md"), slashes=1)),
+        lambda path, _: path.startswith(("content/b/p", "content/c/post-0")) and path.endswith(".md"),
+    ),
+    "depth": (FileSelection(PathSet("content", ("*.md",), slashes=0)), lambda _path, _: False),
+    "exclusions": (
+        FileSelection(PathSet("content", ("**/*.md",), unlike=("**/*-1*",), without=("content/a",))),
+        lambda path, _: path.endswith(".md") and "-1" not in path and not path.startswith("content/a/"),
+    ),
+    "term": (
+        FileSelection(term="T 1"),
+        lambda path, values: "t 1" in values.get("title", "").lower() or "t 1" in path,
+    ),
+    "name": (FileSelection(PathSet("content", ("**/*",)), term="AIN.m"), lambda path, _: path.endswith("plain.md")),
+    "drafts": (FileSelection(is_draft=True), lambda _path, values: values.get("draft") is True),
+    "no drafts": (FileSelection(is_draft=False), lambda _path, values: values.get("draft") is not True),
+}
+"""Each file of a set of paths is selected. Without one, a file is an entry only if it is markup or has front matter."""
 
 
 def values_of(n: int) -> Values:
@@ -92,6 +116,9 @@ class Entries:
 
     def rows(self, order: str, filters: dict[str, str], folder: str | None = None, few: int = 0) -> EntryRows:
         return EntryRows(self.project, self.index, folder, parse_order(order), parse_filters(filters), few)
+
+    def selected(self, selection: FileSelection, order: str, folder: str | None, few: int) -> EntryRows:
+        return replace(self.rows(order, {}, folder, few), selection=selection)
 
     def paths(self, rows: EntryRows, limit: int) -> list[str]:
         """Return the paths of all pages."""
@@ -183,3 +210,20 @@ class TestEntryRows:
             assert entries.rows("-date", {"filter[unknown]": "x"}, few=5).after(None, 7) == []
         assert len(plans) == 1
         assert "content_files" not in plans[0]
+
+
+@pytest.mark.parametrize("few", FEW)
+def test_selections_of_files_are_listed_and_counted(entries: Entries, few: int) -> None:
+    values = {path_of(n): values_of(n) for n in range(COUNT)} | {"content/a/plain.md": {}}
+    every = values | {"content/a/page.html": {}}
+    for name, (selection, matches) in SELECTIONS.items():
+        files = every if selection.paths is not None else values
+        paths = sorted(path for path, own in files.items() if matches(path, own))
+        folder = "content" if selection.paths is not None else None
+        for order in ("path", "-path", "-date"):
+            rows = entries.selected(selection, order, folder, few)
+            listed = entries.paths(rows, LIMIT)
+            assert sorted(listed) == paths, (name, order)
+            assert rows.total() == len(paths), (name, order)
+            if order != "-date":
+                assert listed == (paths if order == "path" else paths[::-1]), (name, order)

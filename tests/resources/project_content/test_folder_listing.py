@@ -21,6 +21,7 @@ from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import (
     PER_PAGE,
     FolderView,
+    HiddenFolders,
     ListedFile,
     ListedFolder,
     ListOrder,
@@ -241,3 +242,30 @@ def test_unreadable_history_leaves_the_last_changes_unknown(app: Flask, site: Si
         indexing.update_index(index, broken, lambda _done, _total: None, is_local=True)
         db.session.rollback()
         assert {file.changed_by for file in listed(site, "content", is_recursive=True)[1].values()} == {None}
+
+
+def test_hidden_folders_are_omitted_from_lists_and_counts(world: World) -> None:
+    paths = (
+        *("a.md", ".env", ".github/b.md", "x/.cache/c.md", "node_modules/d.md", "x/vendor/e/f.md"),
+        *("generated/g.md", "x/h.md", "x/vendors/i.md"),
+    )
+    site = make_site(world, dict.fromkeys(paths, b"# Text\n"))
+    hidden = HiddenFolders(paths=("generated",))
+    with world.app.app_context():
+        transactions.start_reading()
+        project = db.session.get_one(Project, site.project)
+        index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
+
+        def shown(view: FolderView) -> tuple[list[str], list[str], int, bool]:
+            page = list_folder(project, index, view)
+            folders = [folder.path for folder in page.folders]
+            return folders, [file.path for file in page.files], page.total, page.has_hidden
+
+        assert shown(FolderView(hidden=hidden)) == (["x"], [".env", "a.md"], 2, True)
+        assert shown(FolderView("x", hidden=hidden)) == (["x/vendors"], ["x/h.md"], 1, True)
+        below = [".env", "a.md", "x/h.md", "x/vendors/i.md"]
+        assert shown(FolderView(is_recursive=True, hidden=hidden)) == ([], below, 4, True)
+        assert shown(FolderView("node_modules", hidden=hidden)) == ([], ["node_modules/d.md"], 1, False)
+        assert shown(FolderView("generated", hidden=hidden))[1:] == (["generated/g.md"], 1, False)
+        folders, _, _, has_hidden = shown(FolderView())
+        assert (folders, has_hidden) == ([".github", "generated", "node_modules", "x"], False)

@@ -10,6 +10,22 @@ export function initLists(): void {
     if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], dialog, iframe")) return;
     if (handle(event.key, target)) event.preventDefault();
   });
+  document.addEventListener("change", (event) => {
+    if ((event.target as Element).matches(".table__select")) showSelection(event.target as HTMLInputElement);
+  });
+  document.addEventListener("reset", () => setTimeout(() => showSelection()));
+}
+
+/** Show the number of selected entries. The box for all entries of a filter ticks those of the page, too. */
+function showSelection(changed?: HTMLInputElement): void {
+  const message = document.querySelector<HTMLElement>("[data-selected-count]");
+  const all = document.querySelector<HTMLInputElement>("[data-select-all]");
+  if (!message) return;
+  const rows = [...document.querySelectorAll<HTMLInputElement>("#rows .table__select")];
+  if (changed && changed === all) for (const row of rows) row.checked = changed.checked;
+  else if (all && changed && !changed.checked) all.checked = false;
+  const count = all?.checked ? Number(all.dataset.selectAll) : rows.filter((row) => row.checked).length;
+  message.textContent = text("{count} selected", { count });
 }
 
 function handle(key: string, target: HTMLElement): boolean {

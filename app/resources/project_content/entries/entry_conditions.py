@@ -4,6 +4,7 @@ Conditions on fields are subqueries that the database evaluates for each file wi
 PostgreSQL joins them instead, which would read all values of a field for one page.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,9 +14,11 @@ import sqlalchemy as sa
 from app.content.entry_filters import PATH, EntryFilter, Operator, bounds, equal_keys
 from app.content.field_values import ITEM, SEPARATOR, text_key
 from app.content.filetypes import endings_of
+from app.content.schema.path_sets import PathSet
+from app.content.words import fold
 from app.models.content_search import ContentField, ContentText
 from app.models.project_content import ContentFile
-from app.resources.project_content.search.path_conditions import ESCAPE, escaped
+from app.resources.project_content.search.path_conditions import ESCAPE, escaped, name_of
 
 MARKUP = ("markdown", "mdx", "markdoc", "asciidoc", "restructuredtext", "org", "textile")
 """Files of these languages are entries. A file of another language with front matter is an entry too."""
@@ -39,6 +42,28 @@ class FilterForm:
     operator: Operator
     is_absence: bool
     keys: int
+
+
+@dataclass(frozen=True)
+class FileSelection:
+    """The files that columns of the index select: paths, a text in title or name, and the draft state."""
+
+    paths: PathSet | None = None
+    term: str = ""
+    is_draft: bool | None = None
+
+
+@dataclass(frozen=True)
+class SelectionForm:
+    """A selection without its values: the numbers of its patterns, and the conditions that it has."""
+
+    has_paths: bool
+    patterns: int
+    unlike: int
+    without: int
+    has_slashes: bool
+    has_term: bool
+    is_draft: bool | None
 
 
 class ValueRange(NamedTuple):
@@ -76,6 +101,60 @@ def parameters_of(condition: EntryFilter, number: int) -> dict[str, Any]:
     elif operator not in (Operator.EQUAL, Operator.MISSING):
         own[f"first_{number}"], own[f"last_{number}"] = bounds(operator, value)
     return own
+
+
+_WILDCARD = re.compile(r"\*\*/|\*\*?")
+
+
+def selection_form(selection: FileSelection) -> SelectionForm:
+    """Return the form of a selection."""
+    paths = selection.paths or PathSet("")
+    numbers = len(paths.patterns), len(paths.unlike), len(paths.without)
+    has_paths, has_slashes = selection.paths is not None, paths.slashes is not None
+    return SelectionForm(has_paths, *numbers, has_slashes, bool(selection.term), selection.is_draft)
+
+
+def selection_parameters(selection: FileSelection) -> dict[str, Any]:
+    """Return the parameters of a selection."""
+    paths, own = selection.paths or PathSet(""), dict[str, Any]()
+    prefix = f"{paths.folder}/" if paths.folder else ""
+    for name, patterns in (("like", paths.patterns), ("unlike", paths.unlike)):
+        own |= {f"{name}_{number}": _like(prefix, pattern) for number, pattern in enumerate(patterns)}
+    for number, folder in enumerate(paths.without):
+        own |= {f"without_{number}": f"{folder}/", f"without_end_{number}": f"{folder}0"}
+    if paths.slashes is not None:
+        own["slashes"] = prefix.count("/") + paths.slashes
+    if selection.term:
+        own["term"] = f"%{escaped(selection.term.casefold())}%"
+        own["folded_term"] = f"%{escaped(fold(selection.term))}%"
+    return own
+
+
+def selection_conditions(form: SelectionForm, path: Any) -> list[sa.ColumnElement[bool]]:
+    """Return the conditions of a selection on a file. `path` is the column of its path."""
+    file, conditions = ContentFile, list[sa.ColumnElement[bool]]()
+    if form.patterns:
+        conditions.append(sa.or_(*(matches(path, sa.bindparam(f"like_{n}")) for n in range(form.patterns))))
+    conditions += [~matches(path, sa.bindparam(f"unlike_{n}")) for n in range(form.unlike)]
+    for n in range(form.without):
+        conditions.append(sa.or_(path < sa.bindparam(f"without_{n}"), path >= sa.bindparam(f"without_end_{n}")))
+    if form.has_slashes:
+        slashes = sa.func.length(path) - sa.func.length(sa.func.replace(path, "/", ""))
+        conditions.append(slashes == sa.bindparam("slashes"))
+    if form.has_term:
+        name, title = name_of(sa.func.lower(file.path)), sa.func.coalesce(file.title_key, "")
+        term: sa.BindParameter[str] = sa.bindparam("term")
+        folded = matches(name_of(file.folded), sa.bindparam("folded_term"))
+        conditions.append(sa.or_(matches(title, term), matches(name, term), folded))
+    if form.is_draft is not None:
+        is_draft = sa.func.coalesce(file.is_draft, sa.false())
+        conditions.append(is_draft if form.is_draft else ~is_draft)
+    return conditions
+
+
+def _like(prefix: str, pattern: str) -> str:
+    """Return the pattern of SQL for a pattern of paths below a prefix."""
+    return f"{escaped(prefix)}{'%'.join(map(escaped, _WILDCARD.split(pattern)))}"
 
 
 def is_entry(project: Any) -> sa.ColumnElement[bool]:

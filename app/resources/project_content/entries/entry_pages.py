@@ -22,7 +22,13 @@ from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentIndex
 from app.resources.project_content.entries import entry_statements
-from app.resources.project_content.entries.entry_conditions import form_of, parameters_of
+from app.resources.project_content.entries.entry_conditions import (
+    FileSelection,
+    form_of,
+    parameters_of,
+    selection_form,
+    selection_parameters,
+)
 from app.resources.project_content.entries.entry_shapes import shapes_without
 from app.resources.project_content.entries.entry_statements import (
     After,
@@ -37,6 +43,9 @@ from app.resources.project_content.versions.file_metadata import kind_of
 BY_PATH = EntryOrder()
 FEW = 2_000
 """Up to this number of files is sorted for one page. A walk passes a match of more files soon."""
+
+
+ALL_FILES = FileSelection()
 
 
 class Position(NamedTuple):
@@ -66,6 +75,7 @@ class EntryRows:
     order: EntryOrder
     filters: Sequence[EntryFilter]
     few: int = FEW
+    selection: FileSelection = ALL_FILES
 
     def after(self, position: Position | None, limit: int) -> list[EntryRow]:
         """Return the rows after a position. Rows without the sorted field are last, by path."""
@@ -81,6 +91,10 @@ class EntryRows:
         if len(rows) < limit:
             rows += self._without_value(position if is_past_values else None, limit - len(rows))
         return rows
+
+    def total(self) -> int:
+        """Return the number of entries."""
+        return db.session.scalar(entry_statements.total(self._form), self._parameters) or 0
 
     def _driver(self) -> tuple[Driver | int, int]:
         """Return the condition that selects the smallest number of blobs, and this number."""
@@ -168,7 +182,9 @@ class EntryRows:
     @cached_property
     def _form(self) -> ListForm:
         forms = tuple(map(form_of, self.filters))
-        return ListForm(self._order.name == PATH, self._order.is_descending, self.folder is not None, forms)
+        selection = selection_form(self.selection)
+        is_by_path, is_descending = self._order.name == PATH, self._order.is_descending
+        return ListForm(is_by_path, is_descending, self.folder is not None, forms, selection)
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
@@ -180,7 +196,7 @@ class EntryRows:
             own |= {"folder": f"{self.folder}/", "folder_end": f"{self.folder}0"}
         for number, one in enumerate(self.filters):
             own |= parameters_of(one, number)
-        return own
+        return own | selection_parameters(self.selection)
 
 
 @dataclass(frozen=True)
@@ -193,6 +209,7 @@ class EntryQuery:
     filters: tuple[EntryFilter, ...] = ()
     limit: int = 50
     cursor: str | None = None
+    selection: FileSelection = ALL_FILES
 
 
 @dataclass(frozen=True)
@@ -213,7 +230,7 @@ def entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> 
     after = _decode(query.cursor, kind) if query.cursor else None
     if index is None or index.generation == 0:
         return EntryPage([], {"next_cursor": None, "commit_sha": None, "complete": False})
-    rows = EntryRows(project.id, index, query.folder, query.order, query.filters).after(after, query.limit + 1)
+    rows = _rows_of(project, index, query).after(after, query.limit + 1)
     page = rows[: query.limit]
     values = _front_matter(project.id, page)
     has_next = len(rows) > query.limit
@@ -221,6 +238,15 @@ def entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> 
     is_complete = index.described_sha == index.commit_sha
     meta = {"next_cursor": cursor, "commit_sha": index.commit_sha, "complete": is_complete}
     return EntryPage([_entry(row, values[row.path], query.fields) for row in page], meta)
+
+
+def count_entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> int:
+    """Return the number of entries of all pages."""
+    return 0 if index is None or index.generation == 0 else _rows_of(project, index, query).total()
+
+
+def _rows_of(project: Project, index: ContentIndex, query: EntryQuery) -> EntryRows:
+    return EntryRows(project.id, index, query.folder, query.order, query.filters, selection=query.selection)
 
 
 def _entry(row: EntryRow, values: dict[str, Any], fields: Sequence[str] | None) -> dict[str, Any]:
@@ -246,6 +272,8 @@ def _cursor_kind(query: EntryQuery) -> str:
     """Return a digest of the list, so that a cursor of another order or filter is refused."""
     parts = [query.folder, query.order.name, query.order.is_descending]
     parts += [list(map(str, (f.name, f.operator, f.value))) for f in query.filters]  # type: ignore[misc]
+    if query.selection != ALL_FILES:
+        parts.append(repr(query.selection))
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=6).hexdigest()
 
 

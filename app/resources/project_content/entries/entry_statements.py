@@ -18,6 +18,7 @@ from app.resources.project_content.entries.entry_conditions import (
     PROJECT,
     Conditions,
     FilterForm,
+    SelectionForm,
     ValueRange,
     condition_of,
     exists,
@@ -26,6 +27,7 @@ from app.resources.project_content.entries.entry_conditions import (
     is_entry,
     literal_number,
     matches,
+    selection_conditions,
 )
 
 MAX_STATEMENTS = 512
@@ -64,12 +66,13 @@ class Walk(Enum):
 
 @dataclass(frozen=True)
 class ListForm:
-    """The form of a list of entries: its order, folder and filters without their values."""
+    """The form of a list of entries: its order, folder, filters and selection without their values."""
 
     is_by_path: bool
     is_descending: bool
     has_folder: bool
     filters: tuple[FilterForm, ...]
+    selection: SelectionForm
 
     @property
     def is_path_descending(self) -> bool:
@@ -82,6 +85,12 @@ def counts(form: ListForm, drivers: tuple[Driver | int, ...], few: int) -> State
     """Return the statement that counts the blobs of each driver. Counting ends above `few`."""
     selects = [_shas(form, driver, few).limit(literal_number(few + 1)).subquery() for driver in drivers]
     return sa.select(*(sa.select(sa.func.count()).select_from(each).scalar_subquery() for each in selects))
+
+
+@lru_cache(MAX_STATEMENTS)
+def total(form: ListForm) -> Statement:
+    """Return the statement that counts the entries of all pages."""
+    return sa.select(sa.func.count()).select_from(ContentFile).where(*_conditions(form))
 
 
 @lru_cache(MAX_STATEMENTS)
@@ -195,10 +204,14 @@ def _is_after(form: ListForm, row: Any, after: After) -> sa.ColumnElement[bool]:
 def _conditions(
     form: ListForm, *, applied_filter: Driver | int | None = None, has_value: bool = False, is_by_sha: bool = False
 ) -> Conditions:
-    """Return the conditions on files without those of a known filter. A file with a value is an entry."""
+    """Return the conditions on files without those of a known filter.
+
+    A file with a value is an entry, and each file of a set of paths is one.
+    """
     numbered = [(number, one) for number, one in enumerate(form.filters) if not one.is_path]
     checks = [condition_of(one, number) for number, one in numbered if number != applied_filter]
-    if not has_value and all(one.is_absence for _, one in numbered):
+    is_any = has_value or form.selection.has_paths
+    if not is_any and all(one.is_absence for _, one in numbered):
         checks.append(is_entry(PROJECT))
     return [*_range(form, is_by_sha=is_by_sha), *checks]
 
@@ -218,6 +231,7 @@ def _range(form: ListForm, *, is_by_sha: bool = False) -> Conditions:
     ]
     if form.has_folder:
         conditions += [path > sa.bindparam("folder"), path < sa.bindparam("folder_end")]
+    conditions += selection_conditions(form.selection, path)
     return [*conditions, *(condition_of(one, number, path) for number, one in enumerate(form.filters) if one.is_path)]
 
 

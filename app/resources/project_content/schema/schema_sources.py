@@ -20,7 +20,7 @@ from app.content.schema import archetypes
 from app.content.schema.archetypes import Archetype
 from app.content.schema.decap import read_decap
 from app.content.schema.front_matter_cms import read_front_matter_cms
-from app.content.schema.galley import read_galley
+from app.content.schema.galley import read_excluded, read_galley
 from app.content.schema.inferred import (
     MAX_COLLECTIONS,
     MAX_OPTIONS,
@@ -58,7 +58,7 @@ READERS: dict[SourceKind, Callable[[str, bytes], ContentSchema | None]] = {
 MAX_FILES = 1_000
 """The number of files of a sample. The largest collections share what small ones do not need."""
 
-MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 60, 100, 40, 20
+MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 160, 100, 40, 20
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
@@ -222,8 +222,7 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
     if index is None or index.generation == 0:
         problem = SchemaProblem(None, "", "The branch is not indexed yet. Try again in a moment")
         return ContentSchema(SourceKind.INFERRED, None, problems=(problem,))
-    key = (index.id, "files", str(index.generation), str(index.commit_sha))
-    rows: dict[str, Row] = _cache[key] if key in _cache else _cached(key, _candidates(index))
+    rows = _rows(index)
 
     def read(row: Row) -> bytes:
         source = source_of(project, hosts, branch=index.branch, user=by)
@@ -242,6 +241,32 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
     start, endings = f"{archetypes.FOLDER}/", (".md", ".markdown", ".html", ".adoc")
     samples = [row for path, row in rows.items() if path.startswith(start) and path.endswith(endings)]
     return _inferred(project.id, index, samples, read)
+
+
+def excluded_folders(project: Project, index: ContentIndex, *, hosts: GitHosts, by: HasId) -> tuple[str, ...]:
+    """Return the folders that `.galley.yml` excludes from lists.
+
+    Raises:
+        Disconnected, ReconnectRequired, DriverError: the file exists and the repository cannot be read.
+    """
+    rows = _rows(index)
+    row = next((rows[path] for path in galley_file.FILES if path in rows), None)
+    if row is None:
+        return ()
+    key = (project.id, "exclude", row.path, row.sha)
+    if key not in _cache:
+        source = source_of(project, hosts, branch=index.branch, user=by)
+        data = _read_bounded(row, lambda row: source.git.blob(source.repo, row.sha))
+        _cached(key, read_excluded(row.path, data) if isinstance(data, bytes) else ())
+    folders: tuple[str, ...] = _cache[key]
+    return folders
+
+
+def _rows(index: ContentIndex) -> dict[str, Row]:
+    """Return the files that may define the schema, by path."""
+    key = (index.id, "files", str(index.generation), str(index.commit_sha))
+    rows: dict[str, Row] = _cache[key] if key in _cache else _cached(key, _candidates(index))
+    return rows
 
 
 def _candidates(index: ContentIndex) -> dict[str, Row]:

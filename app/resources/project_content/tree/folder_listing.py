@@ -4,6 +4,8 @@ The database counts, sorts and pages, so that a page reads the texts of the show
 lists are not stored yet is sorted by its name and has no date.
 """
 
+import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,6 +13,7 @@ from operator import itemgetter
 
 import sqlalchemy as sa
 
+from app.content.schema.collection_groups import DATA_ENDINGS, FolderCount
 from app.core import clock
 from app.database import inserts
 from app.extensions import db
@@ -23,8 +26,9 @@ from app.resources.project_content.entries.entry_conditions import literal_numbe
 from app.resources.project_content.search.path_conditions import contains, name_contains, name_of
 
 BLOBS_PER_STATEMENT = 500
+DEPENDENCY_FOLDERS = ("node_modules", "bower_components", "vendor", "__pycache__")
 LOG_ENTRIES = 2_000
-PER_PAGE = 100
+PER_PAGE, MAX_DATA_FILES, MAX_LANGUAGE_CODE, PATHS_PER_STEP = 100, 1_000, 8, 5_000
 _folder_of_file = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 _IS_BLOB = ContentFile.type == sa.literal_column("'blob'")
 Conditions = Sequence[sa.ColumnElement[bool]]
@@ -40,14 +44,31 @@ class ListOrder(StrEnum):
 
 
 @dataclass(frozen=True)
+class HiddenFolders:
+    """Folders that a list omits: those whose name starts with a dot, those of some names, and some paths."""
+
+    names: tuple[str, ...] = DEPENDENCY_FOLDERS
+    paths: tuple[str, ...] = ()
+
+    def contains(self, folder: str) -> bool:
+        """Return whether a folder is hidden, or is in a hidden one."""
+        is_named = any(part.startswith(".") or part in self.names for part in folder.split("/"))
+        return is_named or any(folder == path or folder.startswith(f"{path}/") for path in self.paths)
+
+
+@dataclass(frozen=True)
 class FolderView:
-    """The files of a folder, or all files below it, in an order. `is_draft` and `term` restrict them."""
+    """The files of a folder, or all files below it, in an order.
+
+    `is_draft`, `term` and `hidden` restrict them. A hidden folder shows its own files.
+    """
 
     folder: str = ""
     is_recursive: bool = False
     order: ListOrder = ListOrder.NAME
     is_draft: bool | None = None
     term: str = ""
+    hidden: HiddenFolders | None = None
 
 
 @dataclass(frozen=True)
@@ -84,12 +105,16 @@ class ListedFolder:
 
 @dataclass(frozen=True)
 class FolderPage:
-    """A page of subfolders and files. `total` is the number of files of all pages."""
+    """A page of subfolders and files.
+
+    `total` is the number of files of all pages. `has_hidden` is true if the view omits folders.
+    """
 
     folders: Sequence[ListedFolder]
     files: Sequence[ListedFile]
     total: int
     has_more: bool
+    has_hidden: bool = False
 
 
 def list_folder(
@@ -106,7 +131,7 @@ def list_folder(
     if others:
         rows = [*_rows_at(index, view, others), *rows]
     has_more = len(folders) > PER_PAGE or total > offset + PER_PAGE
-    return FolderPage(folders[:PER_PAGE], _files(project.id, rows), total, has_more)
+    return FolderPage(folders[:PER_PAGE], _files(project.id, rows), total, has_more, _has_hidden(index, view))
 
 
 def titles_of(project: Project, index: ContentIndex | None, paths: Collection[str]) -> dict[str, str]:
@@ -132,6 +157,28 @@ def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
     """Return the folders of a branch with their last slash and the number of files in each, not below it."""
     statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)
     return [(folder, files) for folder, files in db.session.execute(statement)]
+
+
+def file_counts(index: ContentIndex) -> list[FolderCount]:
+    """Return the numbers of files of a branch by folder, ending, and the text before the ending (`de` of `a.de.md`)."""
+    counts = Counter[tuple[str, str, str]]()
+    for part in db.session.scalars(sa.select(ContentFile.path).where(*_in(index))).partitions(PATHS_PER_STEP):
+        time.sleep(0)  # yields to other requests
+        for path in part:
+            folder, _, name = path.rpartition("/")
+            stem, _, ending = name.rpartition(".")
+            mark = stem.rpartition(".")[2] if "." in stem else ""
+            counts[folder, mark if len(mark) <= MAX_LANGUAGE_CODE else "", ending.lower() if stem else ""] += 1
+    return [FolderCount(*key, files) for key, files in counts.items()]
+
+
+def data_files(index: ContentIndex, folders: Sequence[str]) -> list[str]:
+    """Return the data files of some folders by path, at most 1,000."""
+    paths = list[str]()
+    for part in inserts.batches([f"{folder}/" for folder in folders], BLOBS_PER_STATEMENT):
+        statement = sa.select(ContentFile.path).where(*_in(index), _folder_of_file.in_(part)).limit(MAX_DATA_FILES)
+        paths += [path for path in db.session.scalars(statement) if path.lower().endswith(DATA_ENDINGS)]
+    return sorted(paths)[:MAX_DATA_FILES]
 
 
 def title_key(path: str, title: str | None) -> str:
@@ -161,7 +208,7 @@ def _prefix(view: FolderView) -> str:
 def _folders(index: ContentIndex, view: FolderView, offset: int) -> list[ListedFolder]:
     """Return a page of subfolders and one more. The index of folders contains all that is counted."""
     prefix, folder = _prefix(view), _folder_of_file
-    conditions = [*_in(index), *_below(folder, view), folder != prefix]
+    conditions = [*_in(index), *_below(folder, view), folder != prefix, *_shown(view)]
     counts = sa.select(folder.label("folder"), sa.func.count().label("files")).where(*conditions).group_by(folder)
     counted = counts.subquery().c
     below = sa.func.substr(counted.folder, literal_number(len(prefix) + 1))
@@ -178,10 +225,10 @@ def _folders(index: ContentIndex, view: FolderView, offset: int) -> list[ListedF
 
 def _count(index: ContentIndex, view: FolderView) -> int:
     filters = _filters(view)
-    if view.is_recursive and not view.folder and not filters:
+    if view.is_recursive and not view.folder and not filters and not _hidden(view):
         return index.files
     # The index of folders contains all that is counted.
-    within = _below(_folder_of_file, view) if view.is_recursive else _within(view)
+    within = [*_below(_folder_of_file, view), *_shown(view)] if view.is_recursive else _within(view)
     statement = sa.select(sa.func.count()).select_from(ContentFile).where(*_in(index), *within, *filters)
     return db.session.scalar(statement) or 0
 
@@ -237,7 +284,32 @@ def _rows_at(index: ContentIndex, view: FolderView, paths: Collection[str]) -> l
 
 def _within(view: FolderView) -> Conditions:
     """Return the conditions that files are in the folder, or below it."""
-    return _below(ContentFile.path, view) if view.is_recursive else [_folder_of_file == _prefix(view)]
+    if view.is_recursive:
+        return [*_below(ContentFile.path, view), *_shown(view)]
+    return [_folder_of_file == _prefix(view)]
+
+
+def _shown(view: FolderView) -> Conditions:
+    hidden = _hidden(view)
+    return [~sa.or_(*hidden)] if hidden else []
+
+
+def _hidden(view: FolderView) -> Conditions:
+    """Return the conditions of which hidden folders fulfil one. Without a condition no folder is hidden."""
+    if view.hidden is None or view.hidden.contains(view.folder):
+        return []
+    folder = sa.literal("/") + _folder_of_file
+    parts = ["/.", *(f"/{name}/" for name in view.hidden.names)]
+    paths = [_below(_folder_of_file, FolderView(path)) for path in view.hidden.paths]
+    return [*(contains(folder, part) for part in parts), *(sa.and_(*each) for each in paths)]
+
+
+def _has_hidden(index: ContentIndex, view: FolderView) -> bool:
+    hidden = _hidden(view)
+    if not hidden:
+        return False
+    folders = sa.select(ContentFile.path).where(*_in(index), *_below(_folder_of_file, view), sa.or_(*hidden))
+    return db.session.scalar(folders.limit(literal_number(1))) is not None
 
 
 def _below(path: sa.SQLColumnExpression[str], view: FolderView) -> Conditions:
@@ -270,7 +342,7 @@ def _position(text: object, part: str) -> object:
 def _files(project_id: str, rows: Sequence[Row]) -> list[ListedFile]:
     texts = _texts(project_id, {row.sha for row in rows})
     unknown = [row.path for row in rows if row.last_commit is None]
-    changes = _logged_changes(project_id, unknown) if unknown else {}
+    changes = logged_changes(project_id, unknown) if unknown else {}
     return [_file(row, texts.get(row.sha), changes.get(row.path)) for row in rows]
 
 
@@ -295,7 +367,7 @@ def _newest_entries(project_id: str) -> sa.Subquery:
     return statement.limit(literal_number(LOG_ENTRIES)).subquery()
 
 
-def _logged_changes(project_id: str, paths: Collection[str]) -> dict[str, dict[str, str | None]]:
+def logged_changes(project_id: str, paths: Collection[str]) -> dict[str, dict[str, str | None]]:
     """Return author and time of the last change of each of some files in the newest entries of the project log."""
     entry = _newest_entries(project_id).c
     statement = sa.select(entry.file, entry.user_name, entry.created_at).where(entry.file.in_(paths))

@@ -1,0 +1,253 @@
+"""The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from flask import Response, request
+from marshmallow import ValidationError, fields, validate
+
+from app.access import authentication
+from app.access.scope import ProjectScope, Scope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import present_head
+from app.console.project.bulk import NAMES, delete_paths, move_paths, selected_paths, set_state
+from app.console.project.entry_rows import Columns, columns_of, rows_of
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, current_form, see_other
+from app.console.shell.rendering import page
+from app.content.entry_filters import EntryFilter, InvalidFilter, Operator, parse_filters, parse_order
+from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
+from app.core import clock
+from app.core.errors import NotFound
+from app.core.limits import CommitLimits
+from app.extensions import drivers
+from app.http.validation import Length, RequestQuery
+from app.resources.project_content.entries.entry_conditions import FileSelection
+from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries
+from app.resources.project_content.index import indexes
+from app.resources.project_content.schema.site_content import SiteContent, site_content
+
+PER_PAGE = 100
+COOKIE, COOKIE_S = "galley_list", 180 * 86_400
+"""The cookie with the view of a list. Its path is the collection, so each one has its own."""
+
+REMEMBERED = ("sort", "view", "group", "state", "locale")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionQuery(RequestQuery):
+    """The view of a list of entries. What is absent is as in the last visit."""
+
+    sort: Annotated[str | None, fields.String(load_default=None, validate=Length(max=121))]
+    view: Annotated[str | None, fields.String(load_default=None, validate=validate.OneOf(["list", "grid"]))]
+    group: Annotated[str | None, fields.String(load_default=None, validate=Length(max=120))]
+    state: Annotated[
+        str | None,
+        fields.String(load_default=None, validate=validate.OneOf(["all", "draft", "published", "scheduled"])),
+    ]
+    locale: Annotated[str | None, fields.String(load_default=None, validate=Length(max=20))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=6_000))]
+    after: Annotated[str | None, fields.String(load_default=None, validate=Length(max=500))]
+    filter: Annotated[dict[str, str], fields.Dict(load_default=dict)]
+
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Collect the parameters `filter[…]`. An empty value is no filter."""
+        named = {name: value for name, value in data.items() if name.startswith("filter[") and value}
+        return {name: value for name, value in data.items() if not name.startswith("filter")} | {"filter": named}
+
+    def __post_init__(self) -> None:
+        """Refuse invalid filters and an invalid order."""
+        try:
+            _ = self.filters, parse_order(self.sort or "path")
+        except InvalidFilter as error:
+            raise ValidationError(str(error), error.parameter) from error
+
+    @cached_property
+    def filters(self) -> tuple[EntryFilter, ...]:
+        return parse_filters(self.filter)
+
+
+@dataclass(frozen=True)
+class ListView:
+    """The resolved view of a list. All of it is part of the URLs of the page."""
+
+    sort: str
+    view: str
+    group: str
+    state: str
+    locale: str
+
+
+@dataclass(frozen=True)
+class OpenCollections:
+    """The collections of a project and the head on which the forms of a page are based."""
+
+    content: SiteContent
+    head: str
+
+    def group(self, scope: Scope) -> CollectionGroup:
+        """Return the collection of the URL. Raises NotFound."""
+        group = self.content.group(scope.path["name"])
+        if group is None:
+            raise NotFound
+        return group
+
+
+def _open(scope: ProjectScope) -> OpenCollections:
+    """Read the collections and the present head of the branch."""
+    content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
+    head = present_head(scope)
+    indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
+    return OpenCollections(content, head)
+
+
+def _open_list(scope: ProjectScope, query: CollectionQuery) -> OpenCollections:
+    return _open(scope)
+
+
+@blueprint.get(f"{BASE}/collections")
+@Page(guard=MEMBER, upstream=_open)
+def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Response:
+    """Lead to the first collection, or to all files if the project has none."""
+    groups = prepared.content.groups
+    path = f"/collections/{quote(groups[0].name)}" if groups else "/content/"
+    return see_other(project_url(scope, path))
+
+
+@blueprint.get(f"{BASE}/collections/<name>")
+@Page(guard=MEMBER, query=CollectionQuery, upstream=_open_list)
+def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
+    """Show the entries of a collection in one language."""
+    group = prepared.group(scope)
+    view = _view_of(group, query)
+    language = group.in_language(view.locale)
+    columns = columns_of(language)
+    selected = _query_of(language, columns, view, query)
+    listed = entries(scope.project, scope.index, selected)
+    rows = rows_of(scope, columns, listed.entries, group=view.group)
+    has_filter = bool(query.q or query.filters or view.state != "all")
+    total = count_entries(scope.project, scope.index, selected) if has_filter else language.files
+    shown = {**asdict(view), "q": query.q, **query.filter}
+    cursor = listed.meta["next_cursor"]
+    more = {**shown, "cursor": cursor, "after": (rows[-1].group or "") if rows else ""}
+    response = page(
+        "project/collection.html",
+        group=group,
+        part=language,
+        columns=columns,
+        rows=rows,
+        after=query.after,
+        query=query,
+        view=view,
+        total=total,
+        has_filter=has_filter,
+        shown_query=urlencode(shown),
+        other_view=urlencode({**shown, "view": "list" if view.view == "grid" else "grid"}),
+        language_queries=[(each, urlencode({**shown, "locale": each.language})) for each in group.languages],
+        more=urlencode(more) if cursor else None,
+        selected=set(current_form().all("select")),
+        max_selected=CommitLimits.files,
+        head=prepared.head,
+    )
+    if any(name in request.args for name in REMEMBERED):
+        url = project_url(scope, f"/collections/{quote(group.name)}")
+        remembered = urlencode(asdict(view))
+        response.set_cookie(
+            COOKIE,
+            remembered,
+            max_age=COOKIE_S,
+            path=url,
+            httponly=True,
+            samesite="Lax",
+            secure=authentication.is_https(),
+        )
+    return response
+
+
+@blueprint.post(f"{BASE}/collections/<name>")
+@Page(
+    guard=MEMBER,
+    query=CollectionQuery,
+    inputs=("select", "all", "base_sha", "action", "target"),
+    shown_by="collection",
+    names=NAMES,
+    upstream=_open_list,
+)
+def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, prepared: OpenCollections) -> Response:
+    """Delete, move, publish or mark as drafts the selected entries, or all entries of the filter."""
+    group, action, base_sha = prepared.group(scope), form.text("action"), form.text("base_sha")
+    paths = selected_paths(_all_paths(scope, group, query) if form.is_checked("all") else form.all("select"))
+    if action == "delete":
+        done = delete_paths(scope, paths, base_sha)
+    elif action == "move":
+        done = move_paths(scope, paths, form.text("target"), base_sha)
+    else:
+        done = set_state(scope, paths, is_draft=action == "draft")
+    url = project_url(scope, f"/collections/{quote(group.name)}")
+    return see_other(f"{url}?{urlencode({**request.args, 'done': done})}")
+
+
+def _all_paths(scope: ProjectScope, group: CollectionGroup, query: CollectionQuery) -> list[str]:
+    """Return the entries of a filter, and one more than a commit may contain if there are so many."""
+    view = _view_of(group, query)
+    language = group.in_language(view.locale)
+    selected = _query_of(language, columns_of(language), view, query)
+    listed = entries(scope.project, scope.index, replace(selected, limit=CommitLimits.files + 1, cursor=None))
+    return [one["path"] for one in listed.entries]
+
+
+def _view_of(group: CollectionGroup, query: CollectionQuery) -> ListView:
+    """Return the view of a query. What it does not name is that of the last visit, else the default.
+
+    A field that the collection no longer has is ignored.
+    """
+    stored: Mapping[str, str] = dict(parse_qsl(request.cookies.get(COOKIE, ""), max_num_fields=20))
+    chosen = {name: value for name in REMEMBERED if (value := getattr(query, name)) is not None}
+    values = (
+        {"view": "list", "group": "", "state": "all", "locale": group.main.language, "sort": ""} | dict(stored) | chosen
+    )
+    language = group.in_language(values["locale"])
+    columns = columns_of(language)
+    is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.date is not None)
+    names = ("path", columns.title, columns.date)
+    return ListView(
+        sort=values["sort"] if values["sort"].removeprefix("-") in names else columns.default_sort,
+        view="grid" if values["view"] == "grid" else "list",
+        group=values["group"] if is_group else "",
+        state=values["state"] if values["state"] in ("draft", "published", "scheduled") else "all",
+        locale=language.language,
+    )
+
+
+def _query_of(language: CollectionLanguage, columns: Columns, view: ListView, query: CollectionQuery) -> EntryQuery:
+    """Return the query of the entries. The entries of a group follow each other."""
+    sort = view.sort
+    if view.group == "year":
+        sort = columns.default_sort if sort.removeprefix("-") != columns.date else sort
+    elif view.group:
+        sort = view.group
+    filters = query.filters
+    if view.state == "scheduled" and columns.date is not None:
+        filters = (*filters, EntryFilter(columns.date, Operator.GREATER, clock.iso(clock.now())))
+    is_draft = None if view.state == "all" else view.state == "draft"
+    return EntryQuery(
+        folder=language.paths.folder or None,
+        order=parse_order(sort),
+        filters=filters,
+        limit=PER_PAGE,
+        cursor=query.cursor,
+        selection=FileSelection(language.paths, query.q.strip(), is_draft),
+    )
+
+
+@blueprint.get(f"{BASE}/data")
+@Page(guard=MEMBER, upstream=_open)
+def data(*, scope: ProjectScope, prepared: OpenCollections) -> Response:
+    """Show the files that are edited by themselves."""
+    return page("project/data.html", singles=prepared.content.singles)

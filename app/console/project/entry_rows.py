@@ -1,0 +1,212 @@
+"""Rows of a list of entries: title, summary, date, state, author and image from the fields of the collection."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from app.access.scope import ProjectScope
+from app.console.project.images import find_images
+from app.console.shell.translation import gettext as _
+from app.content.field_values import ValueKind, kind_of, moment_of, value_of
+from app.content.schema.collection_groups import CollectionLanguage
+from app.content.schema.model import FieldType, SchemaField
+from app.core import clock
+from app.resources.project_content.tree.folder_listing import is_draft, logged_changes, titles_of
+
+TITLES = ("title", "Title", "name", "label", "heading", "headline")
+DATES = (
+    "date",
+    "pubDate",
+    "publishDate",
+    "published",
+    "publishedAt",
+    "pubdate",
+    "date_published",
+    "created",
+    "createdAt",
+)
+SUMMARIES = ("description", "summary", "excerpt", "subtitle", "lead", "intro", "tagline")
+IMAGES = ("image", "cover", "thumbnail", "heroImage", "hero", "featured_image", "banner", "ogImage", "photo")
+AUTHORS = ("author", "authors", "byline", "writer")
+MAX_SUMMARY, MAX_CHOICES = 300, 3
+_DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
+_DAYS = (FieldType.DATE, FieldType.DATETIME)
+_TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
+
+
+@dataclass(frozen=True)
+class ListedDate:
+    """A date of front matter: the text of the file, and its moment."""
+
+    text: str
+    moment: datetime
+    has_time: bool
+
+
+@dataclass(frozen=True)
+class ListedEntry:
+    """An entry of a list. `group` is the text of its heading if the list is grouped."""
+
+    path: str
+    title: str
+    summary: str
+    date: ListedDate | None
+    state: str
+    author: str
+    image: str | None
+    group: str | None
+
+    @property
+    def name(self) -> str:
+        """The last segment of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the fields that a list shows, or None. Nested fields have dotted names."""
+
+    title: str | None
+    date: str | None
+    summary: str | None
+    image: str | None
+    author: str | None
+    has_drafts: bool
+    has_dated_names: bool
+    choices: tuple[SchemaField, ...]
+    labels: Mapping[str, str]
+
+    @property
+    def default_sort(self) -> str:
+        """The order without a choice: the newest entries first if they have a date, else by path."""
+        if self.date is not None:
+            return f"-{self.date}"
+        return "-path" if self.has_dated_names else "path"
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The fields by which entries can be grouped."""
+        names = (*(each.name for each in self.choices), self.author)
+        return tuple(dict.fromkeys(name for name in names if name is not None))
+
+
+def columns_of(language: CollectionLanguage) -> Columns:
+    """Return the fields that a list of a collection shows."""
+    prefix = f"{language.field}." if language.field else ""
+    fields = {f"{prefix}{name}": field for name, field in _flat(language.fields)}
+    template = language.collection.template
+    names = {name.removeprefix(prefix): name for name in fields}
+
+    def find(known: Sequence[str], types: Sequence[FieldType], *, others: bool = False) -> str | None:
+        match = next((names[name] for name in known if name in names and _has_type(fields[names[name]], types)), None)
+        if match is None and others:
+            return next((name for name, field in fields.items() if field.type in types), None)
+        return match
+
+    image = find(IMAGES, (FieldType.IMAGE,), others=True) or find(IMAGES, (FieldType.STRING,))
+    choices = [f for name, f in fields.items() if f.type is FieldType.SELECT and not f.multiple and "." not in name]
+    return Columns(
+        title=find(TITLES, _TEXTS),
+        date=find(DATES, _DAYS, others=True),
+        summary=find(SUMMARIES, _TEXTS),
+        image=image,
+        author=find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION)),
+        has_drafts="draft" in names,
+        has_dated_names=template is not None and template.path.startswith("{{year}}-"),
+        choices=tuple(choices[:MAX_CHOICES]),
+        labels={name: field.label or field.name for name, field in fields.items()},
+    )
+
+
+def rows_of(
+    scope: ProjectScope, columns: Columns, entries: Sequence[Mapping[str, Any]], *, group: str
+) -> list[ListedEntry]:
+    """Return the rows of a page of entries. Titles, images and last changes are read with one statement each."""
+    paths = [one["path"] for one in entries]
+    titles = titles_of(scope.project, scope.index, paths)
+    unknown = [one["path"] for one in entries if one["last_commit"] is None]
+    changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
+    sources = dict(_images(columns, entries))
+    images = find_images(scope, ((source, path) for path, source in sources.items()))
+    rows = []
+    for one in entries:
+        path, fields = one["path"], one["fields"]
+        date = _date(fields, columns, path)
+        author = _text(value_of(fields, columns.author)) if columns.author else ""
+        commit = one["last_commit"] or changes.get(path) or {}
+        rows.append(
+            ListedEntry(
+                path=path,
+                title=_text(value_of(fields, columns.title) if columns.title else None)
+                or titles.get(path)
+                or path.rpartition("/")[2],
+                summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
+                date=date,
+                state=_state(fields, date),
+                author=author if columns.author else commit.get("author") or "",
+                image=images.get((sources.get(path, ""), path)),
+                group=_group(fields, date, group),
+            )
+        )
+    return rows
+
+
+def _flat(fields: Sequence[SchemaField]) -> Iterator[tuple[str, SchemaField]]:
+    """Yield the fields by name, and those of objects with dotted names."""
+    for field in fields:
+        yield field.name, field
+        for inner in field.fields if field.type is FieldType.OBJECT else ():
+            yield f"{field.name}.{inner.name}", inner
+
+
+def _has_type(field: SchemaField, types: Sequence[FieldType]) -> bool:
+    return field.type in types or (field.type is FieldType.MIXED and any(kind in types for kind in field.types))
+
+
+def _images(columns: Columns, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for one in entries:
+        value = value_of(one["fields"], columns.image) if columns.image else None
+        if isinstance(value, str) and value:
+            yield one["path"], value
+
+
+def _text(value: Any) -> str:
+    """Return a value in one line. The items of a list are separated by commas."""
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_text, value)))
+    if isinstance(value, Mapping):
+        return _text(next((value[name] for name in TITLES if name in value), None))
+    return " ".join(str(value).split()) if value is not None and not isinstance(value, bool) else ""
+
+
+def _date(fields: Mapping[str, Any], columns: Columns, path: str) -> ListedDate | None:
+    """Return the date of the field, else that of the file name."""
+    value = value_of(fields, columns.date) if columns.date else None
+    name = _DATED_NAME.match(path.rpartition("/")[2]) if columns.has_dated_names else None
+    for text in (value if isinstance(value, str) else "", name[0] if name is not None else ""):
+        kind = kind_of(text)
+        moment = moment_of(text) if kind in (ValueKind.DATE, ValueKind.DATETIME) else None
+        if moment is not None:
+            return ListedDate(text, moment, kind is ValueKind.DATETIME)
+    return None
+
+
+def _state(fields: Mapping[str, Any], date: ListedDate | None) -> str:
+    if is_draft(dict(fields)):
+        return "draft"
+    if date is None:
+        return ""
+    moment = date.moment if date.moment.tzinfo is not None else date.moment.replace(tzinfo=UTC)
+    return "scheduled" if moment > clock.now() else ""
+
+
+def _group(fields: Mapping[str, Any], date: ListedDate | None, group: str) -> str | None:
+    """Return the heading of an entry: the year of its date, or the value of a field."""
+    if not group:
+        return None
+    if group == "year":
+        return str(date.moment.year) if date is not None else _("Without a date")
+    value = value_of(fields, group)
+    return _text(value) or _("Without a value")

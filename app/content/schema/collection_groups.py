@@ -1,0 +1,320 @@
+"""Collections as an editor sees them: one for all its languages, with a label that no other collection has.
+
+The languages of a collection are detected from folders around it (`content/de/posts`), folders in it (`docs/de`), the
+endings of file names (`page.de.md`), or fields that contain an entry in each language.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from babel import Locale
+
+from app.content.schema.inferred import ROOTS, label_of
+from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.schema.new_entry import is_single
+from app.content.schema.path_sets import PathSet, alternatives, endings_of, path_set, with_language
+from app.content.schema.patterns import matches
+
+MAX_LANGUAGES, MAX_LABEL_PARTS = 60, 4
+_CODE = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{2}|[a-z]{4}|\d{3}))?", re.IGNORECASE)
+_ANY_NAME = re.compile(r"(?:\*\*/)?\*\.[^*{}/]+")
+_NOT_LANGUAGES = frozenset(("io", "ts"))
+"""Codes of languages that are more often names of folders or of file types."""
+
+DATA_ENDINGS = ("json", "toml", "yaml", "yml")
+
+
+@dataclass(frozen=True)
+class FolderCount:
+    """The number of files of a folder (empty: the root) with one ending, and one language before the ending."""
+
+    folder: str
+    language: str
+    ending: str
+    files: int
+
+
+@dataclass(frozen=True)
+class CollectionLanguage:
+    """The files of a collection in one language. An empty language is the one without a mark.
+
+    `subfolder` and `suffix` are the marks of the language below the folder of the schema's collection, and `field` is
+    the name of the field that contains the entry of a file with all languages.
+    """
+
+    language: str
+    collection: Collection
+    paths: PathSet
+    subfolder: str = ""
+    suffix: str = ""
+    field: str = ""
+    files: int = 0
+
+    @property
+    def fields(self) -> tuple[SchemaField, ...]:
+        """The fields of an entry in the language."""
+        own = self.collection.fields
+        return next((each.fields for each in own if each.name == self.field), own) if self.field else own
+
+    @property
+    def has_all_endings(self) -> bool:
+        """Return whether each file of the folder with one of the endings belongs to the collection."""
+        return all(_ANY_NAME.fullmatch(each) for each in alternatives(self.collection.pattern))
+
+    def name_of(self, path: str) -> str | None:
+        """Return the path below the folder without the language, which is equal in all languages, or None."""
+        prefix = f"{self.paths.folder}/" if self.paths.folder else ""
+        if not path.startswith(prefix) or any(path.startswith(f"{folder}/") for folder in self.paths.without):
+            return None
+        name = path[len(prefix) :]
+        stem, _, ending = name.rpartition(".")
+        if self.suffix:
+            if not stem.endswith(f".{self.suffix}"):
+                return None
+            name = f"{stem.removesuffix(f'.{self.suffix}')}.{ending}"
+        elif self.paths.unlike and language_code(stem.rpartition(".")[2] if "." in stem else ""):
+            return None
+        return name if matches(self.collection, f"{self.collection.folder}/{name}".lstrip("/")) else None
+
+    def path_of(self, name: str) -> str:
+        """Return the path of an entry in this language. `name` is the result of `name_of` in another language."""
+        return f"{self.paths.folder}/{with_language(name, self.suffix)}".lstrip("/")
+
+
+@dataclass(frozen=True)
+class CollectionGroup:
+    """A collection in all its languages, the one with most entries first."""
+
+    name: str
+    label: str
+    languages: tuple[CollectionLanguage, ...]
+
+    @property
+    def files(self) -> int:
+        """The number of entries of the language with most entries."""
+        return self.languages[0].files
+
+    @property
+    def main(self) -> CollectionLanguage:
+        """The language with most entries."""
+        return self.languages[0]
+
+    def in_language(self, language: str | None) -> CollectionLanguage:
+        """Return the files of a language, by default of the one with most entries."""
+        return next((each for each in self.languages if each.language == language), self.main)
+
+
+def group_of(groups: Iterable[CollectionGroup], path: str) -> tuple[CollectionGroup, CollectionLanguage, str] | None:
+    """Return collection, language and name of an entry: those with the longest folder."""
+    candidates = [
+        (group, each, name) for group in groups for each in group.languages if (name := each.name_of(path)) is not None
+    ]
+    return max(candidates, key=lambda one: (len(one[1].paths.folder), bool(one[1].suffix)), default=None)
+
+
+def language_code(text: str) -> str | None:
+    """Return a folder or suffix in the spelling of the repository if it is the code of a language."""
+    match = _CODE.fullmatch(text)
+    if match is None or match[1].lower() in _NOT_LANGUAGES or match[1].lower() not in _languages():
+        return None
+    return text
+
+
+@cache
+def _languages() -> frozenset[str]:
+    return frozenset(code for code in map(str, Locale("en").languages) if len(code) == 2)
+
+
+def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> tuple[CollectionGroup, ...]:
+    """Return the collections of a schema with their languages and numbers of files, in the order of the schema."""
+    repeated = {(one.folder, one.pattern): one for one in reversed(schema.collections) if not is_single(one)}
+    collections = [one for one in schema.collections if repeated.get((one.folder, one.pattern)) is one]
+    index = _Counts(counts)
+    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    groups = list(_groups(collections, index, is_declared=is_declared))
+    return tuple(_labelled([_with_counts(group, index) for group in _without_others(groups)]))
+
+
+class _Counts:
+    """The numbers of files by folder, with those of all folders below."""
+
+    def __init__(self, counts: Iterable[FolderCount]) -> None:
+        self.direct: dict[str, list[FolderCount]] = defaultdict(list)
+        self.below: dict[str, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
+        self.children: dict[str, set[str]] = defaultdict(set)
+        for count in counts:
+            self.direct[count.folder].append(count)
+            parts = count.folder.split("/") if count.folder else []
+            for depth in range(len(parts) + 1):
+                folder = "/".join(parts[:depth])
+                self.below[folder][count.language, count.ending] += count.files
+                if depth:
+                    self.children["/".join(parts[: depth - 1])].add(parts[depth - 1])
+
+    def files(self, folder: str, endings: Iterable[str], language: str | None, *, is_recursive: bool) -> int:
+        """Return the number of files with one of some endings in a language, or in all of them."""
+        own: Iterable[tuple[tuple[str, str], int]] = self.below.get(folder, {}).items()
+        if not is_recursive:
+            own = (((each.language, each.ending), each.files) for each in self.direct.get(folder, ()))
+        return sum(files for (mark, ending), files in own if ending in endings and language in (None, mark))
+
+
+def _groups(collections: Sequence[Collection], counts: _Counts, *, is_declared: bool) -> Iterator[CollectionGroup]:
+    """Yield the collections with their languages. An inferred label is derived again from the folder."""
+    around = _languages_around(collections)
+    joined = {id(one) for members in around.values() for _, one in members}
+    firsts = {id(members[0][1]): (folder, members) for (folder, _), members in around.items()}
+    for collection in collections:
+        label = collection.label or "" if is_declared else ""
+        if id(collection) in firsts:
+            folder, members = firsts[id(collection)]
+            languages = [CollectionLanguage(code, one, path_set(one)) for code, one in members]
+            name = collection.name if is_declared else folder.strip("_") or "pages"
+            yield CollectionGroup(name, label, tuple(languages))
+        elif id(collection) not in joined:
+            yield CollectionGroup(collection.name, label, tuple(_languages_in(collection, counts)))
+
+
+def _languages_around(
+    collections: Sequence[Collection],
+) -> dict[tuple[str, str], list[tuple[str, Collection]]]:
+    """Return the languages of the collections whose folders differ in the code of a language only.
+
+    The keys are the folder without the language, and the endings.
+    """
+    members: dict[tuple[str, str], list[tuple[str, Collection]]] = defaultdict(list)
+    for one in collections:
+        parts = one.folder.split("/")
+        number = next((n for n, part in enumerate(parts) if language_code(part)), None)
+        if number is not None:
+            neutral = "/".join(part for n, part in enumerate(parts) if n != number)
+            members[neutral, _kind(one)].append((parts[number], one))
+    groups = {}
+    for key, own in members.items():
+        plain = next((one for one in collections if (one.folder, _kind(one)) == key), None)
+        if plain is not None and key[0]:
+            own.insert(0, ("", plain))
+        if len(own) > 1 and len({code for code, _ in own}) == len(own):
+            groups[key] = own[:MAX_LANGUAGES]
+    return groups
+
+
+def _kind(collection: Collection) -> str:
+    is_data = not endings_of(collection).isdisjoint(DATA_ENDINGS)
+    return "data" if is_data else "pages"
+
+
+def _languages_in(collection: Collection, counts: _Counts) -> Iterator[CollectionLanguage]:
+    """Yield the languages of a collection whose files or fields have them."""
+    fields = [field.name for field in collection.fields if field.type is FieldType.OBJECT and language_code(field.name)]
+    if len(fields) > 1 and len(fields) == len(collection.fields):
+        yield from (CollectionLanguage(name, collection, path_set(collection), field=name) for name in fields)
+        return
+    endings, is_recursive = endings_of(collection), "**" in collection.pattern
+    subfolders = sorted(_language_folders(collection, counts, endings)) if is_recursive else []
+    if subfolders:
+        folder = f"{collection.folder}/" if collection.folder else ""
+        without = tuple(f"{folder}{name}" for name in subfolders)
+        yield CollectionLanguage("", collection, replace(path_set(collection), without=without))
+        for name in subfolders:
+            yield CollectionLanguage(name, collection, path_set(collection, subfolder=name), subfolder=name)
+        return
+    own = counts.below.get(collection.folder, {}) if is_recursive else {}
+    marks = own if is_recursive else {(each.language, each.ending) for each in counts.direct.get(collection.folder, ())}
+    suffixes = sorted({mark for mark, ending in marks if ending in endings and language_code(mark)})[:MAX_LANGUAGES]
+    unlike = tuple(pattern for name in suffixes for pattern in path_set(collection, language=name).patterns)
+    yield CollectionLanguage("", collection, replace(path_set(collection), unlike=unlike))
+    for name in suffixes:
+        yield CollectionLanguage(name, collection, path_set(collection, language=name), suffix=name)
+
+
+def _language_folders(collection: Collection, counts: _Counts, endings: frozenset[str]) -> list[str]:
+    """Return the folders of languages below a collection: several, or one that has the folders of the others."""
+    below = f"{collection.folder}/" if collection.folder else ""
+    children = counts.children.get(collection.folder, set())
+    names = [
+        name
+        for name in children
+        if language_code(name) and counts.files(below + name, endings, None, is_recursive=True)
+    ]
+    if len(names) == 1:
+        own, others = counts.children.get(below + names[0], set()), children - set(names)
+        return names if own and own & others and len(own & others) * 2 >= len(own) else []
+    return names[:MAX_LANGUAGES]
+
+
+def _without_others(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
+    """Yield the groups. The files of a collection in a folder below another one belong to it only."""
+    folders = {(each.paths.folder, _kind(each.collection)) for group in groups for each in group.languages}
+    for group in groups:
+        languages = [_without(each, folders) for each in group.languages]
+        yield replace(group, languages=tuple(languages))
+
+
+def _without(language: CollectionLanguage, folders: Iterable[tuple[str, str]]) -> CollectionLanguage:
+    paths, kind = language.paths, _kind(language.collection)
+    prefix = f"{paths.folder}/" if paths.folder else ""
+    if paths.slashes is not None:
+        return language
+    below = sorted(name for name, own in folders if own == kind and name.startswith(prefix) and name != paths.folder)
+    outermost = dict.fromkeys(paths.without)
+    for name in below:
+        if not any(name == one or name.startswith(f"{one}/") for one in outermost):
+            outermost[name] = None
+    return replace(language, paths=replace(paths, without=tuple(outermost)))
+
+
+def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:
+    """Return a group with the numbers of its files. The language with most files is the first."""
+    languages = [replace(each, files=_files(each, counts)) for each in group.languages]
+    present = [each for each in languages if each.files or each.field]
+    present.sort(key=lambda each: (-each.files, each.language not in ("", "en"), each.language))
+    return replace(group, languages=tuple(present or languages[:1]))
+
+
+def _files(language: CollectionLanguage, counts: _Counts) -> int:
+    endings, paths = endings_of(language.collection), language.paths
+    mark = language.suffix if language.suffix or paths.unlike else None
+    files = counts.files(paths.folder, endings, mark, is_recursive=paths.slashes is None)
+    return files - sum(counts.files(folder, endings, mark, is_recursive=True) for folder in paths.without)
+
+
+def _labelled(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
+    """Yield the groups with different names and labels. Equal labels get the names of the folders above them."""
+    labels = [[group.label] if group.label else [] for group in groups]
+    parents = [_folder_labels(group) for group in groups]
+    for own, above in zip(labels, parents, strict=True):
+        if not own:
+            own.append(above.pop())
+        elif above[-1].casefold() == own[0].casefold():
+            above.pop()
+    for _ in range(MAX_LABEL_PARTS):
+        repeated = Counter(" / ".join(own).casefold() for own in labels)
+        for own, above in zip(labels, parents, strict=True):
+            if repeated[" / ".join(own).casefold()] > 1 and above:
+                own.insert(0, above.pop())
+    names, texts = Counter[str](), Counter[str]()
+    for group, own in zip(groups, labels, strict=True):
+        name = _unique(names, group.name.replace("/", "-"), "-")
+        yield replace(group, name=name, label=_unique(texts, " / ".join(own), " "))
+
+
+def _unique(numbers: Counter[str], text: str, separator: str) -> str:
+    """Return a text with a number, unless it is the first of its kind."""
+    numbers[text.casefold()] += 1
+    number = numbers[text.casefold()]
+    return text if number == 1 else f"{text}{separator}{number}"
+
+
+def _folder_labels(group: CollectionGroup) -> list[str]:
+    """Return the names of the folders of a group as words, without the language."""
+    folders = {each.collection.folder for each in group.languages}
+    parts = min(folders, key=len).split("/")
+    if len(folders) > 1:
+        parts = [part for part in parts if not language_code(part)]
+    if "/".join(parts) in ("", *ROOTS) and parts[-1] != "docs":
+        return ["Pages"]
+    return [label for part in parts if (label := label_of(part))] or ["Pages"]

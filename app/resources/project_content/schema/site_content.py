@@ -1,0 +1,140 @@
+"""The content of a branch for editors: collections with their languages and counts, and files of their own."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.content.filetypes import file_type
+from app.content.schema.collection_groups import (
+    DATA_ENDINGS,
+    CollectionGroup,
+    CollectionLanguage,
+    FolderCount,
+    collection_groups,
+    group_of,
+)
+from app.content.schema.inferred import label_of
+from app.content.schema.model import ContentSchema
+from app.content.schema.new_entry import is_single
+from app.core.ids import HasId
+from app.drivers.git.hosts import GitHosts
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.project_content.entries.entry_conditions import FileSelection
+from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries
+from app.resources.project_content.schema.schema_sources import content_schema, excluded_folders
+from app.resources.project_content.tree.folder_listing import HiddenFolders, data_files, existing_files, file_counts
+
+DATA_FOLDERS = frozenset(("data", "_data"))
+MAX_CACHED, MAX_COUNTED = 128, 40
+NOT_EXCLUDED = HiddenFolders()
+_cache: OrderedDict[str, "SiteContent"] = OrderedDict()
+"""The last content of each index."""
+
+
+@dataclass(frozen=True)
+class SingleFile:
+    """A file that is edited by itself: a file that the schema names, or a data file."""
+
+    path: str
+    label: str
+
+
+@dataclass(frozen=True)
+class SiteContent:
+    """The collections of a branch, its files that are edited by themselves, its images, and folders that lists omit.
+
+    `version` is the state of the index from which they were read.
+    """
+
+    groups: tuple[CollectionGroup, ...] = ()
+    singles: tuple[SingleFile, ...] = ()
+    images: int = 0
+    hidden: HiddenFolders = NOT_EXCLUDED
+    version: tuple[object, ...] = ()
+
+    def group(self, name: str) -> CollectionGroup | None:
+        """Return a collection by its name."""
+        return next((group for group in self.groups if group.name == name), None)
+
+
+@dataclass(frozen=True)
+class Translation:
+    """An entry in a language. Without a translation the path is the one that it would have."""
+
+    language: str
+    path: str
+    exists: bool
+
+
+def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHosts, by: HasId) -> SiteContent:
+    """Return the content of a branch. It is counted once for each commit, when the texts of the commit are indexed.
+
+    Raises:
+        Disconnected, ReconnectRequired, DriverError: a schema file exists and the repository cannot be read.
+    """
+    if index is None or index.generation == 0:
+        return SiteContent()
+    known, version = _cache.get(index.id), (index.generation, index.commit_sha, index.described_sha)
+    # Until a job has read the last commit, its new files have no fields, so their collections could not be inferred.
+    if known is not None and (known.version == version or index.described_sha != index.commit_sha):
+        return known
+    schema = content_schema(project, index, hosts=hosts, by=by)
+    hidden = HiddenFolders(paths=excluded_folders(project, index, hosts=hosts, by=by))
+    schema = replace(schema, collections=tuple(c for c in schema.collections if not hidden.contains(c.folder)))
+    counts = file_counts(index)
+    groups = tuple(_exact(project, index, collection_groups(schema, counts)))
+    images = sum(one.files for one in counts if is_image_ending(one.ending))
+    content = SiteContent(groups, tuple(_singles(index, schema, groups, counts)), images, hidden, version)
+    _cache[index.id] = content
+    while len(_cache) > MAX_CACHED:
+        _cache.popitem(last=False)
+    return content
+
+
+def translations(index: ContentIndex | None, groups: Sequence[CollectionGroup], path: str) -> list[Translation]:
+    """Return an entry in all languages of its collection. An entry of a collection in one language has none."""
+    member = group_of(groups, path)
+    if member is None or len(member[0].languages) < 2:
+        return []
+    group, _, name = member
+    paths = {each.language: each.path_of(name) for each in group.languages}
+    present = existing_files(index, set(paths.values()))
+    return [Translation(language, own, own in present) for language, own in sorted(paths.items())]
+
+
+def query_of(language: CollectionLanguage) -> EntryQuery:
+    """Return the query of all entries of a collection in a language."""
+    return EntryQuery(folder=language.paths.folder or None, selection=FileSelection(language.paths))
+
+
+def is_image_ending(ending: str) -> bool:
+    """Return whether files with an ending are images."""
+    return (file_type(f"image.{ending}").mime or "").startswith("image/")
+
+
+def _exact(project: Project, index: ContentIndex, groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
+    """Yield the groups with the numbers of the files that match their patterns. Most patterns name an ending only."""
+    remaining = MAX_COUNTED
+    for group in groups:
+        languages = list[CollectionLanguage]()
+        for each in group.languages:
+            is_counted = each.files > 0 and not each.has_all_endings and remaining > 0
+            remaining -= is_counted
+            languages.append(replace(each, files=count_entries(project, index, query_of(each))) if is_counted else each)
+        yield replace(group, languages=tuple(languages))
+
+
+def _singles(
+    index: ContentIndex, schema: ContentSchema, groups: Sequence[CollectionGroup], counts: Sequence[FolderCount]
+) -> Iterator[SingleFile]:
+    """Yield the existing files that the schema names, then those of data folders."""
+    named = {f"{one.folder}/{one.pattern}".lstrip("/"): one for one in schema.collections if is_single(one)}
+    existing = existing_files(index, named.keys())
+    for path, one in named.items():
+        if path in existing:
+            yield SingleFile(path, one.label or label_of(one.name))
+    folders = {one.folder for one in counts if one.ending in DATA_ENDINGS and DATA_FOLDERS & set(one.folder.split("/"))}
+    for path in data_files(index, sorted(folders)):
+        if path not in existing and group_of(groups, path) is None:
+            yield SingleFile(path, label_of(path.rpartition("/")[2].rpartition(".")[0]))

@@ -1,0 +1,212 @@
+"""Lists of entries and the navigation, with plain forms."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from app.core import clock
+from app.extensions import db
+from app.models.user import UserPreference
+from tests.console.conftest import ConsoleScene
+from tests.console.test_editing import form_of
+from tests.console.test_organizations import submit
+from tests.support.samples.gitrepo import Content
+
+NEXT_YEAR = f"{clock.now() + timedelta(days=400):%Y-%m-%d}"
+SCHEMA = b"""exclude: [generated]
+collections:
+  - name: news
+    label: News
+    folder: content/news
+    fields:
+      - {name: title, type: string}
+      - {name: date, type: datetime}
+      - {name: draft, type: boolean}
+      - {name: summary, type: text}
+      - {name: image, type: image}
+      - {name: author, type: string}
+      - {name: kind, type: select, options: [note, essay]}
+  - {name: notes, label: News, folder: content/notes, fields: [{name: title, type: string}]}
+  - {name: menu, label: Menu, folder: settings, pattern: menu.yaml, fields: []}
+"""
+
+
+def entry(title: str, date: str, **fields: str) -> bytes:
+    lines = "".join(f"{name}: {value}\n" for name, value in fields.items())
+    return f'---\ntitle: "{title}"\ndate: {date}\n{lines}---\nText\n'.encode()
+
+
+FILES: dict[str, Content] = {
+    ".galley.yml": SCHEMA,
+    "content/news/a.md": entry("Older", "2024-03-01T23:30:00Z", kind="note", author="Nell"),
+    "content/news/b.md": entry("Newest", "2025-05-02", kind="essay", image="/pier.png", summary="Of the pier"),
+    "content/news/c.md": entry("Draft one", "2025-01-01", draft="true", author="Omar"),
+    "content/news/d.md": entry("Planned", NEXT_YEAR, kind="note"),
+    "content/news/e.md": b"# Without a date\n",
+    "content/news/b.de.md": entry("Das Neueste", "2025-05-02"),
+    "content/notes/n.md": b"---\ntitle: Note\n---\n",
+    "data/team.json": b"[]",
+    "settings/menu.yaml": b"a: 1\n",
+    "generated/x.md": b"---\ntitle: X\n---\n",
+    ".github/w.md": b"# W\n",
+    "static/pier.png": b"\x89PNG\r\n\x1a\n",
+}
+
+
+@pytest.fixture
+def news(console: ConsoleScene) -> ConsoleScene:
+    """Replace the files of the project by those of a site with a schema."""
+    site = console.site
+    site.repo.commit(dict.fromkeys(site.repo.entries()) | FILES)
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    return console
+
+
+def url_of(console: ConsoleScene, path: str = "/collections/news") -> str:
+    return f"/console/projects/{console.ids['project_id']}{path}"
+
+
+def open_list(console: ConsoleScene, query: str = "", name: str = "news") -> Any:
+    return console.site.owner.client.get(f"{url_of(console, f'/collections/{name}')}?{query}")
+
+
+def titles(console: ConsoleScene, query: str) -> list[str]:
+    return re.findall(
+        r'href="[^"]*/edit/[^"]*"[^>]*>(?:<img[^>]*>)?(?:<span[^>]*>)?<bdi>([^<]*)<', open_list(console, query).text
+    )
+
+
+def test_navigation_lists_collections_with_counts_and_unique_labels(news: ConsoleScene) -> None:
+    shown = news.site.owner.client.get(url_of(news, "")).text
+    nav = re.findall(
+        r'href="([^"]*)"[^>]*>(?:<svg.*?</svg>)?<span>([^<]*)</span><span class="sidebar__count">(\d+)', shown
+    )
+    assert [(url.removeprefix(url_of(news, "")), text, count) for url, text, count in nav] == [
+        ("/collections/news", "Content / News", "5"),
+        ("/collections/notes", "Notes / News", "1"),
+        ("/data", "Data", "2"),
+        ("/media", "Media", "1"),
+    ]
+    assert news.site.owner.client.get(url_of(news, "/collections")).location == url_of(news)
+    data = news.site.owner.client.get(url_of(news, "/data")).text
+    assert re.findall(r'/edit/([^"]*)"><bdi>([^<]*)', data) == [
+        ("settings/menu.yaml", "Menu"),
+        ("data/team.json", "Team"),
+    ]
+
+
+def test_all_files_omit_hidden_folders_until_they_are_shown(news: ConsoleScene) -> None:
+    client = news.site.owner.client
+    folders = lambda page: re.findall(r'/content/([^"?#/]+)">', page.text)  # noqa: E731
+    page = client.get(url_of(news, "/content/"))
+    assert set(folders(page)) == {"content", "data", "settings", "static"}
+    [link] = re.findall(r'href="(\?[^"]*hidden=show)"', page.text)
+    assert {".github", "generated"} <= set(folders(client.get(url_of(news, "/content/") + link)))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["Planned", "Newest", "Draft one", "Older", "Without a date"]),
+        ("sort=date", ["Older", "Draft one", "Newest", "Planned", "Without a date"]),
+        ("sort=title", ["Draft one", "Newest", "Older", "Planned", "Without a date"]),
+        ("sort=path&view=grid", ["Older", "Newest", "Draft one", "Planned", "Without a date"]),
+        ("state=draft", ["Draft one"]),
+        ("state=scheduled", ["Planned"]),
+        ("q=OUT+A", ["Without a date"]),
+        ("filter[kind]=note&filter[draft]=", ["Planned", "Older"]),
+        ("locale=de", ["Das Neueste"]),
+        ("group=kind", ["Newest", "Older", "Planned", "Draft one", "Without a date"]),
+        ("q=none", []),
+    ],
+)
+def test_entries_are_sorted_and_filtered(news: ConsoleScene, query: str, expected: list[str]) -> None:
+    assert titles(news, query) == expected
+
+
+def test_line_shows_summary_image_date_state_and_author(news: ConsoleScene) -> None:
+    with news.app.app_context():
+        row = db.session.get(UserPreference, news.site.owner.id) or UserPreference(user_id=news.site.owner.id)
+        row.timezone, row.language = "Asia/Tokyo", "de"
+        db.session.add(row)
+        db.session.commit()
+    lines = re.findall(r'<tr title="([^"]*)">(.*?)</tr>', open_list(news).text, re.DOTALL)
+    shown = {path: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", line)).strip() for path, line in lines}
+    assert shown["content/news/a.md"] == "Older 2. März 2024 Nell"
+    assert shown["content/news/b.md"] == "Newest Of the pier 2. Mai 2025"
+    assert shown["content/news/c.md"] == "Draft one 1. Jan. 2025 Entwurf Omar"
+    assert shown["content/news/d.md"].endswith("geplant")
+    html = dict(lines)
+    assert 'title="2024-03-01T23:30:00Z"' in html["content/news/a.md"]
+    assert 'raw?file=static/pier.png"' in html["content/news/b.md"]
+
+
+def test_groups_have_headings_that_following_pages_do_not_repeat(news: ConsoleScene) -> None:
+    text = open_list(news, "group=year").text
+    headings = re.findall(r'scope="rowgroup">([^<]*)<', text)
+    assert headings == [NEXT_YEAR[:4], "2025", "2024", "Without a date"]
+    assert "2025" not in re.findall(
+        r'scope="rowgroup">([^<]*)<', open_list(news, "group=year&state=draft&after=2025").text
+    )
+
+
+def test_view_is_remembered_for_each_collection(news: ConsoleScene) -> None:
+    open_list(news, "sort=title&view=grid&locale=")
+    assert "entry-grid" in open_list(news).text
+    assert titles(news, "")[0] == "Draft one"
+    assert "entry-grid" not in open_list(news, name="notes").text
+    open_list(news, "sort=nothing&view=list&group=unknown")
+    assert titles(news, "")[0] == "Planned"
+
+
+@pytest.mark.parametrize("query", ["view=tree", "cursor=x", "filter[a][like]=1", "sort=", "state=none"])
+def test_invalid_view_is_refused(news: ConsoleScene, query: str) -> None:
+    assert open_list(news, query).status_code == (200 if query == "sort=" else 400)
+
+
+def change(console: ConsoleScene, query: str, **fields: str | list[str]) -> Any:
+    sent: dict[str, Any] = form_of(open_list(console, query), 'id="bulk"')
+    sent.pop("all", None)
+    return submit(console.site.owner, f"{url_of(console)}?{query}", **sent | fields)
+
+
+def test_selected_entries_are_changed_and_the_filter_remains(news: ConsoleScene) -> None:
+    repo, paths = news.site.repo, ["content/news/a.md", "content/news/c.md"]
+    done = change(news, "sort=date", select=paths, action="publish")
+    assert done.location == f"{url_of(news)}?sort=date&done=saved"
+    assert b"draft: false" in repo.show(paths[1])
+    assert b"draft" not in repo.show(paths[0])
+    moved = change(news, "sort=date", select=paths, action="move", target="content/news/old")
+    assert moved.location.endswith("done=moved")
+    refused = change(news, "sort=date", select=["content/news/b.md"], action="move", target="../up")
+    assert refused.status_code == 400
+    assert 'id="target-error"' in refused.text
+    assert change(news, "", action="delete").status_code == 400
+
+
+def test_all_entries_of_a_filter_are_selected(news: ConsoleScene) -> None:
+    before = set(news.site.repo.entries())
+    assert change(news, "filter[kind]=note", all="1", action="delete").location.endswith("done=deleted")
+    assert before - set(news.site.repo.entries()) == {"content/news/a.md", "content/news/d.md"}
+
+
+def test_page_leads_to_its_translations(news: ConsoleScene) -> None:
+    client = news.site.owner.client
+    page = client.get(url_of(news, "/edit/content/news/b.md")).text
+    assert f'href="{url_of(news, "/edit/content/news/b.de.md")}" lang="de">German</a>' in page
+    assert "German: not translated" in client.get(url_of(news, "/edit/content/news/a.md")).text
+    assert "languages--page" not in client.get(url_of(news, "/edit/content/notes/n.md")).text
+
+
+def test_unknown_collection_is_an_error_page(news: ConsoleScene) -> None:
+    assert open_list(news, name="none").status_code == 404
+
+
+def test_collection_without_entries_offers_a_new_one(news: ConsoleScene) -> None:
+    news.site.repo.commit({"content/notes/n.md": None})
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    assert "This collection has no entry yet." in open_list(news, name="notes").text
