@@ -2,6 +2,7 @@
 
 import html
 import re
+import time
 
 import pytest
 
@@ -25,6 +26,36 @@ def urls(site: PreviewSite) -> tuple[str, str]:
     return base, f"{base}/edit/index.html?mode=source&panel=preview"
 
 
+def shown_at_end(site: PreviewSite, base: str) -> str:
+    """Load the page of the preview until its start has ended, and return it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        text: str = site.owner.client.get(f"{base}/preview").text
+        if 'data-state="starting"' not in text:
+            return text
+        time.sleep(0.2)
+    raise AssertionError("the start did not end")
+
+
+@pytest.mark.usefixtures("stop_sandboxes")
+def test_page_shows_the_steps_of_a_start_and_then_the_site(world: World) -> None:
+    site = make_site(world, {".galley.yml": b"preview:\n  command: sleep 600\n  port: 4000\n", "index.html": b"Plain"})
+    base, _ = urls(site)
+    before = time.monotonic()
+    assert submit(site.owner, f"{base}/preview").location == f"{base}/preview"
+    assert time.monotonic() - before < 5
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        shown = site.owner.client.get(f"{base}/preview").text
+        if re.search(r'data-state="current" aria-current="step">Waiting for server', shown):
+            break
+        time.sleep(0.2)
+    assert re.findall(r'<li data-state="(\w*)"', shown) == ["done"] * 4 + ["current"]
+    assert '<meta http-equiv="refresh" content="3">' in shown
+    assert submit(site.owner, f"{base}/preview/stop").status_code == 303
+    assert "The first start can take a minute." in site.owner.client.get(f"{base}/preview").text
+
+
 @pytest.mark.usefixtures("stop_sandboxes")
 def test_panel_starts_the_preview_and_shows_it_in_a_frame(world: World) -> None:
     site = make_site(world, FILES)
@@ -36,6 +67,7 @@ def test_panel_starts_the_preview_and_shows_it_in_a_frame(world: World) -> None:
     start = form_of(before, f'action="{base}/preview"')
     started = submit(site.owner, f"{base}/preview", **start)
     assert started.location == f"{base}/edit/index.html?panel=preview"
+    assert shown_at_end(site, base) is not None
     shown = site.owner.client.get(started.location).text
     [frame] = re.findall(r'<iframe[^>]* src="([^"]+)"', shown)
     assert ".preview.localhost" in frame
@@ -75,8 +107,8 @@ def test_text_that_is_too_long_for_a_preview_is_refused(world: World) -> None:
 def test_failed_start_shows_its_log(world: World) -> None:
     site = make_site(world, BROKEN)
     base, url = urls(site)
-    failed = submit(site.owner, f"{base}/preview", file="index.html")
-    assert failed.status_code == 422
+    assert submit(site.owner, f"{base}/preview", file="index.html").status_code == 303
+    shown_at_end(site, base)
     page = site.owner.client.get(url).text
     assert 'data-state="failed"' in page
     assert "Log of the start" in page
@@ -87,6 +119,8 @@ def test_page_of_a_failed_start_shows_the_complete_log(world: World) -> None:
     program = "print('first line'); print('x' * 5000); raise SystemExit(3)"
     site = make_site(world, {".galley.yml": f'preview: {{command: [python3, -c, "{program}"], port: 4000}}'.encode()})
     base, _ = urls(site)
-    assert submit(site.owner, f"{base}/preview").status_code == 422
-    assert "\nfirst line\n" in site.owner.client.get(f"{base}/preview").text
+    assert submit(site.owner, f"{base}/preview").location == f"{base}/preview"
+    shown = shown_at_end(site, base)
+    assert "\nfirst line\n" in shown
+    assert 0 < shown.index('role="alert"') < shown.index('<li data-state="failed"') < shown.index("Log of")
     assert "\nfirst line\n" not in site.record()["failure"]["log_tail"]

@@ -142,6 +142,10 @@ def check_preview(person: Person, text: str) -> None:
         person.use(text if text.is_visible() else page.locator("[data-panel-toggle=fields]"))
         return
     person.press("Start the preview")
+    reload = page.get_by_role("link", name=person.say("Reload"), exact=True)
+    while reload.count():
+        page.wait_for_timeout(500)
+        person.use(reload)
     frame = page.frame_locator("iframe[data-preview-frame]")
     expect(frame.get_by_text(text).first).to_be_visible(timeout=PREVIEW_MS)
 

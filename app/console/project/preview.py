@@ -15,9 +15,11 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.errors import InvalidRequest
+from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.loading import field_errors, instance
-from app.resources.sandbox import lifecycle, service
+from app.models.sandbox import PreviewState
+from app.resources.sandbox import host_sync, lifecycle, service
 from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandboxBody
 
@@ -44,29 +46,36 @@ def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) 
 
 
 def preview_state(scope: ProjectScope) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the preview record of the project, and the address of a running preview."""
+    """Return the preview record of the project with the step of its start, and the address of a running preview."""
     record = read_preview(scope)
-    if record is None or record["state"] != "running":
-        return record, None
-    return record, running_address(scope)
+    step = None
+    if record is not None and record["state"] == PreviewState.STARTING:
+        step = lifecycle.present_step(scope.project, drivers.sandbox)
+        record = read_preview(scope)
+    if record is None:
+        return None, None
+    failure = record["failure"] or {}
+    address = running_address(scope) if record["state"] == PreviewState.RUNNING else None
+    return record | {"step": step or failure.get("step")}, address
 
 
 @blueprint.get(f"{BASE}/preview")
 @Page(guard=MEMBER)
 def preview(*, scope: ProjectScope) -> Response:
-    """Show the preview, or the complete log of a failed start."""
+    """Show the preview, the steps of its start, or the complete log of a failed start."""
     record, address = preview_state(scope)
-    is_failed = record is not None and record["state"] == "failed"
+    is_failed = record is not None and record["state"] == PreviewState.FAILED
     log = service.complete_log(record["sandbox_id"]) if record is not None and is_failed else ""
-    return page("project/preview.html", record=record, address=address, log=log)
+    step = record["step"] if record is not None else None
+    current = host_sync.IN_ORDER.index(step) if step in host_sync.IN_ORDER else -1
+    return page("project/preview.html", record=record, address=address, log=log, current=current)
 
 
 @blueprint.post(f"{BASE}/preview")
 @Page(guard=MEMBER, inputs=("file",), shown_by="preview")
 def start_preview(*, scope: ProjectScope, form: Form) -> Response:
-    """Start the preview, or read the newest files into the running one."""
-    result = sandbox.connect(scope, _body(scope, forceSync=True))
-    lifecycle.wait(result)
+    """Start the preview, or read the newest files into the running one. The page shows the steps."""
+    sandbox.connect(scope, _body(scope, forceSync=True))
     file = form.text("file")
     return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))
 

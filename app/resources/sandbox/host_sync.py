@@ -88,6 +88,11 @@ def _write(sandbox_id: str, start_id: str, interval_s: float, done: threading.Ev
             db.session.remove()
 
 
+def step_of(phase: Phase | None) -> str:
+    """Return the step of a start that has not ended. A host without the sandbox does not report a phase."""
+    return STEPS.get(phase, CLONING) if phase else CLONING
+
+
 class SandboxFailed(UnprocessableEntity):
     """The site could not be started (422). The result contains the step, a hint and the end of the log."""
 
@@ -115,7 +120,7 @@ def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[st
             phase = sync_with_host(sandbox, host)
         _check(sandbox, log_url)
         running = sandbox.state is PreviewState.RUNNING
-        reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(STEPS.get(phase, CLONING) if phase else CLONING)
+        reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(step_of(phase))
         yield from IN_ORDER[last + 1 : reached + 1]
         last = max(last, reached)
         if running:

@@ -353,6 +353,15 @@ def stop(sandbox: Sandbox | None, host: SandboxHost) -> dict[str, bool]:
     return {"ok": True}
 
 
+def present_step(project: Project, host: SandboxHost) -> str | None:
+    """Return the step of the start of a project, or None if none is under way. Updates the row to the state of its host."""
+    sandbox = service.find_active(project.id)
+    if sandbox is None:
+        return None
+    phase = host_sync.sync_with_host(sandbox, host)
+    return host_sync.step_of(phase) if sandbox.state is PreviewState.STARTING else None
+
+
 def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:
     sandbox = service.find_active(project.id)
     if sandbox is None:

@@ -12,6 +12,8 @@ initLists();
 initResetLink();
 for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
 
+const preview = document.querySelector<HTMLElement>("[data-preview-page]");
+if (preview) void import("./preview-page.ts").then(({ initPreviewPage }) => initPreviewPage(preview));
 if (document.querySelector("galley-rich-editor")) void import("./rich-editor.ts");
 if (document.querySelector("galley-source-editor")) void import("./source-editor.ts");
 if (document.querySelector("form[data-editor]")) void import("./editor-form.ts");

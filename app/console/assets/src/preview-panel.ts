@@ -1,6 +1,6 @@
 // The preview beside the editor: it starts the sandbox, follows the typed text, and shows the log of a failed start.
 import type { PanelPart } from "./editor-panel.ts";
-import { events } from "./stream.ts";
+import { post, startPreview, stepText, type StartMessage } from "./preview-start.ts";
 import { text } from "./texts.ts";
 
 const SYNC_DELAY_MS = 700;
@@ -8,21 +8,11 @@ const HEARTBEAT_MS = 120_000;
 /** Most sites build an unsaved text within this time. */
 const BUILD_MS = 1000;
 
-interface Message {
-  step?: string;
-  done?: boolean;
-  previewUrl?: string;
-  error?: string;
-  hint?: string | null;
-  log_tail?: string | null;
-}
-
 export class PreviewPanel implements PanelPart {
   private readonly form: HTMLFormElement;
   private readonly part: HTMLElement;
   private readonly frame: HTMLIFrameElement;
   private readonly path: HTMLInputElement;
-  private readonly steps: string[];
   private isOpen = false;
   private isStarting = false;
   private isSending = false;
@@ -38,9 +28,6 @@ export class PreviewPanel implements PanelPart {
     this.part = part;
     this.frame = part.querySelector("iframe")!;
     this.path = part.querySelector("#preview-path")!;
-    this.steps = [
-      text("Checking session"), text("Cloning repository"), text("Installing dependencies"), text("Starting server"), text("Waiting for server"),
-    ];
     this.path.addEventListener("change", () => this.load());
     this.path.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
@@ -78,22 +65,16 @@ export class PreviewPanel implements PanelPart {
     this.element("start").hidden = true;
     this.show(text("Starting the preview …"));
     try {
-      const response = await post("/api/sandbox/create", { projectId: this.part.dataset.project });
-      if (!response.ok) throw new Error((await response.json()).message);
-      for await (const message of events<Message>(response)) this.receive(message);
+      for await (const message of startPreview(this.part.dataset.project!)) this.receive(message);
     } catch (error) {
       this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
     }
     this.isStarting = false;
   }
 
-  private receive(message: Message): void {
+  private receive(message: StartMessage): void {
     if (message.error) return this.fail(message);
-    if (message.step) {
-      const number = SERVICE_STEPS.indexOf(message.step);
-      const label = this.steps[number] ?? message.step;
-      this.show(text("Step {number} of {count}: {step}", { number: number + 1, count: this.steps.length, step: label }));
-    }
+    if (message.step) this.show(stepText(message.step));
     if (!message.previewUrl) return;
     this.part.dataset.state = "running";
     this.address = message.previewUrl;
@@ -132,7 +113,7 @@ export class PreviewPanel implements PanelPart {
     link.hidden = false;
   }
 
-  private fail(message: Message): void {
+  private fail(message: StartMessage): void {
     this.end();
     this.part.dataset.state = "failed";
     this.show("");
@@ -203,11 +184,4 @@ export class PreviewPanel implements PanelPart {
   private element<Type extends HTMLElement = HTMLElement>(name: string): Type {
     return this.part.querySelector<Type>(`[data-preview-${name}]`)!;
   }
-}
-
-/** The steps as the service names them. */
-const SERVICE_STEPS = ["Checking session", "Cloning repository", "Installing dependencies", "Starting server", "Waiting for server"];
-
-function post(url: string, body: object): Promise<Response> {
-  return fetch(url, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", Accept: "text/event-stream, application/json;q=0.5" } });
 }

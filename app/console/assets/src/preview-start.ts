@@ -1,0 +1,39 @@
+// The start of a preview: the call of the service, and the steps that it reports.
+import { events } from "./stream.ts";
+import { text } from "./texts.ts";
+
+/** The steps as the service names them. */
+export const STEPS = ["Checking session", "Cloning repository", "Installing dependencies", "Starting server", "Waiting for server"];
+
+export interface StartMessage {
+  step?: string;
+  done?: boolean;
+  previewUrl?: string;
+  error?: string;
+  hint?: string | null;
+  log_tail?: string | null;
+}
+
+/** The service refused a start. The message is for the user. */
+export class StartRefused extends Error {}
+
+/** Connect to the running preview or start it, and yield the messages of the service. `forceSync` reads the newest version. */
+export async function* startPreview(projectId: string, forceSync = false): AsyncGenerator<StartMessage> {
+  const response = await post("/api/sandbox/create", { projectId, forceSync });
+  if (!response.ok) throw new StartRefused((await response.json()).message);
+  yield* events<StartMessage>(response);
+}
+
+/** Return the number and the name of a step, for example “Step 3 of 5: Installing dependencies”. */
+export function stepText(step: string): string {
+  const labels = [
+    text("Checking session"), text("Cloning repository"), text("Installing dependencies"), text("Starting server"), text("Waiting for server"),
+  ];
+  const number = STEPS.indexOf(step);
+  return text("Step {number} of {count}: {step}", { number: number + 1, count: STEPS.length, step: labels[number] ?? step });
+}
+
+/** Send JSON to a route of sandboxes. A start is returned as events. */
+export function post(url: string, body: object): Promise<Response> {
+  return fetch(url, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", Accept: "text/event-stream, application/json;q=0.5" } });
+}
