@@ -149,19 +149,17 @@ def _media_folders(
 
     Collections without a folder have that of the site.
     """
-    site, site_address = document.values.get("media_folder"), document.values.get("public_folder")
-    site = site if isinstance(site, str) else ""
-    site_address = site_address if isinstance(site_address, str) else f"/{site.strip('/')}"
-    folder, address = properties.get("media_folder"), document.text(properties, "public_folder", pointer)
-    if folder is None:
-        return (site.strip("/"), site_address) if site and not is_field else (None, address)
-    if not isinstance(folder, str) or len(folder) > MAX_TEXT:
-        document.report(f"{pointer}/media_folder", f"This must be a text of at most {MAX_TEXT} characters")
-        return None, address
+    site = document.text(document.values, "media_folder", "") or ""
+    site_address = document.text(document.values, "public_folder", "") or f"/{site.strip('/')}"
+    address = document.text(properties, "public_folder", pointer)
+    if properties.get("media_folder") is None:
+        return (site.strip("/") or None, site_address) if site and not is_field else (None, address)
+    folder = document.text(properties, "media_folder", pointer) or ""
     full = folder.replace("{{media_folder}}", site.strip("/"))
-    is_absolute = full.startswith("/") or full != folder
-    address = address.replace("{{public_folder}}", site_address) if address is not None else None
-    return full.strip("/") if is_absolute else f"./{full.removeprefix('./')}", address
+    address = address.replace("{{public_folder}}", site_address)[:MAX_TEXT] if address is not None else None
+    if full.startswith("/") or full != folder:
+        return full.strip("/")[:MAX_TEXT] or None, address
+    return f"./{full.removeprefix('./')}"[:MAX_TEXT], address
 
 
 def _slug_form(options: object) -> SlugForm:

@@ -30,9 +30,10 @@ class SchemaDocument:
         self.values = self._parse(data)
 
     def report(self, pointer: str, message: str) -> None:
-        """Record a problem. Problems beyond the limit are dropped."""
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(SchemaProblem(self.path, pointer, message))
+        """Record a problem once. Problems beyond the limit are dropped."""
+        problem = SchemaProblem(self.path, pointer, message)
+        if len(self.problems) < MAX_PROBLEMS and problem not in self.problems:
+            self.problems.append(problem)
 
     def mapping(self, value: object, pointer: str) -> Mapping[str, object]:
         """Return a mapping. Anything else is a problem, and an empty mapping."""

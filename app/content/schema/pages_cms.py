@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from app.content.schema.document import SchemaDocument
+from app.content.schema.date_formats import is_format
+from app.content.schema.document import MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
 from app.content.schema.model import (
     MAX_COLLECTIONS,
@@ -18,6 +19,9 @@ from app.content.schema.model import (
 from app.content.schema.validation import without_invalid_default
 
 _TYPES = {
+    "string": FieldType.STRING,
+    "uuid": FieldType.STRING,
+    "file": FieldType.STRING,
     "text": FieldType.TEXT,
     "rich-text": FieldType.TEXT,
     "code": FieldType.TEXT,
@@ -29,13 +33,13 @@ _TYPES = {
     "block": FieldType.OBJECT,
     "select": FieldType.SELECT,
     "reference": FieldType.RELATION,
+    "list": FieldType.STRING,
 }
-"""Fields of other types are texts: string, uuid, file."""
-
+_SEVERAL = ("image", "file", "select")
 _DATA = ("json", "yml", "yaml", "toml", "csv")
 _PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
 _DEFAULT_FILE = "{year}-{month}-{day}-{primary}.md"
-_BODY = "body"
+_BODY, _BLOCK_KEY = "body", "_block"
 MAX_COMPONENTS = 4
 
 
@@ -43,6 +47,7 @@ def read_pages_cms(path: str, data: bytes) -> ContentSchema | None:
     """Return the collections of the file, or None if it has none. A broken file has problems."""
     document = SchemaDocument(path, data)
     collections = tuple(_collections(document, document.values.get("content"), "/content"))[:MAX_COLLECTIONS]
+    document.check_relations(collections)
     if not collections and not document.problems:
         return None
     return ContentSchema(SourceKind.PAGES_CMS, path, collections, tuple(document.problems))
@@ -57,6 +62,8 @@ def _collections(document: SchemaDocument, value: object, pointer: str, depth: i
         location = document.folder_of(properties, "path", inner)
         if not name:
             document.report(f"{inner}/name", "An entry of the content needs a name")
+        elif properties.get("list") not in (None, False):
+            document.report(f"{inner}/list", "A file that contains a list is not supported")
         elif location is not None:
             yield _collection(document, inner, properties, name, location)
 
@@ -65,11 +72,13 @@ def _collection(
     document: SchemaDocument, pointer: str, properties: Mapping[str, object], name: str, location: str
 ) -> Collection:
     label = document.text(properties, "label", pointer)
+    media_folder, public_folder = _media_folders(document, pointer, properties.get("media"))
     folder, _, base = location.rpartition("/")
     kind = document.text(properties, "type", pointer)
     if kind == "file" or (kind != "collection" and "." in base):
         fields = _top_fields(document, pointer, properties, base.rpartition(".")[2])
-        return with_defaults(Collection(name, folder, base, fields, label), base)
+        single = Collection(name, folder, base, fields, label, media_folder=media_folder, public_folder=public_folder)
+        return with_defaults(single, base)
     file_name = _PLACEHOLDER.sub(_placeholder, _file_name(document, pointer, properties) or _DEFAULT_FILE)
     ending = file_name.rpartition(".")[2] if "." in file_name else "md"
     extension = document.text(properties, "extension", pointer) or ending
@@ -77,7 +86,44 @@ def _collection(
     fields = _top_fields(document, pointer, properties, extension)
     file_name = file_name if "." in file_name else f"{file_name}.{extension}"
     start = "" if properties.get("subfolders") is False else "**/"
-    return with_defaults(Collection(name, location, f"{start}*.{extension}", fields, label), file_name)
+    collection = Collection(
+        name,
+        location,
+        f"{start}*.{extension}",
+        fields,
+        label,
+        exclude=_excluded(document, pointer, properties),
+        media_folder=media_folder,
+        public_folder=public_folder,
+    )
+    return with_defaults(collection, file_name)
+
+
+def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the names of files that are no entries."""
+    listed = properties.get("exclude")
+    names = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    if listed is not None and (not isinstance(listed, list) or len(names) < len(listed)):
+        document.report(f"{pointer}/exclude", "This must be a list of names of files")
+    return tuple(names[:MAX_OPTIONS])
+
+
+def _media_folders(document: SchemaDocument, pointer: str, name: object) -> tuple[str | None, str | None]:
+    """Return the folder of images and its address. `name` selects one of several settings."""
+    media = document.values.get("media")
+    listed = [one for one in media if isinstance(one, Mapping)] if isinstance(media, list) else [media]
+    chosen = listed[0] if listed else None
+    if isinstance(name, str):
+        chosen = next((one for one in listed if isinstance(one, Mapping) and one.get("name") == name), None)
+        if chosen is None:
+            document.report(f"{pointer}/media", f"There are no media “{name[:100]}”")
+    if name is False or chosen is None:
+        return None, None
+    if isinstance(chosen, str):
+        chosen = {"input": chosen, "output": f"/{chosen.strip('/')}"}
+    settings = document.mapping(chosen, "/media")
+    folder = document.text(settings, "input", "/media")
+    return (folder and folder.strip("/")) or None, document.text(settings, "output", "/media")
 
 
 def _file_name(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> str | None:
@@ -103,16 +149,18 @@ def _top_fields(
 
 def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:
     for inner, name, properties in document.fields(value, pointer):
-        yield without_invalid_default(_field(document, inner, name, _with_component(document, properties)))
+        yield without_invalid_default(_field(document, inner, name, _with_component(document, inner, properties)))
 
 
-def _with_component(document: SchemaDocument, properties: Mapping[str, object]) -> Mapping[str, object]:
+def _with_component(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> Mapping[str, object]:
     """Return the properties of a field on top of those of its component."""
     components = document.values.get("components")
     for _ in range(MAX_COMPONENTS):
         name = properties.get("component")
         component = components.get(name) if isinstance(components, Mapping) and isinstance(name, str) else None
         if not isinstance(component, Mapping):
+            if name is not None:
+                document.report(f"{pointer}/component", f"There is no component “{str(name)[:100]}”")
             break
         own = {key: value for key, value in properties.items() if key != "component"}
         properties = {**component, **own}
@@ -122,14 +170,14 @@ def _with_component(document: SchemaDocument, properties: Mapping[str, object]) 
 def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> SchemaField:
     options = document.mapping(properties.get("options"), f"{pointer}/options")
     written = document.text(properties, "type", pointer) or "string"
-    kind = _TYPES.get(written, FieldType.STRING)
-    if written == "list" and "fields" in properties:
-        kind = FieldType.OBJECT
+    kind = _type_of(document, pointer, properties, written)
     if kind is FieldType.DATE and options.get("time") is True:
         kind = FieldType.DATETIME
     choices = _choices(options) if kind is FieldType.SELECT else ()
     if kind is FieldType.SELECT and not choices:
         kind = FieldType.STRING
+    has_choices = kind in (FieldType.SELECT, FieldType.RELATION)
+    minimum, maximum = _limits(document, f"{pointer}/options", options, kind)
     own = SchemaField(
         name=name,
         type=kind,
@@ -140,15 +188,108 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields"))
         if kind is FieldType.OBJECT and written != "block"
         else (),
-        collection=document.text(options, "collection", f"{pointer}/options") if kind is FieldType.RELATION else None,
-        multiple=kind in (FieldType.SELECT, FieldType.RELATION) and bool(options.get("multiple")),
+        multiple=has_choices and bool(options.get("multiple")),
+        hint=document.text(properties, "description", pointer, limit=MAX_HINT),
+        minimum=minimum,
+        maximum=maximum,
     )
-    is_several = kind is FieldType.IMAGE and bool(options.get("multiple"))
-    is_list = written == "list" or properties.get("list") not in (None, False) or is_several
-    if not is_list:
-        return own
-    item = replace(own, name="", label=None, required=False, default=None)
-    return SchemaField(name, FieldType.LIST, own.label, own.required, own.default, item=item)
+    if kind is FieldType.RELATION:
+        collection = document.relation(options, "collection", f"{pointer}/options")
+        own = replace(own, collection=collection, value_field=document.text(options, "value", f"{pointer}/options"))
+    if written == "block":
+        own = _with_variants(document, pointer, properties, own)
+    if kind in (FieldType.DATE, FieldType.DATETIME):
+        own = _with_format(document, pointer, options, own)
+    if "pattern" in properties:
+        own = _with_pattern(document, pointer, properties["pattern"], own)
+    if written in ("image", "file"):
+        folder, address = (
+            _media_folders(document, f"{pointer}/options", options["media"]) if "media" in options else (None, None)
+        )
+        own = replace(
+            own, media_folder=document.text(options, "path", f"{pointer}/options") or folder, public_folder=address
+        )
+    several = options.get("multiple") if written in _SEVERAL and not own.multiple else None
+    listed = properties.get("list") or several or written == "list"
+    return _list_of(document, pointer, listed, own) if listed else own
+
+
+def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, object], written: str) -> FieldType:
+    if written == "list" and "fields" in properties:
+        return FieldType.OBJECT
+    kind = _TYPES.get(written)
+    if kind is None:
+        document.report(f"{pointer}/type", f"The type “{written}” is not known. Its values are not compared")
+    return kind or FieldType.MIXED
+
+
+def _list_of(document: SchemaDocument, pointer: str, settings: object, field: SchemaField) -> SchemaField:
+    """Return the list of a field. `settings` may limit the number of its items."""
+    limits = settings if isinstance(settings, Mapping) else {}
+    item = replace(field, name="", label=None, required=False, default=None, hint=None)
+    return SchemaField(
+        field.name,
+        FieldType.LIST,
+        field.label,
+        field.required,
+        field.default,
+        item=item,
+        hint=field.hint,
+        minimum=document.number(limits, "min", f"{pointer}/list"),
+        maximum=document.number(limits, "max", f"{pointer}/list"),
+    )
+
+
+def _limits(
+    document: SchemaDocument, pointer: str, options: Mapping[str, object], kind: FieldType
+) -> tuple[float | None, float | None]:
+    """Return the limits of a number, of choices, or of the characters of a text. Those of dates are problems."""
+    if kind in (FieldType.STRING, FieldType.TEXT):
+        return document.number(options, "minlength", pointer), document.number(options, "maxlength", pointer)
+    if kind in (FieldType.DATE, FieldType.DATETIME):
+        for name in ("min", "max"):
+            if options.get(name) is not None:
+                document.report(f"{pointer}/{name}", "Limits of dates are not compared")
+        return None, None
+    several = options.get("multiple")
+    limits = several if isinstance(several, Mapping) else options
+    if kind in (FieldType.NUMBER, FieldType.SELECT, FieldType.RELATION):
+        return document.number(limits, "min", pointer), document.number(limits, "max", pointer)
+    return None, None
+
+
+def _with_variants(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
+) -> SchemaField:
+    variants = []
+    for inner, name, own in document.fields(properties.get("blocks"), f"{pointer}/blocks"):
+        block = _with_component(document, inner, own)
+        label = document.text(block, "label", inner) if isinstance(block.get("label"), str) else None
+        fields = tuple(_fields(document, block.get("fields"), f"{inner}/fields"))
+        variants.append(SchemaField(name, FieldType.OBJECT, label, fields=fields))
+    if not variants:
+        document.report(f"{pointer}/blocks", "A block needs a list of blocks")
+        return field
+    key = document.text(properties, "blockKey", pointer) or _BLOCK_KEY
+    return replace(field, variants=tuple(variants), variant_key=key)
+
+
+def _with_format(
+    document: SchemaDocument, pointer: str, options: Mapping[str, object], field: SchemaField
+) -> SchemaField:
+    """Return a date with its format. Values in a format that is not supported are texts."""
+    written = document.text(options, "format", f"{pointer}/options")
+    if written is None or is_format(written):
+        return replace(field, date_format=written)
+    document.report(f"{pointer}/options/format", f"“{written[:100]}” is not a supported format of dates")
+    return replace(field, type=FieldType.STRING)
+
+
+def _with_pattern(document: SchemaDocument, pointer: str, value: object, field: SchemaField) -> SchemaField:
+    """Return the field with its pattern: a text, or a mapping with `regex` and `message`."""
+    settings = value if isinstance(value, Mapping) else {"regex": value}
+    message = document.text(settings, "message", f"{pointer}/pattern")
+    return replace(field, pattern=document.pattern(settings.get("regex"), f"{pointer}/pattern"), pattern_hint=message)
 
 
 def _choices(options: Mapping[str, object]) -> tuple[object, ...]:

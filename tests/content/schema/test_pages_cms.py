@@ -1,7 +1,15 @@
 """Collections of `.pages.yml`."""
 
-from app.content.schema.model import ContentSchema, SourceKind
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from app.content.schema.model import ContentSchema, SchemaField, SourceKind
+from app.content.schema.new_entry import new_entry
 from app.content.schema.pages_cms import read_pages_cms
+from app.content.schema.validation import collection_of, validate
 from tests.content.schema.samples import sample, types
 
 
@@ -10,6 +18,129 @@ def read(content: str) -> ContentSchema:
     assert schema is not None
     assert schema.problems == ()
     return schema
+
+
+def read_fields(*fields: dict[str, Any], settings: dict[str, Any] | None = None, **properties: Any) -> ContentSchema:
+    """Read a file with one collection and the settings."""
+    collection = {"name": "posts", "type": "collection", "path": "posts", "fields": list(fields)} | properties
+    schema = read_pages_cms(".pages.yml", json.dumps({"content": [collection]} | (settings or {})).encode())
+    assert schema is not None
+    return schema
+
+
+def only_field(settings: dict[str, Any] | None = None, **properties: Any) -> SchemaField:
+    schema = read_fields({"name": "a"} | properties, settings=settings)
+    assert schema.problems == ()
+    return schema.collections[0].fields[0]
+
+
+def is_valid(value: Any, **properties: Any) -> bool:
+    schema = read_fields({"name": "a"} | properties)
+    return validate(schema, schema.collections[0], {"a": value}) == []
+
+
+class TestFields:
+    @pytest.mark.parametrize("kind", ["file", "image", "select"])
+    @pytest.mark.parametrize("several", [{"list": True}, {"options": {"multiple": True}}])
+    def test_several_values_are_a_list(self, kind: str, several: dict[str, Any]) -> None:
+        assert is_valid(["/a.png", "/b.png"], type=kind, **several)
+        assert not is_valid("/a.png", type=kind, **several)
+        assert is_valid("/a.png", type=kind, options={"multiple": False})
+
+    def test_number_of_values_is_limited(self) -> None:
+        for several in ({"options": {"multiple": {"min": 1, "max": 2}}}, {"list": {"min": 1, "max": 2}}):
+            assert [is_valid(["/a.png"] * n, type="file", **several) for n in (0, 1, 2, 3)] == [
+                False,
+                True,
+                True,
+                False,
+            ]
+        choices = {"values": ["a", "b"], "multiple": {"max": 1}}
+        assert [is_valid(value, type="select", options=choices) for value in (["a"], ["a", "b"])] == [True, False]
+
+    @pytest.mark.parametrize(
+        ("options", "value"),
+        [
+            ({"format": "dd.MM.yyyy"}, "03.11.2026"),
+            ({"format": "d MMMM yyyy, HH:mm", "time": True}, "3 November 2026, 08:05"),
+            ({"format": "yyyy"}, 2026),
+            ({"time": True}, "2026-11-03T08:05"),
+        ],
+    )
+    def test_date_accepts_its_format(self, options: dict[str, Any], value: Any) -> None:
+        assert is_valid(value, type="date", options=options)
+        assert not is_valid("soon", type="date", options=options)
+
+    def test_new_entry_writes_a_date_in_its_format(self) -> None:
+        schema = read_fields({"name": "date", "type": "date", "options": {"format": "d. MMMM yyyy"}})
+        now = datetime(2026, 11, 3, tzinfo=UTC)
+        assert "date: 3. November 2026" in new_entry(schema.collections[0], "posts", title="A", now=now).text
+
+    def test_block_has_the_fields_of_its_kind(self) -> None:
+        components = {"hero": {"type": "object", "fields": [{"name": "title", "type": "string", "required": True}]}}
+        block = {
+            "name": "a",
+            "type": "block",
+            "list": True,
+            "blocks": [{"name": "hero", "component": "hero"}, {"name": "gap"}],
+        }
+        for key, own in ((("_block"), {}), ("kind", {"blockKey": "kind"})):
+            schema = read_fields(block | own, settings={"components": components})
+            assert schema.problems == ()
+            collection = schema.collections[0]
+            values = [[{key: "hero", "title": "A"}, {key: "gap"}], [{key: "hero"}], [{key: "none"}], [{}]]
+            counts = [len(validate(schema, collection, {"a": value})) for value in values]
+            assert counts == [0, 1, 1, 1]
+
+    def test_pattern_limits_and_hint_are_read(self) -> None:
+        field = only_field(type="string", description="Code", pattern={"regex": "^[a-z]+$", "message": "Letters"})
+        assert (field.hint, field.pattern, field.pattern_hint) == ("Code", "^[a-z]+$", "Letters")
+        assert [is_valid(value, type="string", pattern="^a") for value in ("ab", "b")] == [True, False]
+        assert [is_valid(value, type="number", options={"min": 1, "max": 2}) for value in (0, 1, 3)] == [
+            False,
+            True,
+            False,
+        ]
+        assert [is_valid(value, type="text", options={"maxlength": 2}) for value in ("ab", "abc")] == [True, False]
+
+    def test_media_folder_is_that_of_the_named_media(self) -> None:
+        media = [
+            {"name": "img", "input": "public/img", "output": "/img"},
+            {"name": "pdf", "input": "files", "output": "/f"},
+        ]
+        (posts,) = read_fields(settings={"media": media}).collections
+        assert (posts.media_folder, posts.public_folder) == ("public/img", "/img")
+        field = only_field({"media": media}, type="file", options={"media": "pdf"})
+        assert (field.media_folder, field.public_folder) == ("files", "/f")
+        (posts,) = read_fields(settings={"media": "static"}).collections
+        assert (posts.media_folder, posts.public_folder) == ("static", "/static")
+
+    @pytest.mark.parametrize(
+        ("properties", "pointer"),
+        [
+            ({"type": "carousel"}, "type"),
+            ({"component": "none"}, "component"),
+            ({"type": "block"}, "blocks"),
+            ({"type": "date", "options": {"format": "QQ"}}, "options/format"),
+            ({"type": "date", "options": {"min": "2026-01-01"}}, "options/min"),
+            ({"type": "reference", "options": {"collection": "none"}}, "options/collection"),
+            ({"type": "string", "pattern": "(?=a)"}, "pattern"),
+            ({"type": "image", "options": {"media": "none"}}, "options/media"),
+        ],
+    )
+    def test_unsupported_property_is_a_problem(self, properties: dict[str, Any], pointer: str) -> None:
+        (problem,) = read_fields({"name": "a"} | properties).problems
+        assert problem.pointer == f"/content/0/fields/0/{pointer}"
+
+
+class TestCollections:
+    def test_excluded_file_is_no_entry(self) -> None:
+        schema = read_fields(exclude=["README.md"])
+        assert [collection_of(schema, path) is None for path in ("posts/README.md", "posts/a.md")] == [True, False]
+
+    def test_file_that_contains_a_list_is_a_problem(self) -> None:
+        schema = read_fields(type="file", path="data/a.yml", list=True)
+        assert (schema.collections, schema.problems[0].pointer) == ((), "/content/0/list")
 
 
 class TestReadPagesCms:
