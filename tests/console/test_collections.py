@@ -201,6 +201,25 @@ def test_page_leads_to_its_translations(news: ConsoleScene) -> None:
     assert "languages--page" not in client.get(url_of(news, "/edit/content/notes/n.md")).text
 
 
+FILTERED = b"""collections:
+  - {name: all, folder: content/news, exclude: [e.md], fields: [{name: title, type: string}]}
+  - {name: notes, folder: content/news, filter: {field: kind, values: [note]}, fields: [{name: title, type: string}]}
+"""
+
+
+def test_collections_of_one_folder_list_the_entries_of_their_filters(news: ConsoleScene) -> None:
+    news.site.repo.commit({".galley.yml": FILTERED})
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    shown = {
+        name: sorted(re.findall(r'<tr title="content/news/([^"]*)"', open_list(news, name=name).text))
+        for name in ("all", "notes")
+    }
+    assert shown == {"all": ["a.md", "b.md", "c.md", "d.md"], "notes": ["a.md", "d.md"]}
+    nav = news.site.owner.client.get(url_of(news, "")).text
+    assert re.findall(r'collections/(\w+)".*?sidebar__count">(\d+)<', nav) == [("all", "4"), ("notes", "2")]
+
+
 def test_unknown_collection_is_an_error_page(news: ConsoleScene) -> None:
     assert open_list(news, name="none").status_code == 404
 

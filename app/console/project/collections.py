@@ -26,10 +26,9 @@ from app.core.errors import NotFound
 from app.core.limits import CommitLimits
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content.entries.entry_conditions import FileSelection
 from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries
 from app.resources.project_content.index import indexes
-from app.resources.project_content.schema.site_content import SiteContent, site_content
+from app.resources.project_content.schema.site_content import SiteContent, query_of, site_content
 
 PER_PAGE = 100
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
@@ -236,13 +235,14 @@ def _query_of(language: CollectionLanguage, columns: Columns, view: ListView, qu
     if view.state == "scheduled" and columns.date is not None:
         filters = (*filters, EntryFilter(columns.date, Operator.GREATER, clock.iso(clock.now())))
     is_draft = None if view.state == "all" else view.state == "draft"
-    return EntryQuery(
-        folder=language.paths.folder or None,
+    every = query_of(language)
+    return replace(
+        every,
         order=parse_order(sort),
-        filters=filters,
+        filters=(*every.filters, *filters),
         limit=PER_PAGE,
         cursor=query.cursor,
-        selection=FileSelection(language.paths, query.q.strip(), is_draft),
+        selection=replace(every.selection, term=query.q.strip(), is_draft=is_draft),
     )
 
 

@@ -41,15 +41,15 @@ class FolderCount:
 class CollectionLanguage:
     """The files of a collection in one language. An empty language is the one without a mark.
 
-    `subfolder` and `suffix` are the marks of the language below the folder of the schema's collection, and `field` is
-    the name of the field that contains the entry of a file with all languages.
+    `suffix` is the mark of the language before the ending of file names, and `suffixes` are the marks of the others.
+    `field` is the name of the field that contains the entry of a file with all languages.
     """
 
     language: str
     collection: Collection
     paths: PathSet
-    subfolder: str = ""
     suffix: str = ""
+    suffixes: tuple[str, ...] = ()
     field: str = ""
     files: int = 0
 
@@ -62,7 +62,8 @@ class CollectionLanguage:
     @property
     def has_all_endings(self) -> bool:
         """Return whether each file of the folder with one of the endings belongs to the collection."""
-        return all(_ANY_NAME.fullmatch(each) for each in alternatives(self.collection.pattern))
+        one = self.collection
+        return not one.exclude and one.filter is None and all(map(_ANY_NAME.fullmatch, alternatives(one.pattern)))
 
     def name_of(self, path: str) -> str | None:
         """Return the path below the folder without the language, which is equal in all languages, or None."""
@@ -75,7 +76,7 @@ class CollectionLanguage:
             if not stem.endswith(f".{self.suffix}"):
                 return None
             name = f"{stem.removesuffix(f'.{self.suffix}')}.{ending}"
-        elif self.paths.unlike and language_code(stem.rpartition(".")[2] if "." in stem else ""):
+        elif stem.rpartition(".")[2] in self.suffixes and "." in stem:
             return None
         return name if matches(self.collection, f"{self.collection.folder}/{name}".lstrip("/")) else None
 
@@ -130,8 +131,11 @@ def _languages() -> frozenset[str]:
 
 def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> tuple[CollectionGroup, ...]:
     """Return the collections of a schema with their languages and numbers of files, in the order of the schema."""
-    repeated = {(one.folder, one.pattern): one for one in reversed(schema.collections) if not is_single(one)}
-    collections = [one for one in schema.collections if repeated.get((one.folder, one.pattern)) is one]
+    firsts: dict[object, Collection] = {}
+    for one in schema.collections:
+        if not is_single(one):
+            firsts.setdefault((one.folder, one.pattern, one.filter), one)
+    collections = list(firsts.values())
     index = _Counts(counts)
     is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     groups = list(_groups(collections, index, is_declared=is_declared))
@@ -214,21 +218,32 @@ def _languages_in(collection: Collection, counts: _Counts) -> Iterator[Collectio
         yield from (CollectionLanguage(name, collection, path_set(collection), field=name) for name in fields)
         return
     endings, is_recursive = endings_of(collection), "**" in collection.pattern
+    main = next(iter(collection.locales), "")
     subfolders = sorted(_language_folders(collection, counts, endings)) if is_recursive else []
     if subfolders:
         folder = f"{collection.folder}/" if collection.folder else ""
         without = tuple(f"{folder}{name}" for name in subfolders)
-        yield CollectionLanguage("", collection, replace(path_set(collection), without=without))
+        name = "" if main in subfolders else main
+        yield CollectionLanguage(name, collection, replace(path_set(collection), without=without))
         for name in subfolders:
-            yield CollectionLanguage(name, collection, path_set(collection, subfolder=name), subfolder=name)
+            yield CollectionLanguage(name, collection, path_set(collection, subfolder=name))
         return
     own = counts.below.get(collection.folder, {}) if is_recursive else {}
     marks = own if is_recursive else {(each.language, each.ending) for each in counts.direct.get(collection.folder, ())}
-    suffixes = sorted({mark for mark, ending in marks if ending in endings and language_code(mark)})[:MAX_LANGUAGES]
+    suffixes = sorted({mark for mark, ending in marks if ending in endings and _is_language(collection, mark)})
+    suffixes = suffixes[:MAX_LANGUAGES]
+    paths = path_set(collection)
     unlike = tuple(pattern for name in suffixes for pattern in path_set(collection, language=name).patterns)
-    yield CollectionLanguage("", collection, replace(path_set(collection), unlike=unlike))
+    name = "" if main in suffixes or not suffixes else main
+    unmarked = replace(paths, unlike=(*paths.unlike, *unlike))
+    yield CollectionLanguage(name, collection, unmarked, suffixes=tuple(suffixes))
     for name in suffixes:
         yield CollectionLanguage(name, collection, path_set(collection, language=name), suffix=name)
+
+
+def _is_language(collection: Collection, mark: str) -> bool:
+    """Return whether a mark is a declared locale, or without these the code of a language."""
+    return mark in collection.locales if collection.locales else language_code(mark) is not None
 
 
 def _language_folders(collection: Collection, counts: _Counts, endings: frozenset[str]) -> list[str]:
@@ -238,9 +253,9 @@ def _language_folders(collection: Collection, counts: _Counts, endings: frozense
     names = [
         name
         for name in children
-        if language_code(name) and counts.files(below + name, endings, None, is_recursive=True)
+        if _is_language(collection, name) and counts.files(below + name, endings, None, is_recursive=True)
     ]
-    if len(names) == 1:
+    if len(names) == 1 and not collection.locales:
         own, others = counts.children.get(below + names[0], set()), children - set(names)
         return names if own and own & others and len(own & others) * 2 >= len(own) else []
     return names[:MAX_LANGUAGES]
@@ -277,7 +292,7 @@ def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:
 
 def _files(language: CollectionLanguage, counts: _Counts) -> int:
     endings, paths = endings_of(language.collection), language.paths
-    mark = language.suffix if language.suffix or paths.unlike else None
+    mark = language.suffix if language.suffix or language.suffixes else None
     files = counts.files(paths.folder, endings, mark, is_recursive=paths.slashes is None)
     return files - sum(counts.files(folder, endings, mark, is_recursive=True) for folder in paths.without)
 

@@ -38,17 +38,23 @@ def path_set(collection: Collection, *, subfolder: str = "", language: str = "")
     """
     folder = "/".join(part for part in (collection.folder, subfolder) if part)
     patterns = tuple(with_language(each, language) for each in alternatives(collection.pattern))
-    return PathSet(folder, patterns, None if "**" in collection.pattern else collection.pattern.count("/"))
+    slashes = None if "**" in collection.pattern else collection.pattern.count("/")
+    unlike = tuple(pattern for name in collection.exclude for pattern in (name, f"*/{name}"))
+    return PathSet(folder, patterns, slashes, unlike)
 
 
 def alternatives(pattern: str) -> Sequence[str]:
-    """Return the patterns of which one is `{a,b}` or `**/` of a pattern, at most 24."""
+    """Return the patterns without `{a,b}` of which a path matches one, at most 48.
+
+    `**/` before a text also matches no folder. `*` matches slashes, so `*/` means any folders.
+    """
     parts = [
         part[1:-1].split(",") if part[0] == "{" and part[-1] == "}" else [part] for part in _PARTS.findall(pattern)
     ]
     texts = list(islice(("".join(each) for each in product(*parts)), MAX_ALTERNATIVES))
     if pattern.startswith("**/") and not pattern.startswith("**/*"):
-        texts = [*texts, *(text.removeprefix("**/") for text in texts)]
+        names = [text.removeprefix("**/") for text in texts]
+        return [*names, *(f"*/{name}" for name in names)]
     return texts
 
 

@@ -10,6 +10,7 @@ from app.content.schema.collection_groups import (
     language_code,
 )
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.schema.path_sets import path_set
 
 
 def groups_of(
@@ -68,6 +69,30 @@ def test_endings_of_languages_are_languages() -> None:
     groups = groups_of("posts", counts={"posts": 5, "posts/2026:de": 3, "posts:zh-tw": 1, "posts:v2": 1})
     assert languages(groups["Posts"]) == {"": 5, "de": 3, "zh-tw": 1}
     assert paths(groups["Posts"], "2026/a.md") == {"posts/2026/a.md", "posts/2026/a.de.md", "posts/2026/a.zh-tw.md"}
+
+
+def test_declared_locales_are_languages_and_name_the_files_without_a_mark() -> None:
+    posts = Collection("posts", "posts", "**/*.md", locales=("english", "de"))
+    counts = [FolderCount("posts", mark, "md", files) for mark, files in (("", 3), ("de", 2), ("fr", 1))]
+    counts += [FolderCount("notes/english", "", "md", 4), FolderCount("notes/ja", "", "md", 1)]
+    notes = Collection("notes", "notes", "**/*.md", locales=("english", "de"))
+    first, second = collection_groups(ContentSchema(SourceKind.DECAP, None, (posts, notes)), counts)
+    assert languages(first) == {"english": 3, "de": 2}
+    assert languages(second) == {"english": 4, "": 1}
+
+
+def test_excluded_names_and_filters_of_collections_are_counted_by_their_query() -> None:
+    pages = Collection("pages", "pages", "**/*.md", exclude=("_index.md",))
+    [group] = collection_groups(ContentSchema(SourceKind.GALLEY, None, (pages,)), [FolderCount("pages", "", "md", 2)])
+    assert not group.main.has_all_endings
+    assert group.main.paths.unlike == ("_index.md", "*/_index.md")
+    assert group.main.name_of("pages/a/_index.md") is None
+    assert path_set(Collection("x", "x", "**/index.{md,mdx}")).patterns == (
+        "index.md",
+        "index.mdx",
+        "*/index.md",
+        "*/index.mdx",
+    )
 
 
 def test_fields_of_languages_are_languages() -> None:

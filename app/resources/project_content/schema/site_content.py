@@ -4,6 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from app.content.entry_filters import EntryFilter, Operator
 from app.content.filetypes import file_type
 from app.content.schema.collection_groups import (
     DATA_ENDINGS,
@@ -104,8 +105,21 @@ def translations(index: ContentIndex | None, groups: Sequence[CollectionGroup], 
 
 
 def query_of(language: CollectionLanguage) -> EntryQuery:
-    """Return the query of all entries of a collection in a language."""
-    return EntryQuery(folder=language.paths.folder or None, selection=FileSelection(language.paths))
+    """Return the query of all entries of a collection in a language.
+
+    Of a filter of the schema with several values, none is applied: the entries of the other collections are listed too.
+    """
+    condition, filters = language.collection.filter, list[EntryFilter]()
+    if condition is not None and len(condition.values) == 1:
+        name = f"{language.field}.{condition.field}" if language.field else condition.field
+        filters.append(EntryFilter(name, Operator.EQUAL, _text_of(condition.values[0])))
+    return EntryQuery(
+        folder=language.paths.folder or None, filters=tuple(filters), selection=FileSelection(language.paths)
+    )
+
+
+def _text_of(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_image_ending(ending: str) -> bool:
