@@ -2,7 +2,7 @@
 
 from app.console.account import account_pages, administration, billing, home, profile, provider_pages, token_pages
 from app.console.blueprint import ROOT, blueprint
-from app.console.editor import conflict, editor_pages, removed_page, suggestions
+from app.console.editor import conflict, editor_pages, new_entry_page, removed_page, suggestions
 from app.console.organization import connect, imports, organizations
 from app.console.project import bulk, collections, content, history, media, preview, project_home, project_settings
 from app.console.shell import errors, headers, static_files
@@ -25,6 +25,7 @@ __all__ = [
     "home",
     "imports",
     "media",
+    "new_entry_page",
     "organizations",
     "preview",
     "profile",

@@ -61,7 +61,7 @@ PAGES = (
         Row("GET", f"{PROJECT}{path}", MEMBERS)
         for path in (
             *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
-            *("/history", "/history/:file", "/media", "/preview", "/settings"),
+            *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
             *("/collections", "/collections/:name", "/data"),
         )
     ),
@@ -71,8 +71,8 @@ PAGES = (
             *(
                 "/reindex",
                 "/collections/:name",
-                "/content/",
-                "/content/:folder",
+                "/new",
+                "/new/:name",
                 "/bulk-delete",
                 "/bulk-move",
                 "/bulk-state",

@@ -38,7 +38,7 @@ def diff(site: Site) -> list[str]:
 
 
 @pytest.mark.one_database
-def test_folder_lists_titles_and_creates_a_page(console: ConsoleScene) -> None:
+def test_folder_lists_titles_and_a_new_page_is_created_by_the_first_save(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner = site.owner
     listed = owner.client.get(f"{base}/content/content/posts").text
@@ -46,13 +46,19 @@ def test_folder_lists_titles_and_creates_a_page(console: ConsoleScene) -> None:
     assert ">draft</span>" in listed
     assert 'href="/console' in owner.client.get(f"{base}/content/").text
     assert "second.md" in owner.client.get(f"{base}/content/content?view=tree&sort=title&q=second").text
-    sent = form_of(owner.client.get(f"{base}/content/content/posts"), 'class="form form--inline"')
-    made = submit(owner, f"{base}/content/content/posts", **sent | {"title": "Fog & Räder"})
+    sent = form_of(owner.client.get(f"{base}/new?folder=content/posts"), "data-new-form")
+    head = site.repo.head()
+    made = submit(owner, f"{base}/new", **sent | {"title": "Fog & Räder"})
     assert urlsplit(made.location).path == f"{base}/edit/content/posts/fog-r%C3%A4der.md"
+    editor = owner.client.get(made.location)
+    assert "\nFog &amp; Räder</textarea>" in editor.text
+    assert site.repo.head() == head
+    saved = submit(owner, made.location, **form_of(editor, "editor-form"))
+    assert saved.location.endswith("done=saved")
     assert "title: Fog & Räder" in site.repo.git("show", "main:content/posts/fog-räder.md").decode()
-    assert "\nFog &amp; Räder</textarea>" in owner.client.get(made.location).text
-    again = submit(owner, f"{base}/content/content/posts", **sent | {"title": "Fog & Räder"})
-    assert again.status_code == 409
+    again = submit(owner, f"{base}/new", **sent | {"title": "Fog & Räder"})
+    assert again.status_code == 400
+    assert 'id="name-error"' in again.text
     assert 'value="Fog &amp; Räder"' in again.text
 
 

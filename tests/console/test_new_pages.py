@@ -60,12 +60,20 @@ FILE_NAMES = [
 ]
 
 
+def save(console: ConsoleScene, url: str, **typed: str) -> None:
+    """Save the new page in the editor."""
+    owner = console.site.owner
+    saved = submit(owner, url, **form_of(owner.client.get(url), "editor-form") | typed)
+    assert saved.location.endswith("done=saved")
+
+
 def test_new_pages_have_names_with_the_marks_of_their_titles(console: ConsoleScene) -> None:
-    owner, folder = console.site.owner, f"/console/projects/{console.ids['project_id']}/content/notes"
+    owner, url = console.site.owner, f"/console/projects/{console.ids['project_id']}/new"
     for title, name in TITLES.items():
-        fields = form_of(owner.client.get(folder), 'class="form form--inline"')
-        made = submit(owner, folder, **fields | {"title": title, "name": ""})
+        fields = form_of(owner.client.get(f"{url}?folder=notes"), "data-new-form")
+        made = submit(owner, url, **fields | {"title": title, "name": ""})
         assert unquote(urlsplit(made.location).path).endswith(f"/edit/notes/{name}")
+        save(console, made.location)
         assert f"\n{title}</textarea>" in owner.client.get(made.location).text
         assert f"title: {title}" in console.site.repo.show(f"notes/{name}").decode()
 
@@ -95,10 +103,11 @@ def test_new_page_has_the_template_of_its_collection(console: ConsoleScene) -> N
         row.timezone = "Asia/Tokyo"
         db.session.add(row)
         db.session.commit()
-    fields = form_of(owner.client.get(f"{base}/content/content/posts"), 'class="form form--inline"')
-    made = submit(owner, f"{base}/content/content/posts", **fields | {"title": "Fog & tide", "name": ""})
+    fields = form_of(owner.client.get(f"{base}/new/posts"), "data-new-form")
+    made = submit(owner, f"{base}/new/posts", **fields | {"title": "Fog & tide", "name": ""})
     path = f"content/posts/{clock.now():%Y}/fog-tide.md"
-    assert made.location == f"{base}/edit/{path}?done=created"
+    assert made.location == f"{base}/edit/{path}"
+    save(console, made.location)
     text = console.site.repo.show(path).decode()
     assert text.startswith("---\ntitle: Fog & tide\nkind: note\nat: ")
     assert '+09:00"\nlayout' in text
@@ -109,7 +118,7 @@ def test_new_page_has_the_template_of_its_collection(console: ConsoleScene) -> N
 
 def test_new_page_needs_a_title_or_a_name(console: ConsoleScene) -> None:
     base = f"/console/projects/{console.ids['project_id']}"
-    refused = submit(console.site.owner, f"{base}/content/content/posts", title=" ", name="", base_sha="0" * 40)
+    refused = submit(console.site.owner, f"{base}/new", title=" ", name="", folder="content/posts")
     assert refused.status_code == 400
     assert 'id="title-error"' in refused.text
 
@@ -139,11 +148,76 @@ def test_new_page_has_the_chosen_collection(
     console.site.owner.post(console.site.path("/reindex")).ok(202)
     console.site.world.work_off()
     base = f"/console/projects/{console.ids['project_id']}"
-    page = console.site.owner.client.get(f"{base}/content/{folder}")
+    page = console.site.owner.client.get(f"{base}/new?folder={folder}")
     [select] = re.findall(r'<select[^>]*name="collection".*?</select>', page.text, re.DOTALL)
     assert re.findall(r'value="([^"]*)"', select) == choices
     assert "Blog posts" in console.site.owner.client.get(f"{base}/content/").text
-    fields = form_of(page, 'class="form form--inline"') | {"title": "Fog", "collection": chosen}
-    made = submit(console.site.owner, f"{base}/content/{folder}", **fields)
-    assert made.location == f"{base}/edit/{path}?done=created"
+    fields = form_of(page, "data-new-form") | {"title": "Fog", "collection": chosen}
+    made = submit(console.site.owner, f"{base}/new", **fields)
+    assert made.location == f"{base}/edit/{path}"
+    save(console, made.location)
     assert console.site.repo.show(path).startswith(b"---\ntitle: Fog\n")
+
+
+def test_new_page_is_a_listed_draft_until_it_is_saved_with_the_typed_values(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, head, path = site.owner, site.repo.head(), "content/posts/fog.md"
+    site.repo.commit({".galley.yml": SCHEMA.replace(b"{{year}}/", b"")})
+    owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    head = site.repo.head()
+    made = submit(owner, f"{base}/new/posts", title="Fog")
+    assert made.location == f"{base}/edit/{path}"
+    assert f'href="{base}/edit/{path}"' in owner.client.get(base).text
+    sent = form_of(owner.client.get(made.location), "editor-form") | {"fm.layout": "", "body": "Typed.\r\n"}
+    assert submit(owner, f"{base}/draft/{path}", **sent).status_code == 204
+    assert site.repo.head() == head
+    again = form_of(owner.client.get(made.location), "editor-form")
+    assert (again["fm.layout"], again["body"].strip()) == ("", "Typed.")
+    assert submit(owner, made.location, **sent).location.endswith("done=saved")
+    text = site.repo.show(path).decode()
+    assert text.startswith("---\ntitle: Fog\nkind: note\nat: ")
+    assert text.endswith('layout: ""\n---\nTyped.\n')
+    assert "My drafts" not in owner.client.get(base).text
+
+
+@pytest.mark.parametrize("is_draft", [True, False])
+def test_new_page_has_the_chosen_draft_state(console: ConsoleScene, is_draft: bool) -> None:
+    base = f"/console/projects/{console.ids['project_id']}"
+    page = console.site.owner.client.get(f"{base}/new?folder=notes")
+    assert 'id="draft" name="draft" value="1" checked' in page.text
+    fields = form_of(page, "data-new-form") | {"title": "Fog"}
+    if not is_draft:
+        del fields["draft"]
+    made = submit(console.site.owner, f"{base}/new", **fields)
+    save(console, made.location)
+    assert f"draft: {str(is_draft).lower()}\n" in console.site.repo.show("notes/fog.md").decode()
+
+
+def test_discarded_new_page_leaves_nothing(console: ConsoleScene) -> None:
+    owner, base = console.site.owner, f"/console/projects/{console.ids['project_id']}"
+    head = console.site.repo.head()
+    made = submit(owner, f"{base}/new", title="Fog", folder="notes")
+    fields = form_of(owner.client.get(made.location), "/discard-draft/")
+    assert submit(owner, f"{base}/discard-draft/notes/fog.md", **fields).location == f"{base}?done=draft-deleted"
+    assert owner.client.get(made.location).status_code == 404
+    assert console.site.repo.head() == head
+
+
+def test_page_that_another_user_created_keeps_the_typed_text(console: ConsoleScene) -> None:
+    owner, base = console.site.owner, f"/console/projects/{console.ids['project_id']}"
+    made = submit(owner, f"{base}/new", title="Fog", folder="notes")
+    sent = form_of(owner.client.get(made.location), "editor-form") | {"body": "Mine.\r\n"}
+    console.site.repo.commit({"notes/fog.md": b"Theirs.\n"})
+    stopped = submit(owner, made.location, **sent)
+    assert stopped.location == f"{base}/conflict/notes/fog.md"
+    shown = owner.client.get(stopped.location).text
+    assert "Mine." in shown
+    assert "Theirs." in shown
+    assert console.site.repo.show("notes/fog.md") == b"Theirs.\n"
+
+
+def test_path_of_a_new_page_is_read_while_the_title_is_typed(console: ConsoleScene) -> None:
+    url = f"/console/projects/{console.ids['project_id']}/new?folder=notes&title=Low tide"
+    read = console.site.owner.client.get(url, headers={"Accept": "application/json"})
+    assert read.json == {"path": "notes/low-tide.md", "knowsDrafts": True}

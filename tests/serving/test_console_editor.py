@@ -120,6 +120,39 @@ def test_title_is_a_line_above_the_text_and_fields_are_next_to_it_or_a_tab(conso
 
 
 @pytest.mark.server
+def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: Console, project: str) -> None:
+    page = console.page
+    console.resize(WIDE, "light")
+    console.open(f"{project}/content/content/posts")
+    page.locator("[data-new-entry]").first.click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_text("Enter a title or a file name.")).to_be_visible()
+    dialog.get_by_label("Title").fill("High water")
+    expect(dialog.get_by_text("content/posts/high-water.md")).to_be_visible()
+    for size in (WIDE, NARROW):
+        console.resize(size, "dark")
+        assert page.evaluate(FINDINGS) == []
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    repo, entry = GitRepo.existing(path), "content/posts/high-water.md"
+    head = repo.head()
+    dialog.get_by_role("button", name="Create").click()
+    page.wait_for_url(f"**/edit/{entry}")
+    page.locator(".ProseMirror").click()
+    page.keyboard.type("The moon is full.")
+    assert repo.head() == head
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    assert repo.show(entry).endswith(b"The moon is full.\n")
+    expect(page.get_by_text("This page is not part of the site yet.")).to_be_hidden()
+    page.keyboard.type(" Bring boots.")
+    with page.expect_response(f"**/edit/{entry}?mode=rich&since=**"):
+        page.keyboard.press("Control+s")
+    console.open(f"{project}/edit/{entry}", ".ProseMirror")
+    expect(page.locator(".ProseMirror")).to_contain_text("The moon is full. Bring boots.")
+
+
+@pytest.mark.server
 class TestPreviewPanel:
     def test_preview_follows_the_typed_text_and_is_a_tab_on_a_narrow_screen(
         self, console: Console, project: str

@@ -19,9 +19,11 @@ from app.console.editor.page_source import (
     OpenFile,
     delete_draft,
     edited,
+    open_edited,
+    open_new,
     open_present,
-    open_version,
     read_draft,
+    sent_start,
     write_draft,
 )
 from app.console.editor.saving import edit_url, save_edit
@@ -39,7 +41,6 @@ from app.content.page_text import PageText, read_page
 from app.content.schema.inferred import ROOTS
 from app.content.schema.model import ContentSchema
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
-from app.drivers.git.errors import GitObjectMissing
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.project_content import routes as content
@@ -98,13 +99,19 @@ class EditorQuery(RequestQuery):
 
 
 def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
-    """Return the file, or None if only a draft of it exists, and the schema."""
+    """Return the file, or None if only the draft of a removed file exists, and the schema."""
+    path, form = scope.path["file"], current_form()
+    opened: OpenFile | None
     try:
-        opened = open_present(scope, scope.path["file"])
+        opened = open_present(scope, path)
     except NotFound:
-        if read_draft(scope, scope.path["file"]) is None:
+        draft = read_draft(scope, path)
+        if form.was_sent() and "start" in form.values:
+            opened = open_new(scope, path, sent_start(form))
+        elif draft is None:
             raise
-        opened = None
+        else:
+            opened = open_new(scope, path, draft["content"]) if draft["base_blob_sha"] is None else None
     return opened, branch_schema(scope)
 
 
@@ -117,7 +124,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | 
     if opened is None:
         return see_other(project_url(scope, f"/conflict/{quote(path)}"))
     text = opened.page
-    has_conflict = draft is not None and draft["base_blob_sha"] != opened.blob_sha
+    has_conflict = draft is not None and (draft["base_blob_sha"] or "") != opened.blob_sha
     if draft is not None and not has_conflict and not current_form().was_sent():
         text = read_page(path, draft["content"].encode())
     language = file_type(path).language
@@ -131,7 +138,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | 
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),
         has_ai=is_configured(),
-        panel=_panel(scope, query.panel, path, text),
+        panel=_panel(scope, query.panel, opened, text),
         draft=draft,
         has_conflict=has_conflict,
         file_language=language,
@@ -149,14 +156,15 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else path.rpartition("/")[2]
 
 
-def _panel(scope: ProjectScope, name: str, path: str, text: PageText | None) -> dict[str, object]:
+def _panel(scope: ProjectScope, name: str, opened: OpenFile, text: PageText | None) -> dict[str, object]:
     """Return the values of the side panel."""
+    path = opened.path
     values = text.values if text is not None else None
     path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))
     record, address = preview_state(scope) if name == "preview" else (None, None)
     shown = with_path(address, path_in_site) if address else None
     reloads = scope.project.generator not in WITHOUT_RELOAD
-    versions = _versions(scope, path) if name == "history" else []
+    versions = _versions(scope, path) if name == "history" and not opened.is_new else []
     return {
         "name": name,
         "path": path_in_site,
@@ -182,20 +190,11 @@ def _read_schema(scope: ProjectScope, query: EditorQuery) -> ContentSchema:
 @Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=_read_schema)
 def save_file(*, scope: ProjectScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
-    opened = _open_edited(scope, form)
+    opened = open_edited(scope, form)
     if ACTION in form.values:
         return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
     return save_edit(scope, opened, data, form.text("message"), mode=query.mode)
-
-
-def _open_edited(scope: ProjectScope, form: Form) -> OpenFile:
-    """Return the version from which the form started, or an empty one if no branch contains it."""
-    path, base_sha, blob_sha = scope.path["file"], form.text("base_sha"), form.text("base_blob_sha")
-    try:
-        return open_version(scope, path, base_sha, blob_sha)
-    except GitObjectMissing:
-        return OpenFile(path, base_sha, "", b"")
 
 
 def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
@@ -210,7 +209,7 @@ def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
 
 
 def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
-    if data == opened.data:
+    if data == opened.data and not opened.is_new:
         delete_draft(scope, opened.path)
     else:
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
@@ -220,7 +219,7 @@ def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
 @Page(guard=MEMBER, inputs=EDITOR_INPUTS)
 def save_draft(*, scope: ProjectScope, form: Form) -> Response:
     """Store the fields of the editor as a draft. Returns 204."""
-    opened = _open_edited(scope, form)
+    opened = open_edited(scope, form)
     _store_draft(scope, opened, edited(opened, form))
     return Response(status=204)
 

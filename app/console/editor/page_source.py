@@ -25,7 +25,7 @@ from app.resources.project_draft import routes as drafts
 
 MAX_BYTES = 5 * 1024 * 1024
 EDITOR_INPUTS = (
-    *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value"),
+    *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value", "start"),
     *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*"),
 )
 """The fields of the editor's form."""
@@ -35,7 +35,8 @@ EDITOR_INPUTS = (
 class OpenFile:
     """A file at a version.
 
-    `base_sha` is the version of the branch, `blob_sha` that of the file, empty if it is unknown.
+    `base_sha` is the version of the branch, `blob_sha` that of the file, empty if it is unknown. The text of a new
+    file is that of its draft from which the form started.
     """
 
     path: str
@@ -43,6 +44,7 @@ class OpenFile:
     blob_sha: str
     data: bytes
     is_link: bool = False
+    is_new: bool = False
 
     @property
     def page(self) -> PageText | None:
@@ -110,6 +112,33 @@ def open_version(scope: ProjectScope, path: str, base_sha: str, blob_sha: str) -
     if entry is None or entry.type != EntryType.BLOB or entry.sha != blob_sha:
         raise InvalidRequest("The form does not name the version that was edited")
     return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha), entry.mode == SYMLINK)
+
+
+def open_new(scope: ProjectScope, path: str, start: str) -> OpenFile:
+    """Return a file that no version of the branch contains, with the text from which its form starts."""
+    return OpenFile(path, present_head(scope), "", start.encode(), is_new=True)
+
+
+def open_edited(scope: ProjectScope, form: Form) -> OpenFile:
+    """Return the version from which the editor's form started, or an empty one if no branch contains it.
+
+    The form of a new file contains the text from which it started.
+
+    Raises:
+        InvalidRequest: the form names no such version of this file.
+    """
+    path, base_sha, blob_sha = scope.path["file"], form.text("base_sha"), form.text("base_blob_sha")
+    if "start" in form.values and not blob_sha:
+        return OpenFile(path, base_sha, "", sent_start(form).encode(), is_new=True)
+    try:
+        return open_version(scope, path, base_sha, blob_sha)
+    except GitObjectMissing:
+        return OpenFile(path, base_sha, "", b"")
+
+
+def sent_start(form: Form) -> str:
+    """Return the text from which the form of a new file started. A browser sends other line ends."""
+    return form.text("start").replace("\r\n", "\n")
 
 
 def read_base(scope: ProjectScope, path: str, blob_sha: str | None) -> bytes:

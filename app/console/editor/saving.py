@@ -20,17 +20,18 @@ def edit_url(scope: Scope, path: str, query: str = "") -> str:
 
 def save_edit(scope: Scope, opened: OpenFile, data: bytes, message: str, *, mode: str = "rich") -> Response:
     """Save new bytes of an opened file, and lead to the editor or, after a conflict, to the comparison."""
-    if data == opened.data:
+    if data == opened.data and not opened.is_new:
         delete_draft(scope, opened.path)
         return see_other(edit_url(scope, opened.path, f"mode={mode}&done=unchanged"))
     file = {
         "path": opened.path,
-        "action": "update",
+        "action": "create" if opened.is_new else "update",
         "content": data,
         "base_blob_sha": opened.blob_sha or None,
     }
+    text = _("Create %(name)s", name=opened.path) if opened.is_new else _("Update %(name)s", name=opened.path)
     try:
-        saved = save(scope, message.strip() or _("Update %(name)s", name=opened.path), opened.base_sha, file)
+        saved = save(scope, message.strip() or text, opened.base_sha, file)
     except Conflict as error:
         if error.code != Conflict.code:
             raise

@@ -4,7 +4,7 @@ from flask import Response
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import EDITOR_INPUTS, edited, open_version
+from app.console.editor.page_source import EDITOR_INPUTS, edited, open_edited
 from app.console.project.project_home import BASE, MEMBER
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -35,7 +35,7 @@ def is_configured() -> bool:
 def suggest_message(*, scope: ProjectScope, form: Form) -> Response:
     """Return a description of the changes of the editor's form as JSON: `text`."""
     path = scope.path["file"]
-    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    opened = open_edited(scope, form)
     diff = diffs.unified(path, opened.data.decode(), edited(opened, form).decode())
     if not diff:
         raise InvalidRequest(_("Nothing was changed"))

@@ -11,15 +11,10 @@ from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
-from app.console.shell.dates import user_zone
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.content.schema.model import Collection, ContentSchema
-from app.content.schema.new_entry import collections_for, folder_for, new_entry
-from app.core import clock
-from app.core.errors import InvalidRequest
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
@@ -49,11 +44,11 @@ def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> d
     return result
 
 
-Listing = tuple[str, FolderPage, ContentSchema]
+Listing = tuple[str, FolderPage]
 
 
 def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
-    """Return the present head, a page of folders and files of the index, and the schema."""
+    """Return the present head, and a page of folders and files of the index."""
     source = source_of(scope.project, drivers.git, user=scope.caller)
     head = source.git.head(source.repo, source.branch)
     index = indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
@@ -69,7 +64,7 @@ def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     )
     # A form that failed keeps its selection, also that of other pages of the list.
     listed = list_folder(scope.project, index, view, page=query.page, selected=current_form().all("select"))
-    return head, listed, schema
+    return head, listed
 
 
 def _folder_path(scope: Scope) -> str:
@@ -83,8 +78,7 @@ def _folder_path(scope: Scope) -> str:
 def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Response:
     """Show the subfolders and files of a folder."""
     path = _folder_path(scope)
-    head, listed, schema = prepared
-    choices = collections_for(schema, path)
+    head, listed = prepared
     more = {**request.args, "page": query.page + 1} if listed.has_more else None
     return page(
         "project/folder.html",
@@ -92,8 +86,6 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Res
         folders=listed.folders,
         files=listed.files,
         selected=set(current_form().all("select")),
-        choices=choices,
-        is_above=not any(folder_for(one, path) == path for one in choices),
         total=listed.total,
         has_hidden=listed.has_hidden,
         query=query,
@@ -109,38 +101,6 @@ def _parents(path: str) -> list[tuple[str, str]]:
     """Return the names and paths of the folders above a path."""
     segments = path.split("/") if path else []
     return [(segments[number], "/".join(segments[: number + 1])) for number in range(len(segments))]
-
-
-@blueprint.post(f"{BASE}/content/")
-@blueprint.post(f"{BASE}/content/<path:folder>", endpoint="create_file_below")
-@Page(
-    guard=MEMBER,
-    inputs=("base_sha", "folder", "title", "name", "collection"),
-    shown_by="folder_below",
-    names={"files.0.path": "name"},
-    upstream=branch_schema,
-)
-def create_file(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
-    """Create a page in a folder with the template and the defaults of its collection."""
-    folder, title, name = _folder_path(scope), form.text("title").strip(), form.text("name").strip().lstrip("/")
-    if not title and not name:
-        raise InvalidRequest.field("title", _("Enter a title or a file name."))
-    now, collection = clock.now().astimezone(user_zone()), _chosen_collection(prepared, folder, form)
-    entry = new_entry(collection, folder_for(collection, folder), title=title, now=now, name=name or None)
-    file = {"path": entry.path, "action": "create", "content": entry.text}
-    save(scope, _("Create %(name)s", name=entry.path), form.text("base_sha"), file)
-    return see_other(project_url(scope, f"/edit/{quote(entry.path)}?done=created"))
-
-
-def _chosen_collection(schema: ContentSchema, folder: str, form: Form) -> Collection | None:
-    """Return the chosen collection.
-
-    Without a choice it is the first one of the folder, if the folder belongs to one.
-    """
-    choices = collections_for(schema, folder)
-    if "collection" in form.values:
-        return next((one for one in choices if one.name == form.text("collection")), None)
-    return next((one for one in choices if folder_for(one, folder) == folder), None)
 
 
 @blueprint.post(f"{BASE}/rename/<path:file>")

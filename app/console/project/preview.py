@@ -7,7 +7,7 @@ from marshmallow import ValidationError
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import EDITOR_INPUTS, edited, open_version
+from app.console.editor.page_source import EDITOR_INPUTS, edited, open_edited
 from app.console.editor.saving import edit_url
 from app.console.project.project_home import BASE, MEMBER, project_url, read_preview
 from app.console.shell import api
@@ -85,10 +85,10 @@ def start_preview(*, scope: ProjectScope, form: Form) -> Response:
 def preview_text(*, scope: ProjectScope, form: Form) -> Response:
     """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
     path = scope.path["file"]
-    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    opened = open_edited(scope, form)
     data = edited(opened, form)
     address = running_address(scope, {"path": path, "content": data.decode()})
-    return json_response({"active": address is not None, "changed": data != opened.data}, 200)
+    return json_response({"active": address is not None, "changed": opened.is_new or data != opened.data}, 200)
 
 
 @blueprint.post(f"{BASE}/preview/stop")

@@ -56,7 +56,13 @@ def _has_entries_in(collection: Collection, folder: str) -> bool:
 
 
 def new_entry(
-    collection: Collection | None, folder: str, *, title: str, now: datetime, name: str | None = None
+    collection: Collection | None,
+    folder: str,
+    *,
+    title: str,
+    now: datetime,
+    name: str | None = None,
+    is_draft: bool = True,
 ) -> NewEntry:
     """Return the path and the text of a new entry.
 
@@ -66,6 +72,7 @@ def new_entry(
         title: the title, which may be empty.
         now: the present time in the time zone of the user.
         name: the file name, instead of that of the template.
+        is_draft: the draft state, if entries of the collection have one.
     """
     template = collection.template if collection is not None else None
     values = dict(template.values) if template is not None else {}
@@ -87,6 +94,8 @@ def new_entry(
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
     expanded = {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
     filled = _filled(fields, expanded, title, now)
+    if filled.get("draft") is True:
+        filled["draft"] = is_draft
     body = _expand(template.body, texts) if template is not None else ""
     full = f"{folder}/{path}" if folder else path
     return NewEntry(full, _text(full, filled, body))

@@ -25,6 +25,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 document.addEventListener("click", (event) => {
+  const link = (event.target as Element).closest<HTMLAnchorElement>("a[data-new-entry]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  void import("./new-entry.ts").then(({ openNewEntry }) => openNewEntry(link));
+});
+document.addEventListener("click", (event) => {
   const opener = (event.target as Element).closest("[data-open-palette]");
   if (!opener) return;
   event.preventDefault();

@@ -1,0 +1,123 @@
+"""The page and the dialog of a new entry: its collection, title and file name. It is a draft until the first save."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from flask import Response
+from marshmallow import fields
+
+from app.access.scope import ProjectScope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import branch_source, read_draft, write_draft
+from app.console.editor.saving import edit_url
+from app.console.project.project_home import BASE, MEMBER
+from app.console.shell.dates import user_zone
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, current_form, see_other, wants_json
+from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
+from app.content.page_text import read_page
+from app.content.schema.model import Collection, ContentSchema
+from app.content.schema.new_entry import NewEntry, collections_for, folder_for, new_entry
+from app.core import clock
+from app.core.errors import InvalidRequest
+from app.http.envelope import json_response
+from app.http.validation import Length, RequestQuery
+from app.resources.project_schema.routes import branch_schema
+
+INPUTS = ("folder", "collection", "title", "name", "draft", "knows_drafts")
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewEntryQuery(RequestQuery):
+    """The folder of the entry, and the values of its form."""
+
+    folder: Annotated[str, fields.String(load_default="", validate=Length(max=1024))]
+    collection: Annotated[str | None, fields.String(load_default=None, validate=Length(max=200))]
+    title: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
+
+
+def _schema(scope: ProjectScope, query: NewEntryQuery) -> ContentSchema:
+    return branch_schema(scope)
+
+
+@blueprint.get(f"{BASE}/new")
+@blueprint.get(f"{BASE}/new/<path:name>", endpoint="new_entry_of")
+@Page(guard=MEMBER, query=NewEntryQuery, upstream=_schema)
+def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: ContentSchema) -> Response:
+    """Show the form of a new entry. A script of the page reads the path of the entry as JSON: `path`."""
+    form = current_form()
+    folder = (form.text("folder") or query.folder).strip("/")
+    choices, can_have_none = _choices(prepared, scope, folder)
+    name = form.text("collection") if form.was_sent() else query.collection
+    chosen = _chosen(choices, name, can_have_none=can_have_none)
+    entry = _entry(chosen, folder, query.title.strip())
+    knows_drafts = (_values(entry)).get("draft") is True
+    if wants_json():
+        return json_response({"path": entry.path, "knowsDrafts": knows_drafts}, 200)
+    return page(
+        "project/new_entry.html",
+        folder=folder,
+        choices=choices,
+        can_have_none=can_have_none,
+        chosen=chosen,
+        path_of_entry=entry.path,
+        knows_drafts=knows_drafts,
+        name=scope.path.get("name", ""),
+    )
+
+
+def _choices(schema: ContentSchema, scope: ProjectScope, folder: str) -> tuple[list[Collection], bool]:
+    """Return the collections that the entry may have, and whether it may have none."""
+    name = scope.path.get("name")
+    named = [one for one in schema.collections if one.name == name]
+    named = [one for one in named if not folder or folder_for(one, folder) == folder]
+    if named:
+        return named, False
+    choices = collections_for(schema, folder)
+    return choices, not any(folder_for(one, folder) == folder for one in choices)
+
+
+def _chosen(choices: list[Collection], name: str | None, *, can_have_none: bool) -> Collection | None:
+    """Return the collection of a name, else the first one, if the entry needs one."""
+    match = next((one for one in choices if one.name == name), None)
+    if match is not None or can_have_none or not choices:
+        return match
+    return choices[0]
+
+
+def _entry(
+    collection: Collection | None, folder: str, title: str, *, name: str | None = None, is_draft: bool = True
+) -> NewEntry:
+    now = clock.now().astimezone(user_zone())
+    return new_entry(collection, folder_for(collection, folder), title=title, now=now, name=name, is_draft=is_draft)
+
+
+def _values(entry: NewEntry) -> dict[str, object]:
+    text = read_page(entry.path, entry.text.encode())
+    return dict(text.values or {}) if text is not None else {}
+
+
+def _read_schema(scope: ProjectScope) -> ContentSchema:
+    return branch_schema(scope)
+
+
+@blueprint.post(f"{BASE}/new")
+@blueprint.post(f"{BASE}/new/<path:name>", endpoint="create_entry_of")
+@Page(guard=MEMBER, inputs=INPUTS, shown_by="new_entry_form", names={"file": "name"}, upstream=_read_schema)
+def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
+    """Store the new entry as a draft and lead to its editor. The first save adds the file to the branch."""
+    title, name = form.text("title").strip(), form.text("name").strip().lstrip("/")
+    if not title and not name:
+        raise InvalidRequest.field("title", _("Enter a title or a file name."))
+    folder = form.text("folder").strip("/")
+    choices, can_have_none = _choices(prepared, scope, folder)
+    collection = _chosen(choices, form.optional("collection"), can_have_none=can_have_none)
+    is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
+    entry = _entry(collection, folder, title, name=name or None, is_draft=is_draft)
+    source = branch_source(scope)
+    head = source.git.head(source.repo, source.branch)
+    if source.git.entries(source.repo, head, [entry.path]) or read_draft(scope, entry.path) is not None:
+        raise InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=entry.path))
+    write_draft(scope, entry.path, entry.text.encode(), None)
+    return see_other(edit_url(scope, entry.path))
