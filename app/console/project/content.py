@@ -22,7 +22,6 @@ from app.resources.project_content.index import indexes, unreadable
 from app.resources.project_content.schema.site_content import site_content
 from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
-from app.resources.project_schema.routes import branch_schema
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,6 @@ def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     source = source_of(scope.project, drivers.git, user=scope.caller)
     head = source.git.head(source.repo, source.branch)
     index = indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
-    schema = branch_schema(scope)
     content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
     view = FolderView(
         _folder_path(scope),
