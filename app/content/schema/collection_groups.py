@@ -330,6 +330,6 @@ def _folder_labels(group: CollectionGroup) -> list[str]:
     parts = min(folders, key=len).split("/")
     if len(folders) > 1:
         parts = [part for part in parts if not language_code(part)]
-    if "/".join(parts) in ("", *ROOTS) and parts[-1] != "docs":
+    if not parts or ("/".join(parts) in ("", *ROOTS) and parts[-1] != "docs"):
         return ["Pages"]
     return [label for part in parts if (label := label_of(part))] or ["Pages"]

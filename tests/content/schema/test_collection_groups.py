@@ -50,6 +50,14 @@ def test_folders_of_languages_around_collections_are_one_collection() -> None:
     assert paths(groups["Posts"], "a.md") == {f"content/{one}/posts/a.md" for one in ("de", "en", "pt-br")}
 
 
+def test_folders_of_languages_at_the_root_are_one_collection() -> None:
+    groups = groups_of("de", "en", "de/news", "en/news", counts={"de": 1, "en": 2, "de/news": 3, "en/news": 4})
+    assert {label: languages(group) for label, group in groups.items()} == {
+        "Pages": {"en": 2, "de": 1},
+        "News": {"en": 4, "de": 3},
+    }
+
+
 def test_folders_of_languages_in_a_collection_are_languages() -> None:
     counts = {"docs": 1, "docs/guides": 4, "docs/de": 1, "docs/de/guides": 3, "docs/ja": 1}
     groups = groups_of("docs", counts=counts)
