@@ -82,7 +82,7 @@ def titles(console: ConsoleScene, query: str) -> list[str]:
 def test_navigation_lists_collections_with_counts_and_unique_labels(news: ConsoleScene) -> None:
     shown = news.site.owner.client.get(url_of(news, "")).text
     nav = re.findall(
-        r'href="([^"]*)"[^>]*>(?:<svg.*?</svg>)?<span>([^<]*)</span><span class="sidebar__count">(\d+)', shown
+        r'href="([^"]*)"[^>]*>(?:<svg.*?</svg>)?<span>([^<]*)</span></a><span class="sidebar__count">(\d+)', shown
     )
     assert [(url.removeprefix(url_of(news, "")), text, count) for url, text, count in nav] == [
         ("/collections/news", "Content / News", "5"),

@@ -38,14 +38,15 @@ function handle(key: string, target: HTMLElement): boolean {
     search?.focus();
     return search !== null;
   }
-  const rows = [...document.querySelectorAll<HTMLTableRowElement>(".table tbody tr")].filter((row) => row.querySelector(".table__main a"));
+  const link = ".table__main a, .entry-card > a";
+  const rows = [...document.querySelectorAll<HTMLElement>(".table tbody tr, .entry-card")].filter((row) => row.querySelector(link));
   if (!rows.length) return false;
   const current = rows.findIndex((row) => row.contains(target));
   const isArrow = key === "ArrowDown" || key === "ArrowUp";
   if (key === "j" || key === "k" || (isArrow && current >= 0)) {
     const step = key === "j" || key === "ArrowDown" ? 1 : -1;
     const next = rows[Math.min(rows.length - 1, Math.max(0, current + step))]!;
-    next.querySelector<HTMLElement>(".table__main a")!.focus();
+    next.querySelector<HTMLElement>(link)!.focus();
     next.scrollIntoView({ block: "nearest" });
     return true;
   }
