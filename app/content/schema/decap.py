@@ -234,7 +234,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         name=name,
         type=kind,
         label=_label(document, properties, pointer),
-        required=widget != "hidden" and properties.get("required", True) is not False,
+        required=_is_required(properties, widget),
         default=None if isinstance(default, str) and "{{" in default else default,
         options=options,
         fields=_inner_fields(document, pointer, properties, widget) if kind is FieldType.OBJECT else (),
@@ -263,6 +263,11 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         field = replace(field, media_folder=media_folder, public_folder=public_folder)
         return _several(properties, field)
     return field
+
+
+def _is_required(properties: Mapping[str, object], widget: str) -> bool:
+    """Return whether a value is required. By default it is, but a missing boolean is false."""
+    return widget != "hidden" and properties.get("required", widget != "boolean") is not False
 
 
 def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, object], widget: str) -> FieldType:

@@ -62,8 +62,10 @@ _DEFAULT_FIELDS = (
     SchemaField("date", FieldType.DATETIME, "Publishing date"),
     SchemaField("preview", FieldType.IMAGE, "Content preview"),
     SchemaField("draft", FieldType.BOOLEAN, "Is in draft"),
-    SchemaField("tags", FieldType.LIST, "Tags", item=SchemaField("", FieldType.STRING)),
-    SchemaField("categories", FieldType.LIST, "Categories", item=SchemaField("", FieldType.STRING)),
+    SchemaField("tags", FieldType.LIST, "Tags", item=SchemaField("", FieldType.STRING), accepts_single=True),
+    SchemaField(
+        "categories", FieldType.LIST, "Categories", item=SchemaField("", FieldType.STRING), accepts_single=True
+    ),
 )
 """Fields of the content type `default` if the file does not define it."""
 

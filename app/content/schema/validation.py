@@ -161,12 +161,14 @@ class _Check:
                 yield from self.value(field.item, item, f"{pointer}/{number}")
 
     def _object(self, field: SchemaField, value: Mapping[str, Any], pointer: str) -> Iterator[InvalidValue]:
-        """Yield the invalid values of an object, with the fields of its variant."""
+        """Yield the invalid values of an object, with the fields of its variant. The only variant needs no name."""
         yield from self.object(field.fields, value, pointer)
         if not field.variants or field.variant_key is None:
             return
         name = value.get(field.variant_key)
         variant = next((one for one in field.variants if one.name == name), None)
+        if name is None and len(field.variants) == 1:
+            variant = field.variants[0]
         if variant is not None:
             yield from self.object(variant.fields, value, pointer)
         elif self._is_declared:

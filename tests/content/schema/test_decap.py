@@ -59,6 +59,19 @@ class TestFields:
         assert not is_valid("/a.png", widget=widget, **several)
         assert not is_valid(["/a.png"], widget=widget)
 
+    @pytest.mark.parametrize(
+        ("properties", "is_required"),
+        [
+            ({}, True),
+            ({"required": False}, False),
+            ({"widget": "hidden"}, False),
+            ({"widget": "boolean"}, False),
+            ({"widget": "boolean", "required": True}, True),
+        ],
+    )
+    def test_value_is_required_by_default(self, properties: dict[str, Any], is_required: bool) -> None:
+        assert only_field(**properties).required is is_required
+
     def test_code_is_an_object_or_a_text(self) -> None:
         assert is_valid({"code": "x = 1", "lang": "python"}, widget="code")
         assert is_valid({"text": "x", "kind": "y"}, widget="code", keys={"code": "text", "lang": "kind"})

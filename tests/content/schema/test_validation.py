@@ -69,6 +69,9 @@ class TestObjects:
         assert pointers({"block": {"kind": "hero"}}, field) == ["/block/date", "/block/title"]
         assert pointers({"block": {"kind": "gap", "date": "2026-01-01"}}, field) == []
         assert pointers({"block": {"date": "2026-01-01"}}, field) == ["/block/kind"]
+        only = SchemaField("block", FieldType.OBJECT, variants=variants[:1], variant_key="kind")
+        assert pointers({"block": {"other": 1}}, only) == ["/block/title"]
+        assert pointers({"block": {"kind": "none"}}, only) == ["/block/kind"]
 
 
 class TestCollectionOf:
