@@ -354,7 +354,7 @@ def stop(sandbox: Sandbox | None, host: SandboxHost) -> dict[str, bool]:
 
 
 def present_step(project: Project, host: SandboxHost) -> str | None:
-    """Return the step of the start of a project, or None if none is under way. Updates the row to the state of its host."""
+    """Return the step of the present start of a project, or None. Updates the row to the state of its host."""
     sandbox = service.find_active(project.id)
     if sandbox is None:
         return None
