@@ -1,7 +1,8 @@
 """The history of a project and of a file: versions, comparison, restoring."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from flask import Response
@@ -9,17 +10,22 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import present_head
+from app.console.editor.page_source import branch_source, present_head
+from app.console.project import changes
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.page_changes import page_changes
 from app.core.refs import is_sha
+from app.database import transactions
 from app.http.endpoint import endpoint_of
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
+from app.resources.project_content.tree.folder_listing import titles_of
+from app.resources.project_content.versions.comparison import read_versions
 
 PER_PAGE = 50
 
@@ -43,8 +49,16 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
         return _comparison(scope, file, query)
     ids = {"project_id": scope.path["project_id"]}
     versions, meta = api.read_page(content.list_history, ids, file=file, limit=PER_PAGE, cursor=query.cursor)
-    head = present_head(scope)
-    return page("project/history.html", file=file, versions=versions, meta=meta, head=head)
+    return page(
+        "project/history.html",
+        file=file,
+        titles=titles_of(scope.project, scope.index, [file] if file is not None else []),
+        versions=versions,
+        messages=changes.message_texts(scope, [version["message"] for version in versions]),
+        summaries=changes.summaries(scope, versions) if file is not None else {},
+        meta=meta,
+        head=present_head(scope),
+    )
 
 
 def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) -> Response:
@@ -52,8 +66,43 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
     difference, meta = api.read_page(
         content.compare, ids, base=query.base, head=query.head, file=file, cursor=query.cursor
     )
-    head = present_head(scope)
-    return page("project/comparison.html", file=file, difference=difference, meta=meta, query=query, head=head)
+    files = difference["files"]
+    return page(
+        "project/comparison.html",
+        file=file,
+        difference=difference,
+        titles=titles_of(
+            scope.project, scope.index, [one["path"] for one in files] + ([file] if file is not None else [])
+        ),
+        text=_text_of(scope, files[0]) if file is not None and files else None,
+        meta=meta,
+        query=query,
+        head=present_head(scope),
+        label_of=changes.label_of,
+        value_text=changes.value_text,
+    )
+
+
+@dataclass(frozen=True)
+class ComparedText:
+    """The summary of the change of a page, and its changed texts."""
+
+    summary: str
+    parts: Sequence[changes.ShownChange]
+    is_complete: bool
+
+
+def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> ComparedText | None:
+    """Return the changes of a page. Reads both versions from the Git host."""
+    sides = [file["before"], file["after"]]
+    if file["diff"] is None or None in sides:
+        return None
+    with transactions.outside_transaction():
+        before, after = read_versions(branch_source(scope), [(side["commit_sha"], side["path"]) for side in sides])
+    difference = page_changes(file["path"], before, after) if before is not None and after is not None else None
+    if difference is None:
+        return None
+    return ComparedText(changes.summary_text(difference), *changes.rendered_changes(file["path"], difference))
 
 
 @blueprint.post(f"{BASE}/restore/<path:file>")

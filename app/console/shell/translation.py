@@ -22,6 +22,12 @@ def current_language() -> str:
     return chosen
 
 
+def ngettext(singular: str, plural: str, number: int) -> str:
+    """Translate a text with the number `%(num)s`."""
+    text: str = translations(current_language()).ngettext(singular, plural, number)
+    return text % {"num": number}
+
+
 def gettext(message: str, **values: object) -> str:
     """Translate a text and insert the values by name (`%(name)s`)."""
     text: str = translations(current_language()).gettext(message)

@@ -5,7 +5,9 @@ A file has lines and words, changed front matter, or the versions of a binary fi
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
+from app.concurrency.bounded import run_with_concurrency
 from app.content.filetypes import file_type
 from app.content.front_matter.item_diff import ValueChange, changed_values
 from app.content.front_matter.reader import split_front_matter
@@ -22,6 +24,11 @@ from app.resources.project_content.versions.file_metadata import raw_url
 
 MAX_DIFF_BYTES = 1024 * 1024
 """Larger files have no lines in a comparison."""
+
+MAX_VERSION_BYTES = 128 * 1024
+"""Larger versions of a file have no summary."""
+
+MAX_PARALLEL_VERSIONS = 8
 NO_DETAILS: dict[str, object] = {
     **dict.fromkeys(("binary", "before", "after", "diff", "front_matter")),
     "truncated": False,
@@ -108,6 +115,19 @@ def compare_file(source: Source, base: str, head: str, difference: FileDifferenc
 
 def _entry(source: Source, commit: str, path: str | None) -> TreeEntry | None:
     return None if path is None else source.git.entries(source.repo, commit, [path]).get(path)
+
+
+def read_versions(source: Source, versions: Sequence[tuple[str, str]]) -> list[bytes | None]:
+    """Return the contents of paths at commits. None for a path that does not exist, is large or is not a file."""
+    tasks = [partial(_entry, source, commit, path) for commit, path in versions]
+    entries = run_with_concurrency(tasks, MAX_PARALLEL_VERSIONS)
+    small = {
+        entry.sha
+        for entry in entries
+        if entry is not None and entry.type == EntryType.BLOB and (entry.size or 0) <= MAX_VERSION_BYTES
+    }
+    contents = dict(source.git.blobs(source.repo, list(small)))
+    return [contents.get(entry.sha) if entry is not None else None for entry in entries]
 
 
 def _version(entry: TreeEntry | None, commit: str, content: bytes | None) -> FileVersion | None:

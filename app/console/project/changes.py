@@ -1,0 +1,184 @@
+"""Changes of pages in the words of the reader: a summary of each version, values, and the changed text with marks."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from babel.dates import format_date
+from babel.lists import format_list
+from markupsafe import Markup
+
+from app.access.scope import ProjectScope
+from app.console.editor.page_source import branch_source
+from app.console.editor.removed_page import LANGUAGES, render_markdown
+from app.console.shell import dates
+from app.console.shell.translation import current_language, ngettext
+from app.console.shell.translation import gettext as _
+from app.content.filetypes import file_type
+from app.content.page_changes import PageChanges, page_changes
+from app.database import transactions
+from app.drivers.errors import DriverError
+from app.resources.project_content.tree.folder_listing import titles_of
+from app.resources.project_content.versions.comparison import read_versions
+
+MAX_SUMMARIES = 10
+"""The newest versions of a file whose summary is read with the list."""
+
+MAX_FIELDS = 5
+MAX_RENDERED = 16 * 1024
+"""The number of characters that a comparison shows as formatted text."""
+
+MAX_TERMS = 3
+"""The number of terms before or after the path in the message of a save."""
+
+START, END = "\ue000", "\ue001"
+"""Private characters around a changed part while its text is rendered."""
+
+_TAG = re.compile(r"(<[^<>]*>)")
+_DESTINATION = re.compile(r"\]\([^()\n]*\)|\]:[^\n]*|<[^<>\s]*>")
+_SYNTAX = re.compile(r"[ \t]*(?:[-+*>]|#{1,6}|\d{1,9}[.)])?[ \t]*")
+
+
+def label_of(name: str) -> str:
+    """Return the name of a field as words."""
+    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+
+
+def value_text(value: object) -> str:
+    """Return a value of the front matter as text in the language of the reader."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, datetime):
+        return dates.exact(value, current_language())
+    if isinstance(value, date):
+        return format_date(value, "long", locale=current_language())
+    if isinstance(value, str):
+        return _date_text(value)
+    if isinstance(value, Mapping):
+        return "\n".join(f"{label_of(str(name))}: {value_text(one)}" for name, one in value.items())
+    if isinstance(value, Sequence):
+        has_objects = any(isinstance(one, Mapping) for one in value)
+        return ("\n" if has_objects else ", ").join(value_text(one) for one in value)
+    return str(value)
+
+
+def _date_text(value: str) -> str:
+    """Return a date in the language of the reader, and another text as it is."""
+    try:
+        return value_text(datetime.fromisoformat(value) if len(value) > 10 else date.fromisoformat(value))
+    except ValueError:
+        return value
+
+
+def summaries(scope: ProjectScope, versions: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return what the newest versions of a file changed, by sha. Reads the contents from the Git host."""
+    newest = [(version["sha"], version["path"]) for version in versions[: MAX_SUMMARIES + 1]]
+    try:
+        with transactions.outside_transaction():
+            contents = read_versions(branch_source(scope), newest)
+    except DriverError:
+        return {}
+    texts = {}
+    for (sha, path), after, before in zip(newest, contents, contents[1:], strict=False):
+        changes = page_changes(path, before, after) if before is not None and after is not None else None
+        if changes is not None:
+            texts[sha] = summary_text(changes)
+    return texts
+
+
+def summary_text(changes: PageChanges) -> str:
+    """Return a sentence with the changed fields and the number of paragraphs. Empty if only empty lines differ."""
+    parts = [label_of(name) for name in changes.fields[:MAX_FIELDS]]
+    if len(changes.fields) > MAX_FIELDS:
+        parts.append("…")
+    if changes.paragraphs:
+        parts.append(ngettext("%(num)s paragraph", "%(num)s paragraphs", changes.paragraphs))
+    return _("Changed: %(parts)s", parts=format_list(parts, locale=current_language())) if parts else ""
+
+
+def message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
+    """Return the first line of each message with the title of a page instead of its path."""
+    lines = [message.partition("\n")[0] for message in messages]
+    titles = titles_of(scope.project, scope.index, {path for line in lines for path in _possible_paths(line)})
+    return [_with_title(line, titles) for line in lines]
+
+
+def _with_title(line: str, titles: Mapping[str, str]) -> str:
+    path = next((path for path in _possible_paths(line) if path in titles), None)
+    return line if path is None else line.replace(path, f"“{titles[path]}”")
+
+
+def _possible_paths(line: str) -> Iterator[str]:
+    """Yield the parts of a line that can be a path after or before a few terms."""
+    parts = line.split(" ")
+    for count in range(min(MAX_TERMS, len(parts) - 1) + 1):
+        yield from (" ".join(parts[count:]), " ".join(parts[: len(parts) - count]))
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """The removed and the added text of a change as HTML."""
+
+    before: Markup
+    after: Markup
+
+
+def rendered_changes(path: str, changes: PageChanges) -> tuple[list[ShownChange], bool]:
+    """Return the changed texts of a Markdown page with marks, and whether all of them are contained."""
+    if file_type(path).language not in LANGUAGES:
+        return [], not changes.texts
+    shown: list[ShownChange] = []
+    remaining = MAX_RENDERED
+    for change in changes.texts:
+        remaining -= len(change.before) + len(change.after)
+        if remaining < 0:
+            return shown, False
+        before, after = marked(change.before, change.removed, "del"), marked(change.after, change.added, "ins")
+        shown.append(ShownChange(before, after))
+    return shown, True
+
+
+def marked(text: str, ranges: Sequence[tuple[int, int]], tag: str) -> Markup:
+    """Return Markdown as HTML in which the ranges are inside of a tag."""
+    if START in text or END in text:
+        return render_markdown(text)
+    html = render_markdown(_with_marks(text, ranges))
+    is_inside, parts = False, []
+    for part in _TAG.split(html):
+        if part.startswith("<"):
+            parts.append(part.replace(START, "").replace(END, ""))
+            continue
+        for piece in re.split(f"([{START}{END}])", part):
+            if piece in (START, END):
+                is_inside = piece == START
+            elif piece:
+                parts.append(f"<{tag}>{piece}</{tag}>" if is_inside and piece.strip() else piece)
+    return Markup("".join(parts))  # noqa: S704 (only the tags were added to safe HTML)
+
+
+def _with_marks(text: str, ranges: Sequence[tuple[int, int]]) -> str:
+    """Return the text with private characters around the ranges, but not in the syntax of a line and in URLs."""
+    destinations = [match.span() for match in _DESTINATION.finditer(text)]
+    result, at = [], 0
+    for start, end in ranges:
+        if any(start < last and first < end for first, last in destinations):
+            continue
+        for line_start, line_end in _lines(text, start, end):
+            result += [text[at:line_start], START, text[line_start:line_end], END]
+            at = line_end
+    return "".join([*result, text[at:]])
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a range that are in one line each, without the syntax at the start of the line."""
+    while start < end:
+        line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start, end)
+        line_end = end if line_end < 0 else line_end
+        match = _SYNTAX.match(text, line_start)
+        first = max(start, match.end() if match is not None else start)
+        if first < line_end:
+            yield first, line_end
+        start = line_end + 1

@@ -1,0 +1,85 @@
+"""The history as a person reads it: summaries, titles, values and marked text."""
+
+import re
+from datetime import date
+
+import pytest
+from flask import Flask, g
+
+from app.console.project.changes import marked, value_text
+from tests.console.conftest import ConsoleScene
+
+pytestmark = pytest.mark.one_database
+
+FILE = "content/posts/first.md"
+BEFORE = b"---\ntitle: First post\ndate: 2026-05-27\ndraft: true\ntags: [a, b]\n---\nOne line.\n\nAnother line.\n"
+AFTER = b"---\ntitle: First post\ndate: 2026-06-01\ndraft: false\ntags: [a, c]\n---\nOne **word**.\n\nAnother line.\n\nMore.\n"
+
+
+def committed(console: ConsoleScene) -> tuple[str, str]:
+    """Commit a change of a page with the message of a save, and return the versions before and after it."""
+    repo = console.site.repo
+    first = repo.text("rev-parse", "main").strip()
+    repo.commit({FILE: AFTER}, f"Update {FILE}")
+    return first, repo.text("rev-parse", "main").strip()
+
+
+def test_history_of_a_file_summarizes_each_version(console: ConsoleScene) -> None:
+    committed(console)
+    shown = console.send("owner", "GET", f"/console/projects/:project_id/history/{FILE}").text
+    assert "Changed: Date, Draft, Tags, and 2 paragraphs" in shown
+    assert f"Update {FILE}" not in shown
+
+
+def test_history_of_a_project_shows_the_title_of_a_page(console: ConsoleScene) -> None:
+    committed(console)
+    shown = console.send("owner", "GET", "/console/projects/:project_id/history").text
+    assert "Update “First post”" in shown
+
+
+def test_comparison_shows_values_and_marked_text_before_the_lines(console: ConsoleScene) -> None:
+    before, after = committed(console)
+    shown = console.send(
+        "owner", "GET", f"/console/projects/:project_id/history/{FILE}?base={before}&head={after}"
+    ).text
+    values = re.findall(r"<td[^>]*table__value[^>]*>(?:<(?:del|ins)>)?(.*?)(?:</(?:del|ins)>)?</td>", shown)
+    assert values == ["May 27, 2026", "June 1, 2026", "Yes", "No", "a, b", "a, c"]
+    assert "<p>One <del>line</del>.</p>" in shown
+    assert "<ins>word</ins></strong>" in shown
+    assert shown.index("<del>line</del>") < shown.index("Changed lines")
+    assert '<details class="disclosure"><summary>Changed lines' in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, "Ja"),
+        (None, ""),
+        (["a", "b"], "a, b"),
+        ("2026-05-27", "27. Mai 2026"),
+        (date(2026, 5, 27), "27. Mai 2026"),
+        ("2026-05-27T10:00:00+02:00", "27.05.2026, 10:00:00"),
+        ("2026-99-99", "2026-99-99"),
+        ([{"link_title": "Home", "new": False}], "Link title: Home\nNew: Nein"),
+        (3, "3"),
+    ],
+)
+def test_value_text_is_in_the_form_of_the_reader(app: Flask, value: object, expected: str) -> None:
+    with app.test_request_context():
+        g.console_language, g.console_timezone = "de", "Europe/Berlin"
+        assert value_text(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges", "expected"),
+    [
+        ("# Old title", [(0, 5)], "<h1><ins>Old</ins> title</h1>"),
+        ("- a\n- b", [(0, 7)], "<ul>\n<li><ins>a</ins></li>\n<li><ins>b</ins></li>\n</ul>"),
+        ("a **b** c", [(0, 5)], "<p><ins>a </ins><strong><ins>b</ins></strong> c</p>"),
+        ("[a](http://b.example/c)", [(11, 12)], '<p><a href="http://b.example/c">a</a></p>'),
+        ("<b>x</b> y", [(9, 10)], "<p>&lt;b&gt;x&lt;/b&gt; <ins>y</ins></p>"),
+        ("\ue000x\ue001", [(0, 1)], "<p>\ue000x\ue001</p>"),
+    ],
+)
+def test_marked_text_keeps_its_structure(text: str, ranges: list[tuple[int, int]], expected: str) -> None:
+    assert marked(text, ranges, "ins").strip() == expected
