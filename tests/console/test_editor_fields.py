@@ -1,5 +1,7 @@
 """Tests of the fields of the editor from a schema file or from the values. Plain git verifies the changes of a save."""
 
+import re
+
 import pytest
 
 from tests.console.conftest import ConsoleScene
@@ -293,3 +295,18 @@ def test_group_with_an_error_is_open(console: ConsoleScene) -> None:
     assert "data-group><summary" in page.text
     refused = submit(console.site.owner, url, **form_of(page, "editor-form") | {"fm.seo/weight": "seven"})
     assert "data-group open><summary" in refused.text
+
+
+def test_list_of_texts_suggests_the_values_of_other_entries(scene: ConsoleScene) -> None:
+    page = scene.site.owner.client.get(url_of(scene)).text
+    assert 'data-chips data-list="fm.tags-list"' in page
+    [suggestions] = re.findall(r'<datalist id="fm.tags-list">(.*?)</datalist>', page)
+    assert re.findall(r'value="([^"]*)"', suggestions) == ["a", "b", "one"]
+
+
+def test_present_time_is_written_in_the_zone_of_the_value_else_of_the_user(scene: ConsoleScene) -> None:
+    preferences = {"theme": "system", "language": "en", "timezone": "Asia/Tokyo"}
+    assert submit(scene.site.owner, "/console/account/preferences", **preferences).status_code == 303
+    page = scene.site.owner.client.get(url_of(scene)).text
+    zones = dict(re.findall(r'name="fm.(at|date)"[^>]* data-zone="([^"]*)"', page))
+    assert zones == {"at": "+02:00", "date": "+0900"}

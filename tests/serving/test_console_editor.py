@@ -152,6 +152,68 @@ def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: 
     expect(page.locator(".ProseMirror")).to_contain_text("The moon is full. Bring boots.")
 
 
+LISTS = """---
+title: Lists
+date: 2026-05-27T10:30:00+02:00
+tags: [one, two, three]
+links:
+  - name: First
+    url: /a
+  - name: Second
+    url: /b
+---
+Text.
+"""
+
+
+@pytest.mark.server
+def test_lists_and_dates_are_changed_by_keys_without_loading_the_page(console: Console, project: str) -> None:
+    page = console.page
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    repo, file = GitRepo.existing(path), "content/lists/lists.md"
+    repo.commit({file: LISTS.encode()})
+    console.resize({"width": 1440, "height": 900}, "light")
+    console.open(f"{project}/edit/{file}", ".ProseMirror")
+    page.evaluate("window.isSamePage = true")
+    page.locator(".chip__text", has_text="three").focus()
+    page.keyboard.press("Alt+ArrowLeft")
+    expect(page.locator(".chip__text", has_text="three")).to_be_focused()
+    page.keyboard.press("Alt+ArrowUp")
+    page.locator(".chip__text", has_text="two").press("Delete")
+    entry = page.get_by_label("Tags", exact=True)
+    entry.fill("a, b")
+    entry.press("Enter")
+    entry.press_sequentially("typed")
+    expect(page.locator("textarea[name='fm.tags']")).to_have_value("three\none\na\nb\ntyped")
+    second = page.locator("details[data-item='1'] > summary")
+    expect(second).to_contain_text("Second")
+    second.press("Alt+ArrowUp")
+    expect(page.locator("details[data-item]").first).to_have_attribute("data-item", "1")
+    expect(second).to_be_focused()
+    page.get_by_role("button", name="Add an entry: Links").click()
+    added = page.locator("[name='fm.links/n0/name']")
+    expect(added).to_be_focused()
+    added.fill("Third")
+    page.get_by_role("button", name="Remove: Links 2").click()
+    expect(page.locator("details[data-item='0']")).to_have_count(0)
+    page.get_by_role("button", name="Undo", exact=True).last.click()
+    expect(page.locator("details[data-item='0'] > summary")).to_be_focused()
+    expect(page.locator("details[data-item]").nth(1)).to_have_attribute("data-item", "0")
+    page.get_by_role("button", name="Remove: Links 2").click()
+    expect(page.locator("details[data-item='0']")).to_have_count(0)
+    page.get_by_role("button", name="Now: Date").click()
+    for size in (WIDE, NARROW):
+        console.resize(size, "dark")
+        assert page.evaluate(FINDINGS) == []
+    assert page.evaluate("window.isSamePage")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    lines = repo.show(file).decode().splitlines()
+    assert re.fullmatch(r"date: 20\d\d-\d\d-\d\dT\d\d:\d\d:00\+02:00", lines[2])
+    assert [line for line in lines if "name:" in line] == ["  - name: Second", "  - name: Third"]
+    assert lines[3:4] == ["tags: [three, one, a, b, typed]"]
+
+
 @pytest.mark.server
 class TestPreviewPanel:
     def test_preview_follows_the_typed_text_and_is_a_tab_on_a_narrow_screen(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,6 +13,7 @@ from app.console.editor.field_inputs import InputKind, are_lines, input_text, is
 from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of, keyed, name_of, plain
 from app.console.editor.field_values import INPUT
 from app.console.project.images import find_files, site_url
+from app.console.shell.dates import user_zone
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.console.shell.translation import gettext as _
@@ -19,6 +21,7 @@ from app.content.filetypes import file_type
 from app.content.page_text import PageText
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.validation import collection_of
+from app.core import clock
 from app.core.limits import InputLimits
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
 from app.resources.project_content.search.references import list_images
@@ -104,6 +107,12 @@ class Field:
     def offset(self) -> str:
         """The offset of a date with a time."""
         return offset_of(self.value)
+
+    @property
+    def zone(self) -> str:
+        """The offset in which the present time is written: that of the value, else that of the user."""
+        now = clock.now().astimezone(user_zone())
+        return self.offset if self.offset[:1] in ("+", "-") else "+00:00" if self.offset else f"{now:%z}"
 
     @property
     def is_wide(self) -> bool:
@@ -333,7 +342,7 @@ def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: Pag
         return PageFields(*_split_title(fields_of(values)), can_add=can_add)
     is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     build = usual_fields if is_inferred else declared_fields
-    fields = build(collection, values, _suggestions(scope, schema))
+    fields = _with_values_of_site(scope, collection, build(collection, values, _suggestions(scope, schema)))
     shown = {one.path[0] for one in fields}
     others = [one.name for one in collection.fields if one.name not in shown]
     sources = list(_image_sources(fields))
@@ -341,6 +350,23 @@ def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: Pag
     names = [site_url(one.path, path) for one in images]
     files = find_files(scope, filter(None, sources), path)
     return PageFields(*_split_title(fields), others, can_add, files, names)
+
+
+def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Sequence[Field]) -> list[Field]:
+    """Return the fields, lists of texts with the values of other entries of the collection, frequent ones first."""
+    lists = [one for one in fields if one.kind is InputKind.LINES and not one.suggestions and "." not in one.path[0]]
+    if not lists:
+        return list(fields)
+    names = tuple(one.path[0] for one in lists)
+    query = EntryQuery(folder=collection.folder or None, fields=names, limit=MAX_SUGGESTIONS)
+    counts = {name: Counter[str]() for name in names}
+    for entry in entries(scope.project, scope.index, query).entries:
+        for name in names:
+            value = entry["fields"][name]
+            if isinstance(value, list):
+                counts[name].update(item for item in value if isinstance(item, str))
+    frequent = {name: tuple(text for text, _number in counts[name].most_common(MAX_SUGGESTIONS)) for name in names}
+    return [replace(one, suggestions=frequent[one.path[0]]) if one in lists else one for one in fields]
 
 
 def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:

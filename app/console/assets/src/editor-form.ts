@@ -3,6 +3,7 @@ import { countWords } from "./count-words.ts";
 import { create, createDialog, icon, show, toast } from "./dom.ts";
 import { HistoryPanel } from "./editor-history.ts";
 import { type PanelPart, initPanel } from "./editor-panel.ts";
+import { initFields } from "./fields.ts";
 import { PreviewPanel } from "./preview-panel.ts";
 import { text } from "./texts.ts";
 import { initTitle } from "./title-line.ts";
@@ -245,24 +246,7 @@ async function start(form: HTMLFormElement): Promise<void> {
   }
   initPanel(form, parts);
   initTitle(form);
-  initImageFields(form);
-}
-
-/** Let the buttons beside image fields choose an image of the repository or upload one. */
-function initImageFields(form: HTMLFormElement): void {
-  const editor = form.querySelector<HTMLElement>("[data-upload-url]");
-  if (!editor) return;
-  for (const button of form.querySelectorAll<HTMLButtonElement>("button[data-choose-image]")) {
-    button.hidden = false;
-    button.addEventListener("click", async () => {
-      const { chooseImage } = await import("./image-dialog.ts");
-      const chosen = await chooseImage(editor, { isField: true });
-      const input = document.getElementById(button.dataset.chooseImage!) as HTMLInputElement | null;
-      if (!chosen || !input) return;
-      input.value = chosen.url;
-      input.dispatchEvent(new Event("input", { bubbles: true }));
-    });
-  }
+  initFields(form, form);
 }
 
 for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) void start(form);
