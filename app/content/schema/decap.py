@@ -60,8 +60,7 @@ MAX_NESTED = 10
 def read_decap(path: str, data: bytes) -> ContentSchema | None:
     """Return the collections of the file, or None if it has none. The result lists the problems of a broken file."""
     document = SchemaDocument(path, data)
-    collections = tuple(_collections(document))[:MAX_COLLECTIONS]
-    document.check_relations(collections)
+    collections = document.read_collections(_collections(document), "/collections")
     i18n = document.mapping(document.values.get("i18n"), "/i18n")
     if i18n.get("structure") not in (None, *STRUCTURES, *_OLD_NAMES):
         document.report("/i18n/structure", f"The structure must be one of {', '.join(STRUCTURES)}")

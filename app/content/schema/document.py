@@ -1,5 +1,6 @@
 """Tolerant access to the parsed document of a schema file. A fault is recorded as a problem, never raised."""
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,11 +9,22 @@ from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, plain
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.galley_file import MAX_BYTES
-from app.content.schema.model import MAX_DEPTH, MAX_FIELDS, MAX_PROBLEMS, MAX_TEXT, Collection, SchemaProblem
+from app.content.schema.model import (
+    MAX_COLLECTIONS,
+    MAX_DEPTH,
+    MAX_FIELDS,
+    MAX_PROBLEMS,
+    MAX_TEXT,
+    Collection,
+    SchemaProblem,
+)
 from app.content.schema.text_patterns import UnsupportedPattern, text_pattern
 from app.content.text import decode
 
 MAX_HINT, MAX_NUMBER = 2_000, 1e15
+MAX_PATTERN_PARTS = 5_000
+"""The number of parts of all patterns of a file."""
+
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
 # Open strings and comments match to their end: a hostile text is scanned only once.
 _JSONC = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|//[^\n]*+|/\*(?:.*?\*/|.*)', re.DOTALL)
@@ -20,20 +32,26 @@ _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]++|\\.)*+"?)|,(?=\s*[}\]])', re.DOTA
 
 
 class SchemaDocument:
-    """The values of one schema file with the problems that its reader reports."""
+    """The values of one schema file with the problems that its reader reports.
+
+    `groups` are lists of fields that several fields name.
+    """
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
         self.problems: list[SchemaProblem] = []
+        self._reported: set[tuple[str, str]] = set()
         self._remaining_fields = MAX_FIELDS
+        self._remaining_parts = MAX_PATTERN_PARTS
         self._relations: list[tuple[str, str]] = []
         self.values = self._parse(data)
+        self.groups: dict[str, Mapping[str, object]] = {}
 
     def report(self, pointer: str, message: str) -> None:
         """Record a problem once. Problems beyond the limit are dropped."""
-        problem = SchemaProblem(self.path, pointer, message)
-        if len(self.problems) < MAX_PROBLEMS and problem not in self.problems:
-            self.problems.append(problem)
+        if len(self.problems) < MAX_PROBLEMS and (pointer, message) not in self._reported:
+            self._reported.add((pointer, message))
+            self.problems.append(SchemaProblem(self.path, pointer, message))
 
     def mapping(self, value: object, pointer: str) -> Mapping[str, object]:
         """Return a mapping. Anything else is a problem, and an empty mapping."""
@@ -111,9 +129,13 @@ class SchemaDocument:
         if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
             self.report(pointer, f"A pattern must be a text of at most {MAX_TEXT} characters")
             return None
+        if self._remaining_parts < 0:
+            self.report(pointer, "The pattern is not compared with values: the file has too many patterns")
+            return None
         try:
-            text_pattern(value)
+            self._remaining_parts -= text_pattern(value).parts
         except UnsupportedPattern as error:
+            self._remaining_parts -= len(value)
             self.report(pointer, f"The pattern is not compared with values: {error}")
             return None
         return value
@@ -121,7 +143,7 @@ class SchemaDocument:
     def relation(
         self, properties: Mapping[str, object], name: str, pointer: str, *, file: str | None = None
     ) -> str | None:
-        """Return the collection of a relation. `check_relations` reports those that do not exist."""
+        """Return the collection of a relation. `read_collections` reports those that do not exist."""
         collection = self.text(properties, name, pointer)
         if collection is None:
             self.report(f"{pointer}/{name}", "A relation needs a collection")
@@ -131,8 +153,15 @@ class SchemaDocument:
             self._relations.append((collection, f"{pointer}/{name}"))
         return collection
 
-    def check_relations(self, collections: Iterable[Collection]) -> None:
-        """Report the relations to collections that do not exist."""
+    def read_collections(self, collections: Iterator[Collection], pointer: str) -> tuple[Collection, ...]:
+        """Return the first collections. Further ones, and relations to collections that do not exist, are problems."""
+        first = tuple(itertools.islice(collections, MAX_COLLECTIONS))
+        if next(collections, None) is not None:
+            self.report(pointer, f"Only the first {MAX_COLLECTIONS} collections are read")
+        self._check_relations(first)
+        return first
+
+    def _check_relations(self, collections: Iterable[Collection]) -> None:
         names = {collection.name for collection in collections}
         for collection, pointer in self._relations:
             if collection not in names:

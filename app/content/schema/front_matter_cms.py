@@ -26,6 +26,7 @@ DRAFT_FIELD, DATE_FORMAT = "frontMatter.content.draftField", "frontMatter.taxono
 FILE_PREFIX, PUBLIC_FOLDER = "frontMatter.templates.prefix", "frontMatter.content.publicFolder"
 DEFAULT_TYPE, TYPE = "default", "type"
 DEFAULT_PREFIX = "yyyy-MM-dd"
+MAX_VARIANTS = 50
 GROUP_KEY = "fieldGroup"
 """The key of an item of a block with the name of its group."""
 _WORKSPACE = "[[workspace]]"
@@ -73,7 +74,11 @@ _DEFAULT_FIELDS = (
 def read_front_matter_cms(path: str, data: bytes) -> ContentSchema | None:
     """Return the collections of the file, or None if it has none. A broken file has problems."""
     document = SchemaDocument(path, data)
-    collections = tuple(_collections(document))[:MAX_COLLECTIONS]
+    groups = _value(document, FIELD_GROUPS)
+    for group in groups if isinstance(groups, list) else ():
+        if isinstance(group, Mapping) and isinstance(group.get("id"), str):
+            document.groups.setdefault(group["id"], group)
+    collections = document.read_collections(_collections(document), f"/{PAGE_FOLDERS}")
     if not collections and not document.problems:
         return None
     return ContentSchema(SourceKind.FRONT_MATTER, path, collections, tuple(document.problems))
@@ -291,7 +296,7 @@ def _related(document: SchemaDocument, pointer: str, properties: Mapping[str, ob
     """Return the first collection with the content type of a relation."""
     name = document.text(properties, "contentTypeName", pointer)
     folders = _value(document, PAGE_FOLDERS)
-    for folder in folders if isinstance(folders, list) else ():
+    for folder in folders[:MAX_COLLECTIONS] if isinstance(folders, list) else ():
         title, listed = (
             (folder.get("title"), folder.get("contentTypes")) if isinstance(folder, Mapping) else (None, None)
         )
@@ -326,8 +331,11 @@ def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, objec
     if written != "block":
         return SchemaField("", FieldType.STRING)
     listed = properties.get("fieldGroup")
+    names = list(dict.fromkeys(map(str, listed))) if isinstance(listed, list) else [listed]
+    if len(names) > MAX_VARIANTS:
+        document.report(f"{pointer}/fieldGroup", f"Only the first {MAX_VARIANTS} groups are read")
     variants = []
-    for name in listed[:MAX_OPTIONS] if isinstance(listed, list) else [listed]:
+    for name in names[:MAX_VARIANTS]:
         group = _group(document, name, f"{pointer}/fieldGroup")
         fields = tuple(_fields(document, group.get("fields"), f"{pointer}/fieldGroup/fields"))
         if group:
@@ -344,10 +352,8 @@ def _inner(document: SchemaDocument, pointer: str, properties: Mapping[str, obje
 
 
 def _group(document: SchemaDocument, name: object, pointer: str) -> Mapping[str, object]:
-    groups = _value(document, FIELD_GROUPS)
-    for group in groups if isinstance(groups, list) else ():
-        if isinstance(group, Mapping) and group.get("id") == name and isinstance(name, str):
-            return group
+    if isinstance(name, str) and name in document.groups:
+        return document.groups[name]
     document.report(pointer, f"There is no field group “{str(name)[:100]}”")
     return {}
 

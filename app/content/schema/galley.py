@@ -28,8 +28,7 @@ def read_galley(path: str, data: bytes) -> ContentSchema | None:
     document = SchemaDocument(path, data)
     if not document.problems and "collections" not in document.values:
         return None
-    collections = tuple(_collections(document))
-    document.check_relations(collections)
+    collections = document.read_collections(_collections(document), "/collections")
     return ContentSchema(SourceKind.GALLEY, path, collections, tuple(document.problems))
 
 

@@ -40,14 +40,15 @@ _DATA = ("json", "yml", "yaml", "toml", "csv")
 _PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
 _DEFAULT_FILE = "{year}-{month}-{day}-{primary}.md"
 _BODY, _BLOCK_KEY = "body", "_block"
-MAX_COMPONENTS = 4
+MAX_COMPONENTS, MAX_MEDIA = 4, 50
 
 
 def read_pages_cms(path: str, data: bytes) -> ContentSchema | None:
     """Return the collections of the file, or None if it has none. A broken file has problems."""
     document = SchemaDocument(path, data)
-    collections = tuple(_collections(document, document.values.get("content"), "/content"))[:MAX_COLLECTIONS]
-    document.check_relations(collections)
+    collections = document.read_collections(
+        _collections(document, document.values.get("content"), "/content"), "/content"
+    )
     if not collections and not document.problems:
         return None
     return ContentSchema(SourceKind.PAGES_CMS, path, collections, tuple(document.problems))
@@ -111,7 +112,7 @@ def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, o
 def _media_folders(document: SchemaDocument, pointer: str, name: object) -> tuple[str | None, str | None]:
     """Return the folder of images and its address. `name` selects one of several settings."""
     media = document.values.get("media")
-    listed = [one for one in media if isinstance(one, Mapping)] if isinstance(media, list) else [media]
+    listed = [one for one in media[:MAX_MEDIA] if isinstance(one, Mapping)] if isinstance(media, list) else [media]
     chosen = listed[0] if listed else None
     if isinstance(name, str):
         chosen = next((one for one in listed if isinstance(one, Mapping) and one.get("name") == name), None)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-MAX_POSITIONS, MAX_PARTS, MAX_GROUPS = 300, 5_000, 50
+MAX_POSITIONS, MAX_PARTS, MAX_GROUPS = 300, 2_000, 50
 _RANGES = {
     "d": (("0", "9"),),
     "w": (("0", "9"), ("A", "Z"), ("_", "_"), ("a", "z")),
@@ -87,12 +87,15 @@ def text_pattern(expression: str) -> "TextPattern":
 
 
 class TextPattern:
-    """The positions of an expression as bits of integers, with those that can follow each."""
+    """The positions of an expression as bits of integers, with those that can follow each.
+
+    `parts` is the number of its parts with all repetitions.
+    """
 
     def __init__(self, node: _Node) -> None:
         self._classes: list[_Class] = []
         self._following: list[int] = []
-        self._parts = 0
+        self.parts = 0
         self._is_optional, self._first, self._last = self._add(node)
 
     def matches(self, text: str, count: Callable[[int], None]) -> bool:
@@ -122,8 +125,8 @@ class TextPattern:
 
     def _add(self, node: _Node) -> tuple[bool, int, int]:
         """Add the positions of a part. Return whether it can be empty, and its first and last positions."""
-        self._parts += 1
-        if self._parts > MAX_PARTS or len(self._classes) >= MAX_POSITIONS:
+        self.parts += 1
+        if self.parts > MAX_PARTS or len(self._classes) >= MAX_POSITIONS:
             raise UnsupportedPattern("It is too large")
         match node:
             case _Class():
