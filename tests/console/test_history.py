@@ -29,6 +29,9 @@ def test_history_of_a_file_summarizes_each_version(console: ConsoleScene) -> Non
     shown = console.send("owner", "GET", f"/console/projects/:project_id/history/{FILE}").text
     assert "Changed: Date, Draft, Tags, and 2 paragraphs" in shown
     assert f"Update {FILE}" not in shown
+    console.site.repo.commit({FILE: AFTER.replace(b"word", b"line")}, "Name the line")
+    shown = console.send("owner", "GET", f"/console/projects/:project_id/history/{FILE}").text
+    assert re.search(r"<bdi>Name the line</bdi></a> <span[^>]*><bdi>Changed: 1 paragraph</bdi>", shown)
 
 
 def test_history_of_a_project_shows_the_title_of_a_page(console: ConsoleScene) -> None:

@@ -324,6 +324,20 @@ class TestBrowser:
         assert history(console.service).count("+draft: false") == 6
         assert page.evaluate("problems") == []
 
+    def test_preview_start_shows_its_steps_and_then_the_site(self, console: Console) -> None:
+        page = console.page
+        console.resize(*VIEWS[0])
+        project = console.sign_in()
+        console.open(f"{project}/preview")
+        page.get_by_role("button", name="Start the preview").click()
+        expect(page.locator(".steps > li[aria-current=step]")).to_have_count(1)
+        expect(page.get_by_role("status")).to_contain_text("of 5:")
+        expect(page.frame_locator("iframe.preview-frame").get_by_text("Latest posts")).to_be_visible()
+        assert page.url.endswith(f"{project}/preview")
+        assert console.problems() == {}
+        page.get_by_role("button", name="Stop").click()
+        page.wait_for_url("**done=stopped")
+
     def test_administration_is_reached_from_the_navigation_and_searches(self, console: Console) -> None:
         page = console.page
         console.resize(*VIEWS[0])
