@@ -70,6 +70,28 @@ def _preview(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
             drivers.sandbox.stop(name)
 
 
+SCHEMA = """\
+collections:
+  - name: posts
+    folder: content/posts
+    media_folder: static/img
+    public_folder: /img
+    fields:
+      - {name: title, type: string, required: true, hint: A short title, maximum: 60, pattern: "^[A-Z]"}
+      - {name: date, type: date, date_format: dd.MM.yyyy}
+      - name: parts
+        type: list
+        item: {type: object, variant_key: kind, variants: [{name: quote, type: object, fields: [{name: text, type: text}]}]}
+"""
+
+
+def _with_schema_file(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    file = {"path": ".galley.yml", "action": "create", "content": SCHEMA}
+    commit = {"message": "Describe the posts", "base_sha": scene.head, "files": [file]}
+    scene.owner.again().post(f"/project-content/{scene.project}/commit", commit).ok(201)
+    yield arguments(scene, key, who)
+
+
 def _with_metrics_token(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
     settings, token = scene.app.config["SETTINGS"], secrets.token_hex(16)
     scene.app.config["SETTINGS"] = dataclasses.replace(settings, metrics_token=token)
@@ -87,6 +109,7 @@ VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
     "git_provider_provider_rotate": _rotated,
     "project_content_restore": _unchanged_and_changed,
     "project_schema_adopt": _twice,
+    "project_schema_read": _with_schema_file,
     "sandbox_create": _preview,
     "system_show_metrics": _with_metrics_token,
 }

@@ -1,5 +1,6 @@
 """Tests of the schemas of a branch: source files by precedence, inference, adoption and validation of saves."""
 
+import json
 from typing import Any
 
 import pytest
@@ -194,6 +195,24 @@ class TestValidate:
         assert site.repo.head() == head
         site.owner.patch(site.path("/front-matter"), edit | {"set": {"date": "2026-01-01"}, "unset": []}).ok()
         site.commit(*files, base=site.repo.head()).ok(201)
+
+    def test_saved_values_are_compared_with_the_collection_of_their_filter(self, world: World) -> None:
+        news = {"name": "news", "folder": "posts", "filter": {"field": "kind", "value": "news"}}
+        title = {"name": "title", "pattern": ["^[A-Z]", "Start with a capital letter"]}
+        talks = {"name": "talks", "folder": "posts", "filter": {"field": "kind", "value": "talk"}}
+        collections = [news | {"fields": [title]}, talks | {"fields": [{"name": "place"}]}]
+        config = json.dumps({"backend": {"name": "github"}, "collections": collections})
+        site = make_site(world, {"public/admin/config.json": config.encode()})
+        assert schema_of(site)["source"] == {"kind": "decap", "path": "public/admin/config.json"}
+        texts = ["kind: news\ntitle: small", "kind: talk\ntitle: small", "kind: talk\nplace: here"]
+        files = [
+            {"path": f"posts/{n}.md", "action": "create", "content": f"---\n{text}\n---\n"}
+            for n, text in enumerate(texts)
+        ]
+        response = site.commit(*files, validate=True)
+        response.fails(400, "VALIDATION_FAILED", "files.0/title", "files.1/place")
+        message = "This does not have the required form: Start with a capital letter"
+        assert response.json["result"]["invalid"][0]["message"] == message
 
     def test_unreadable_front_matter_is_an_error_of_the_file(self, world: World) -> None:
         site = make_site(world, {".galley.yml": GALLEY})
