@@ -77,7 +77,7 @@ def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> 
         "This value does not match the schema.",
         'value="&#34;land&#34;" checked',
         '<option value="second">',
-        '<span class="group__name">Seo</span> <span class="group__values muted" dir="auto">Old</span>',
+        '<span class="group__name">SEO</span> <span class="group__values muted" dir="auto">Old</span>',
         'name="fm.seo/description"',
     ):
         assert part in page

@@ -14,6 +14,7 @@ from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of
 from app.console.editor.field_values import INPUT
 from app.console.project.images import find_files, site_url
 from app.console.shell.dates import user_zone
+from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.console.shell.translation import gettext as _
@@ -164,7 +165,7 @@ def _usual(field: SchemaField, value: object) -> SchemaField:
     inner = tuple(_usual(one, values.get(one.name)) for one in field.fields if one.required or one.name in values)
     kind = FieldType.STRING if field.type is FieldType.SELECT else field.type
     item = field.item and replace(field.item, fields=tuple(_usual(one, None) for one in field.item.fields))
-    return replace(field, type=kind, required=False, options=(), fields=inner, item=item)
+    return replace(field, label=None, type=kind, required=False, options=(), fields=inner, item=item)
 
 
 def _title_first(fields: Iterable[Field]) -> list[Field]:
@@ -200,7 +201,7 @@ def _group(
 
 
 def _inferred(path: tuple[str, ...], value: object) -> Field:
-    shown = Field(path, _label(path[-1]), kind_of(value), value)
+    shown = Field(path, label_of(path[-1]), kind_of(value), value)
     if value and is_object_list(value):
         keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
         return _with_items(shown, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
@@ -214,12 +215,8 @@ def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ..
     return replace(shown, kind=None, is_list=True, children=groups)
 
 
-def _label(name: str) -> str:
-    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
-
-
 def _field(field: SchemaField, value: object, path: tuple[str, ...], suggest: Suggest) -> Field:
-    shown = Field(path, field.label or _label(field.name), kind_of(value), value, field.required)
+    shown = Field(path, field.label or label_of(field.name), kind_of(value), value, field.required)
     if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
         return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, suggest)))
     inner = field.item.fields if field.item is not None else ()

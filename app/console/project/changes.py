@@ -13,6 +13,7 @@ from app.access.scope import ProjectScope
 from app.console.editor.page_source import branch_source
 from app.console.editor.removed_page import LANGUAGES, render_markdown
 from app.console.shell import dates
+from app.console.shell.field_labels import label_of
 from app.console.shell.translation import current_language, ngettext
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
@@ -38,11 +39,6 @@ START, END = "\ue000", "\ue001"
 _TAG = re.compile(r"(<[^<>]*>)")
 _DESTINATION = re.compile(r"\]\([^()\n]*\)|\]:[^\n]*|<[^<>\s]*>")
 _SYNTAX = re.compile(r"[ \t]*(?:[-+*>]|#{1,6}|\d{1,9}[.)])?[ \t]*")
-
-
-def label_of(name: str) -> str:
-    """Return the name of a field as words."""
-    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
 
 
 def value_text(value: object) -> str:

@@ -14,6 +14,7 @@ from app.console.editor.page_source import branch_source, present_head
 from app.console.project import changes
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
+from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
@@ -78,7 +79,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
         meta=meta,
         query=query,
         head=present_head(scope),
-        label_of=changes.label_of,
+        label_of=label_of,
         value_text=changes.value_text,
     )
 
