@@ -13,7 +13,7 @@ def test_search_returns_files_for_the_palette(console: ConsoleScene) -> None:
     assert listed == {"files": [{"title": "First post", "path": path, "url": f"{base}/edit/{path}"}]}
     assert client.get(f"{base}/search?q=", headers={"Accept": "application/json"}).json == {"files": []}
     page = client.get(f"{base}/search?q=Another")
-    assert f'href="{base}/edit/{path}">First post</a>' in page.text
+    assert f'href="{base}/edit/{path}"><bdi>First post</bdi></a>' in page.text
     assert f'data-palette-url="{base}/search"' in page.text
 
 
@@ -37,11 +37,11 @@ def test_changes_and_drafts_have_the_titles_of_their_pages(console: ConsoleScene
     site.commit({"path": path, "action": "update", "content": text.replace("One", "A")}).ok(201)
     site.commit({"path": "static/picture.png", "action": "delete"}).ok(201)
     site.world.work_off()
-    entry = f'href="{base}/edit/{path}">First post</a>'
+    entry = f'href="{base}/edit/{path}"><bdi>First post</bdi></a>'
     for page in (base, f"{base}/activity"):
         shown = site.owner.client.get(page).text
         assert entry in shown
         assert f'<span class="muted small">{path}</span>' in shown
         assert f'href="{base}/history/static/picture.png">static/picture.png</a>' in shown
     site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": path}).ok()
-    assert site.owner.client.get(base).text.count(">First post</a>") == 2
+    assert site.owner.client.get(base).text.count("><bdi>First post</bdi></a>") == 2
