@@ -4,10 +4,15 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.organization import Invitation
+from tests.support.assertions.mailbox import Mailbox
 from tests.support.new_account import Newcomer
 from tests.support.world import World
 
@@ -60,6 +65,25 @@ def test_reset_link_redirects_to_the_console_and_changes_the_password(app: Flask
         "done=password"
     )
     assert submit(client, "/sign-in", email=person.email, password="Another-Harbour-7").location == "/console"
+
+
+def test_invitation_page_names_the_organization_and_the_inviter(app: Flask, world: World) -> None:
+    owner, guest = world.person(), "invited-guest@mail.example.org"
+    org_id = owner.new_organization("Harbour & Sons")
+    owner.patch(f"/organization/member/{org_id}", {"email": guest, "role": "editor"}).ok()
+    world.work_off()
+    (text,) = Mailbox(app.config["SETTINGS"].mail.directory, guest).texts()
+    [link] = re.findall(r"http://127\.0\.0\.1:8000(/console/invitation\?invitation=inv_\w+)", text)
+    client = app.test_client()
+    page = client.get(link).text
+    assert "<bdi>Harbour &amp; Sons</bdi>" in page
+    assert "<bdi>Person " in page
+    other = client.get(f"{link[:-1]}{'0' if link[-1] != '0' else '1'}")
+    assert (other.status_code, "Harbour" in other.text) == (200, False)
+    with app.app_context():
+        db.session.execute(sa.update(Invitation).values(expires_at=utcnow_ms()))
+        db.session.commit()
+    assert "Harbour" not in client.get(link).text
 
 
 def test_pages_have_a_strict_policy_and_no_foreign_url(app: Flask) -> None:

@@ -18,6 +18,7 @@ from app.core.errors import EmailNotVerified, NotFound
 from app.extensions import current_settings
 from app.http.validation import Length, RequestQuery
 from app.resources.auth.routes import account, email
+from app.resources.organization import queries
 
 AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
 
@@ -29,6 +30,7 @@ class AccountQuery(RequestQuery):
     next: Annotated[str, fields.String(load_default="", validate=Length(max=2048))]
     email: Annotated[str, fields.String(load_default="", validate=Length(max=320))]
     token: Annotated[str, fields.String(load_default="", validate=Length(max=512))]
+    invitation: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
 
 
 def local_path(target: str) -> str:
@@ -137,10 +139,11 @@ def reset_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response
 @blueprint.get("/invitation")
 @Page(guard=public(), query=AccountQuery)
 def invitation_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Explain an invitation to a person who opens the link of the mail."""
+    """Explain an invitation to a person who opens the link of the mail, and name the organization and the inviter."""
     if is_signed_in():
         return see_other(ROOT)
-    return page("account/invitation.html", query=query)
+    organization, inviter = queries.open_invitation(query.invitation) or (None, None)
+    return page("account/invitation.html", organization=organization, inviter=inviter)
 
 
 @blueprint.post("/sign-out")

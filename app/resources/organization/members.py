@@ -61,9 +61,9 @@ def invite(
         outcome = _add(organization, user, role, open_invitation)
         notify(user, "member_added", inviter=by.name, organization=organization.name, link=web_url)
         return outcome
-    outcome = _create_invitation(organization, open_invitation, email, key, role, by)
-    _mail_invitation(email, by, invitation_url)
-    return outcome
+    invitation = _create_invitation(organization, open_invitation, email, key, role, by)
+    _mail_invitation(invitation, by, invitation_url)
+    return {"email": email, "role": role, "user_id": None, "status": "invited"}
 
 
 def change_role(
@@ -142,27 +142,27 @@ def _join(organization_id: str, user_id: str, role: Role) -> None:
 
 def _create_invitation(
     organization: Organization, invitation: Invitation | None, email: str, key: str, role: Role, by: User
-) -> MemberResult:
+) -> Invitation:
     invitation = invitation or Invitation(organization_id=organization.id, email_key=key)
     invitation.email, invitation.role, invitation.invited_by = email, role, by.id
     invitation.expires_at = utcnow_ms() + INVITED_FOR
     db.session.add(invitation)
     db.session.flush()
-    return {"email": email, "role": role, "user_id": None, "status": "invited"}
+    return invitation
 
 
-def _mail_invitation(email: str, by: User, invitation_url: str) -> None:
+def _mail_invitation(invitation: Invitation, by: User, invitation_url: str) -> None:
     """Enqueue the invitation in the language of the inviter.
 
-    The address is not verified, so the mail contains no text of a user.
+    The address is not verified, so the mail contains no text of a user. The page of the link names the organization.
     """
     jobs.enqueue(
         "mail.send",
-        to=email,
+        to=invitation.email,
         template="invitation",
         language=language_of(by),
         days=INVITED_FOR.days,
-        link=invitation_url,
+        link=f"{invitation_url}?invitation={invitation.id}",
     )
 
 

@@ -130,3 +130,18 @@ def _short(row: Sequence[Any]) -> OrganizationDict:
         "createdAt": clock.iso(row[10]),
         "updatedAt": clock.iso(row[11]),
     }
+
+
+def open_invitation(invitation_id: str) -> tuple[str, str | None] | None:
+    """Return the names of the organization and of the inviter, or None if the invitation does not exist or has expired.
+
+    The id is a secret of the mail.
+    """
+    statement = (
+        sa.select(Organization.name, User.name)
+        .join_from(Invitation, Organization, Organization.id == Invitation.organization_id)
+        .outerjoin(User, User.id == Invitation.invited_by)
+        .where(Invitation.id == invitation_id, Invitation.expires_at > utcnow_ms())
+    )
+    row = db.session.execute(statement).one_or_none()
+    return None if row is None else (row[0], row[1])
