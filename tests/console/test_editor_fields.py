@@ -72,6 +72,7 @@ def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> 
         'type="datetime-local" id="fm.at"',
         'value="2026-05-27T10:30:00"',
         "Time zone: <bdi>+02:00</bdi>",
+        '<span class="without-script">One entry per line</span>',
         "Without a value: No summary",
         '<option value="&#34;poem&#34;" selected>poem</option>',
         "This value does not match the schema.",

@@ -42,6 +42,6 @@ def test_changes_and_drafts_have_the_titles_of_their_pages(console: ConsoleScene
         shown = site.owner.client.get(page).text
         assert entry in shown
         assert f'<span class="muted small">{path}</span>' in shown
-        assert f'href="{base}/history/static/picture.png">static/picture.png</a>' in shown
+        assert f'href="{base}/history/static/picture.png"><bdi>static/picture.png</bdi></a>' in shown
     site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": path}).ok()
     assert site.owner.client.get(base).text.count("><bdi>First post</bdi></a>") == 2
