@@ -18,6 +18,7 @@ from app.core.client_info import ClientInfo
 from app.core.errors import NotAuthenticated
 from app.core.limits import SessionLimits
 from app.core.locales import LANGUAGES
+from app.database.transactions import in_write_transaction, release_connection
 from app.extensions import db, login_manager
 from app.models.base import utcnow_ms
 from app.models.login import ApiToken, Session
@@ -81,10 +82,15 @@ def caller() -> Caller | None:
 
 
 def caller_with(target: JoinedTarget | None) -> tuple[Caller | None, Sequence[object] | None]:
-    """Return the caller, and the values of the target of the request if the statement of the session read them."""
+    """Return the caller, and the values of the target of the request if the statement of the session read them.
+
+    The connection returns to its pool: the body of the request may arrive slowly, and a rate limit may need a store.
+    """
     values = None
     if "caller" not in g:
         g.caller, values = _load(request, target)
+        if not in_write_transaction():
+            release_connection()
     result: Caller | None = g.caller
     return result, values
 

@@ -5,7 +5,9 @@ from flask_login import current_user
 
 from app.access import authentication
 from app.access.caller import Caller
+from app.database import transactions
 from tests.support.assertions.statements import counted
+from tests.support.tokens import new_token
 from tests.support.world import World
 
 
@@ -22,6 +24,16 @@ class TestCaller:
             assert (current_user.id, current_user._get_current_object()) == (caller.id, caller)
             assert authentication.caller() is caller
             assert len(sent) == 1
+
+    @pytest.mark.parametrize("credential", ["session", "token"])
+    def test_loaded_caller_holds_no_connection_while_the_body_arrives(self, world: World, credential: str) -> None:
+        person = world.person()
+        bearer = {"Authorization": f"Bearer {new_token(person)['token']}"}
+        sent = headers(person.token) if credential == "session" else bearer
+        with world.app.test_request_context(headers=sent):
+            transactions.start_reading()
+            assert authentication.caller() is not None
+            assert transactions.transaction_state() is transactions.TransactionState.IDLE
 
     def test_current_user_without_a_session_is_anonymous(self, world: World) -> None:
         with world.app.test_request_context():
