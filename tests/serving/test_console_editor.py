@@ -95,7 +95,7 @@ def test_title_is_a_line_above_the_text_and_fields_are_next_to_it_or_a_tab(conso
     title, text, fields = (
         page.locator("textarea[name='fm.title']"),
         page.locator(".ProseMirror"),
-        page.get_by_label("Date"),
+        page.get_by_label("Date", exact=True),
     )
     boxes = [each.bounding_box() for each in (title, text, fields)]
     assert all(boxes)
