@@ -9,7 +9,7 @@ from flask import Response, current_app, g, request
 from werkzeug.exceptions import InternalServerError
 
 from app.console.blueprint import ROOT, blueprint
-from app.console.shell import rendering
+from app.console.shell import frame, rendering
 from app.console.shell.forms import Form
 from app.console.shell.messages import error_text
 from app.console.shell.pages import Page, page_again, see_other, wants_json
@@ -31,6 +31,7 @@ def handle(error: Exception) -> Response:
         response = _error_page(app_error) if isinstance(error, InternalServerError) else _answer(app_error)
     except (AppError, DriverError, DatabaseError) as second:
         app_error = convert(second)
+        frame.leave_out_user()
         response = _error_page(app_error)
     response.headers.extend(app_error.headers)
     return response

@@ -97,6 +97,11 @@ def load_preferences() -> None:
     g.console_language = row.language if stored else None
 
 
+def leave_out_user() -> None:
+    """Render the rest of the response without a user, so that it needs no database."""
+    g.caller, g.console_scope = None, None
+
+
 def current() -> Frame:
     """Return the frame of the response."""
     load_preferences()
