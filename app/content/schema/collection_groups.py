@@ -19,6 +19,7 @@ from app.content.schema.path_sets import PathSet, alternatives, endings_of, path
 from app.content.schema.patterns import matches
 
 MAX_LANGUAGES, MAX_LABEL_PARTS = 60, 4
+NEARLY_ALL = 0.9
 _CODE = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{2}|[a-z]{4}|\d{3}))?", re.IGNORECASE)
 _ANY_NAME = re.compile(r"(?:\*\*/)?\*\.[^*{}/]+")
 _NOT_LANGUAGES = frozenset(("io", "ts"))
@@ -95,16 +96,16 @@ class CollectionGroup:
 
     @property
     def files(self) -> int:
-        """The number of entries of the language with most entries."""
+        """The number of entries of the first language."""
         return self.languages[0].files
 
     @property
     def main(self) -> CollectionLanguage:
-        """The language with most entries."""
+        """The first language."""
         return self.languages[0]
 
     def in_language(self, language: str | None) -> CollectionLanguage:
-        """Return the files of a language, by default of the one with most entries."""
+        """Return the files of a language, by default of the first one."""
         return next((each for each in self.languages if each.language == language), self.main)
 
 
@@ -130,7 +131,10 @@ def _languages() -> frozenset[str]:
 
 
 def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> tuple[CollectionGroup, ...]:
-    """Return the collections of a schema with their languages and numbers of files, in the order of the schema."""
+    """Return the collections of a schema with their languages and numbers of files.
+
+    They have the order of the schema. Those of an inferred schema have no order, so the largest is the first.
+    """
     firsts: dict[object, Collection] = {}
     for one in schema.collections:
         if not is_single(one):
@@ -139,7 +143,8 @@ def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> t
     index = _Counts(counts)
     is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     groups = list(_groups(collections, index, is_declared=is_declared))
-    return tuple(_labelled([_with_counts(group, index) for group in _without_others(groups)]))
+    counted = [_with_counts(group, index) for group in _without_others(groups)]
+    return tuple(_labelled(counted if is_declared else sorted(counted, key=lambda group: -group.files)))
 
 
 class _Counts:
@@ -176,7 +181,7 @@ def _groups(collections: Sequence[Collection], counts: _Counts, *, is_declared: 
         if id(collection) in firsts:
             folder, members = firsts[id(collection)]
             languages = [CollectionLanguage(code, one, path_set(one)) for code, one in members]
-            name = collection.name if is_declared else folder.strip("_") or "pages"
+            name = collection.name if is_declared else folder.strip("_") or "content"
             yield CollectionGroup(name, label, tuple(languages))
         elif id(collection) not in joined:
             yield CollectionGroup(collection.name, label, tuple(_languages_in(collection, counts)))
@@ -283,10 +288,16 @@ def _without(language: CollectionLanguage, folders: Iterable[tuple[str, str]]) -
 
 
 def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:
-    """Return a group with the numbers of its files. The language with most files is the first."""
+    """Return a group with the numbers of its files. The language with most files is the first.
+
+    Files without a language, or in English, are the first if they are nearly as many: translations of a site often have
+    the same number of files as their source.
+    """
     languages = [replace(each, files=_files(each, counts)) for each in group.languages]
     present = [each for each in languages if each.files or each.field]
-    present.sort(key=lambda each: (-each.files, each.language not in ("", "en"), each.language))
+    most = max((each.files for each in present), default=0)
+    likely = {each.language for each in present if each.language in ("", "en") and each.files >= NEARLY_ALL * most}
+    present.sort(key=lambda each: (each.language not in likely, -each.files, each.language))
     return replace(group, languages=tuple(present or languages[:1]))
 
 

@@ -58,6 +58,20 @@ def test_folders_of_languages_at_the_root_are_one_collection() -> None:
     }
 
 
+def test_largest_inferred_collection_is_the_first() -> None:
+    assert list(groups_of("", "posts", "en", "de", counts={"": 3, "posts": 9, "en": 5, "de": 4})) == [
+        "Posts",
+        "Pages",
+        "Pages 2",
+    ]
+
+
+@pytest.mark.parametrize(("english", "first"), [(95, "en"), (80, "uk")])
+def test_english_is_the_first_language_if_it_has_nearly_all_files(english: int, first: str) -> None:
+    [group] = groups_of("en", "uk", counts={"en": english, "uk": 100}).values()
+    assert (group.main.language, group.files) == (first, {"en": english, "uk": 100}[first])
+
+
 def test_folders_of_languages_in_a_collection_are_languages() -> None:
     counts = {"docs": 1, "docs/guides": 4, "docs/de": 1, "docs/de/guides": 3, "docs/ja": 1}
     groups = groups_of("docs", counts=counts)
