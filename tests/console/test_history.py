@@ -63,7 +63,7 @@ def test_comparison_shows_values_and_marked_text_before_the_lines(console: Conso
         (date(2026, 5, 27), "27. Mai 2026"),
         ("2026-05-27T10:00:00+02:00", "27.05.2026, 10:00:00"),
         ("2026-99-99", "2026-99-99"),
-        ([{"link_title": "Home", "new": False}], "Link title: Home\nNew: Nein"),
+        ([{"link_title": "Home", "new": False}], "Titel des Links: Home\nNew: Nein"),
         (3, "3"),
     ],
 )
