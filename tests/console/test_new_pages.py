@@ -194,6 +194,17 @@ def test_new_page_has_the_chosen_draft_state(console: ConsoleScene, is_draft: bo
     assert f"draft: {str(is_draft).lower()}\n" in console.site.repo.show("notes/fog.md").decode()
 
 
+def test_new_page_with_the_path_of_a_draft_is_refused_and_the_draft_remains(console: ConsoleScene) -> None:
+    owner, base = console.site.owner, f"/console/projects/{console.ids['project_id']}"
+    made = submit(owner, f"{base}/new", title="Fog", folder="notes")
+    sent = form_of(owner.client.get(made.location), "editor-form") | {"body": "Typed.\r\n"}
+    assert submit(owner, f"{base}/draft/notes/fog.md", **sent).status_code == 204
+    refused = submit(owner, f"{base}/new", title="Fog", folder="notes")
+    assert refused.status_code == 400
+    assert 'id="name-error"' in refused.text
+    assert form_of(owner.client.get(made.location), "editor-form")["body"].strip() == "Typed."
+
+
 def test_discarded_new_page_leaves_nothing(console: ConsoleScene) -> None:
     owner, base = console.site.owner, f"/console/projects/{console.ids['project_id']}"
     head = console.site.repo.head()

@@ -23,6 +23,7 @@ from app.console.editor.page_source import (
     open_new,
     open_present,
     read_draft,
+    read_schema,
     sent_start,
     write_draft,
 )
@@ -44,7 +45,6 @@ from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.project_content import routes as content
-from app.resources.project_schema.routes import branch_schema
 
 PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
 _DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")
@@ -112,7 +112,7 @@ def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, Con
             raise
         else:
             opened = open_new(scope, path, draft["content"]) if draft["base_blob_sha"] is None else None
-    return opened, branch_schema(scope)
+    return opened, read_schema(scope)
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
@@ -182,12 +182,8 @@ def _versions(scope: ProjectScope, path: str) -> list[dict[str, object]]:
     return versions
 
 
-def _read_schema(scope: ProjectScope, query: EditorQuery) -> ContentSchema:
-    return branch_schema(scope)
-
-
 @blueprint.post(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=_read_schema)
+@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=read_schema)
 def save_file(*, scope: ProjectScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = open_edited(scope, form)

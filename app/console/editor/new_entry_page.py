@@ -6,11 +6,13 @@ from typing import Annotated
 from flask import Response
 from marshmallow import fields
 
+from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import branch_source, read_draft, write_draft
+from app.console.editor.page_source import branch_source, present_head, read_schema
 from app.console.editor.saving import edit_url
 from app.console.project.project_home import BASE, MEMBER
+from app.console.shell import api
 from app.console.shell.dates import user_zone
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other, wants_json
@@ -21,9 +23,19 @@ from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, collections_for, folder_for, new_entry
 from app.core import clock
 from app.core.errors import InvalidRequest
+from app.http.endpoint import endpoint
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
-from app.resources.project_schema.routes import branch_schema
+from app.resources.project_content.schemas.content import FileQuery
+from app.resources.project_draft import service
+from app.resources.project_draft.schemas import DraftSchema, SaveDraftBody
+
+
+@endpoint(guard=member_of_org(), body=SaveDraftBody, query=FileQuery, result=DraftSchema)
+def store_draft(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> service.DraftWithHead:
+    """Store the draft of a new file. The console calls this operation; it has no URL."""
+    return service.create(scope.project, by=scope.user, file=query.file, content=body.content)
+
 
 INPUTS = ("folder", "collection", "title", "name", "draft", "knows_drafts")
 
@@ -37,13 +49,9 @@ class NewEntryQuery(RequestQuery):
     title: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
 
 
-def _schema(scope: ProjectScope, query: NewEntryQuery) -> ContentSchema:
-    return branch_schema(scope)
-
-
 @blueprint.get(f"{BASE}/new")
 @blueprint.get(f"{BASE}/new/<path:name>", endpoint="new_entry_of")
-@Page(guard=MEMBER, query=NewEntryQuery, upstream=_schema)
+@Page(guard=MEMBER, query=NewEntryQuery, upstream=read_schema)
 def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: ContentSchema) -> Response:
     """Show the form of a new entry. A script of the page reads the path of the entry as JSON: `path`."""
     form = current_form()
@@ -52,7 +60,7 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
     name = form.text("collection") if form.was_sent() else query.collection
     chosen = _chosen(choices, name, can_have_none=can_have_none)
     entry = _entry(chosen, folder, query.title.strip())
-    knows_drafts = (_values(entry)).get("draft") is True
+    knows_drafts = _values(entry).get("draft") is True
     if wants_json():
         return json_response({"path": entry.path, "knowsDrafts": knows_drafts}, 200)
     return page(
@@ -61,7 +69,6 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
         choices=choices,
         can_have_none=can_have_none,
         chosen=chosen,
-        path_of_entry=entry.path,
         knows_drafts=knows_drafts,
         name=scope.path.get("name", ""),
     )
@@ -98,13 +105,9 @@ def _values(entry: NewEntry) -> dict[str, object]:
     return dict(text.values or {}) if text is not None else {}
 
 
-def _read_schema(scope: ProjectScope) -> ContentSchema:
-    return branch_schema(scope)
-
-
 @blueprint.post(f"{BASE}/new")
 @blueprint.post(f"{BASE}/new/<path:name>", endpoint="create_entry_of")
-@Page(guard=MEMBER, inputs=INPUTS, shown_by="new_entry_form", names={"file": "name"}, upstream=_read_schema)
+@Page(guard=MEMBER, inputs=INPUTS, shown_by="new_entry_form", names={"file": "name"}, upstream=read_schema)
 def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
     """Store the new entry as a draft and lead to its editor. The first save adds the file to the branch."""
     title, name = form.text("title").strip(), form.text("name").strip().lstrip("/")
@@ -116,8 +119,16 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
     entry = _entry(collection, folder, title, name=name or None, is_draft=is_draft)
     source = branch_source(scope)
-    head = source.git.head(source.repo, source.branch)
-    if source.git.entries(source.repo, head, [entry.path]) or read_draft(scope, entry.path) is not None:
+    is_used = bool(source.git.entries(source.repo, present_head(scope), [entry.path]))
+    if is_used or not _create_draft(scope, entry):
         raise InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=entry.path))
-    write_draft(scope, entry.path, entry.text.encode(), None)
     return see_other(edit_url(scope, entry.path))
+
+
+def _create_draft(scope: ProjectScope, entry: NewEntry) -> bool:
+    """Store the draft of an entry and return True, or False if the user has a draft of its file."""
+    try:
+        api.write(store_draft, {"project_id": scope.project.id}, {"content": entry.text}, query={"file": entry.path})
+    except service.DraftExists:
+        return False
+    return True

@@ -20,8 +20,10 @@ from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType
 from app.extensions import drivers
+from app.http.validation import RequestQuery
 from app.resources.project_content.source import NO_COMMIT, Source, is_readable, is_version, source_of
 from app.resources.project_draft import routes as drafts
+from app.resources.project_schema.routes import branch_schema
 
 MAX_BYTES = 5 * 1024 * 1024
 EDITOR_INPUTS = (
@@ -67,6 +69,11 @@ def present_head(scope: ProjectScope) -> str:
     """Return the present head of the branch, on which the forms of a page are based."""
     source = branch_source(scope)
     return source.git.head(source.repo, source.branch)
+
+
+def read_schema(scope: ProjectScope, query: RequestQuery | None = None) -> ContentSchema:
+    """Return the schema of the working branch. `query` is that of the page and has no influence."""
+    return branch_schema(scope)
 
 
 def open_present(scope: ProjectScope, path: str) -> OpenFile:

@@ -45,14 +45,12 @@ def render_markdown(text: str) -> Markup:
 def show_removed(scope: ProjectScope, draft: dict[str, Any]) -> Response:
     """Show the text of a draft whose file does not exist, and what can be done with it."""
     path = scope.path["file"]
-    source = branch_source(scope)
-    removal, head = find_removal(source, path), source.git.head(source.repo, source.branch)
+    removal = _find(scope)
     text = str(current_form().value("body", draft["content"]))
     return page(
         "project/removed.html",
         file=path,
         name=path.rpartition("/")[2],
-        head=head,
         draft=draft,
         text=text,
         rendered=rendered_text(path, text),

@@ -1,6 +1,5 @@
 """The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -98,7 +97,7 @@ class OpenCollections:
         return group
 
 
-def _open(scope: ProjectScope) -> OpenCollections:
+def _open(scope: ProjectScope, query: CollectionQuery | None = None) -> OpenCollections:
     """Read the collections and the present head of the branch."""
     content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
     head = present_head(scope)
@@ -106,21 +105,16 @@ def _open(scope: ProjectScope) -> OpenCollections:
     return OpenCollections(content, head)
 
 
-def _open_list(scope: ProjectScope, query: CollectionQuery) -> OpenCollections:
-    return _open(scope)
-
-
 @blueprint.get(f"{BASE}/collections")
 @Page(guard=MEMBER, upstream=_open)
 def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Response:
     """Lead to the first collection, or to all files if the project has none."""
     groups = prepared.content.groups
-    path = f"/collections/{quote(groups[0].name)}" if groups else "/content/"
-    return see_other(project_url(scope, path))
+    return see_other(_url(scope, groups[0]) if groups else project_url(scope, "/content/"))
 
 
 @blueprint.get(f"{BASE}/collections/<name>")
-@Page(guard=MEMBER, query=CollectionQuery, upstream=_open_list)
+@Page(guard=MEMBER, query=CollectionQuery, upstream=_open)
 def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
     """Show the entries of a collection in one language."""
     group = prepared.group(scope)
@@ -155,18 +149,24 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
         head=prepared.head,
     )
     if any(name in request.args for name in REMEMBERED):
-        url = project_url(scope, f"/collections/{quote(group.name)}")
-        remembered = urlencode(asdict(view))
-        response.set_cookie(
-            COOKIE,
-            remembered,
-            max_age=COOKIE_S,
-            path=url,
-            httponly=True,
-            samesite="Lax",
-            secure=authentication.is_https(),
-        )
+        _remember(response, view, path=_url(scope, group))
     return response
+
+
+def _remember(response: Response, view: ListView, *, path: str) -> None:
+    response.set_cookie(
+        COOKIE,
+        urlencode(asdict(view)),
+        max_age=COOKIE_S,
+        path=path,
+        httponly=True,
+        samesite="Lax",
+        secure=authentication.is_https(),
+    )
+
+
+def _url(scope: ProjectScope, group: CollectionGroup) -> str:
+    return project_url(scope, f"/collections/{quote(group.name)}")
 
 
 @blueprint.post(f"{BASE}/collections/<name>")
@@ -176,7 +176,7 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
     inputs=("select", "all", "base_sha", "action", "target"),
     shown_by="collection",
     names=NAMES,
-    upstream=_open_list,
+    upstream=_open,
 )
 def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, prepared: OpenCollections) -> Response:
     """Delete, move, publish or mark as drafts the selected entries, or all entries of the filter."""
@@ -188,8 +188,7 @@ def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, p
         done = move_paths(scope, paths, form.text("target"), base_sha)
     else:
         done = set_state(scope, paths, is_draft=action == "draft")
-    url = project_url(scope, f"/collections/{quote(group.name)}")
-    return see_other(f"{url}?{urlencode({**request.args, 'done': done})}")
+    return see_other(f"{_url(scope, group)}?{urlencode({**request.args, 'done': done})}")
 
 
 def _all_paths(scope: ProjectScope, group: CollectionGroup, query: CollectionQuery) -> list[str]:
@@ -206,11 +205,9 @@ def _view_of(group: CollectionGroup, query: CollectionQuery) -> ListView:
 
     A field that the collection no longer has is ignored.
     """
-    stored: Mapping[str, str] = dict(parse_qsl(request.cookies.get(COOKIE, ""), max_num_fields=20))
+    stored = dict(parse_qsl(request.cookies.get(COOKIE, "")))
     chosen = {name: value for name in REMEMBERED if (value := getattr(query, name)) is not None}
-    values = (
-        {"view": "list", "group": "", "state": "all", "locale": group.main.language, "sort": ""} | dict(stored) | chosen
-    )
+    values = {"view": "list", "group": "", "state": "all", "locale": group.main.language, "sort": ""} | stored | chosen
     language = group.in_language(values["locale"])
     columns = columns_of(language)
     is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.date is not None)

@@ -9,6 +9,7 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.editor.page_source import present_head
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -20,7 +21,6 @@ from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.index import indexes, unreadable
 from app.resources.project_content.schema.site_content import site_content
-from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
 
 
@@ -48,8 +48,7 @@ Listing = tuple[str, FolderPage]
 
 def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     """Return the present head, and a page of folders and files of the index."""
-    source = source_of(scope.project, drivers.git, user=scope.caller)
-    head = source.git.head(source.repo, source.branch)
+    head = present_head(scope)
     index = indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
     content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
     view = FolderView(

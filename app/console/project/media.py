@@ -55,7 +55,6 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
     return page(
         "project/media.html",
         images=shown,
-        total=listed.total,
         more=more,
         query=query,
         head=prepared,

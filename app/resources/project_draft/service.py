@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.core.errors import LimitReached, NotFound
-from app.database.inserts import insert_or_update
+from app.core.errors import Conflict, LimitReached, NotFound
+from app.database.inserts import insert_or_ignore, insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project import Project
@@ -14,6 +14,12 @@ from app.models.user import User
 
 MAX_DRAFTS = 500
 UNIQUE = ("project_id", "user_id", "branch", "file")
+
+
+class DraftExists(Conflict):
+    """The user has a draft of the file (409)."""
+
+    message = "You have a draft of this file"
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,23 @@ def save(
     _check_limit(project, by)
     db.session.expire_all()
     return find(project, by=by, branch=branch, file=file)
+
+
+def create(project: Project, *, by: User, file: str, content: str) -> DraftWithHead:
+    """Store the draft of a new file of the working branch.
+
+    Raises:
+        DraftExists: the user has a draft of this file.
+        LimitReached: the user has the maximum number of drafts in this project.
+    """
+    key = {"project_id": project.id, "user_id": by.id, "branch": project.branch, "file": file}
+    now = utcnow_ms()
+    row = key | {"content": content, "base_blob_sha": None, "created_at": now, "updated_at": now}
+    statement = insert_or_ignore(db.engine.dialect.name, ProjectDraft, row, unique=UNIQUE)
+    if db.session.scalar(statement.returning(ProjectDraft.file)) is None:
+        raise DraftExists
+    _check_limit(project, by)
+    return find(project, by=by, branch=None, file=file)
 
 
 def delete(project: Project, *, by: User, branch: str | None, file: str) -> None:
