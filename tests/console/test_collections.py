@@ -229,3 +229,13 @@ def test_collection_without_entries_offers_a_new_one(news: ConsoleScene) -> None
     news.site.owner.post(news.site.path("/reindex")).ok(202)
     news.site.world.work_off()
     assert "This collection has no entry yet." in open_list(news, name="notes").text
+
+
+def test_editor_and_deletion_lead_to_the_collection_in_the_language_of_the_entry(news: ConsoleScene) -> None:
+    owner, base = news.site.owner, f"/console/projects/{news.ids['project_id']}"
+    listed = f"{base}/collections/news?locale=de"
+    page = owner.client.get(f"{base}/edit/content/news/b.de.md")
+    assert f'<a href="{listed}"><bdi>Content / News</bdi></a>' in page.text
+    fields = form_of(page, f"{base}/delete/")
+    deleted = submit(owner, f"{base}/delete/content/news/b.de.md", **fields)
+    assert deleted.location == f"{listed}&done=deleted"

@@ -146,7 +146,6 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | 
         query=query,
         title=_title(text, path),
         name=path.rpartition("/")[2],
-        folder=path.rpartition("/")[0],
     )
 
 

@@ -11,7 +11,7 @@ from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import present_head
 from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api
+from app.console.shell import api, frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -117,9 +117,8 @@ def rename_file(*, scope: ProjectScope, form: Form) -> Response:
 @blueprint.post(f"{BASE}/delete/<path:file>")
 @Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha"), shown_by="edit")
 def delete_file(*, scope: ProjectScope, form: Form) -> Response:
-    """Delete a file. The history keeps its versions."""
+    """Delete a file and lead to the list that contained it. The history keeps its versions."""
     path = scope.path["file"]
     file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}
     save(scope, _("Delete %(name)s", name=path), form.text("base_sha"), file)
-    folder = path.rpartition("/")[0]
-    return see_other(project_url(scope, f"/content/{quote(folder)}?done=deleted"))
+    return see_other(frame.current().list_url(done="deleted"))

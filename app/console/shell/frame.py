@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from flask import g
 
@@ -11,7 +12,7 @@ from app.access import authentication
 from app.access.caller import Caller
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
-from app.content.schema.collection_groups import group_of
+from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage, group_of
 from app.core.errors import AppError
 from app.core.permissions import Permission, grants
 from app.database import transactions
@@ -51,13 +52,32 @@ class Frame:
         except (AppError, DriverError):
             return SiteContent()
 
+    @cached_property
+    def collection(self) -> tuple[CollectionGroup, CollectionLanguage] | None:
+        """The collection of the page and its language: that of the URL, or that of the open file."""
+        if "file" in self.path:
+            member = group_of(self.content.groups, self.path["file"])
+            return member[:2] if member is not None else None
+        group = self.content.group(self.path.get("name", ""))
+        return (group, group.main) if group is not None else None
+
     @property
-    def collection_name(self) -> str | None:
-        """The name of the collection of the page: that of the URL, or that of the open file."""
-        if "file" not in self.path:
-            return self.path.get("name")
-        member = group_of(self.content.groups, self.path["file"])
-        return member[0].name if member is not None else None
+    def list_label(self) -> str:
+        """The label of the list with the open file: that of its collection, else its folder, which may be empty."""
+        return self.collection[0].label if self.collection is not None else self._folder
+
+    def list_url(self, **query: str) -> str:
+        """Return the URL of the list with the open file: its collection, else its folder."""
+        path = f"content/{quote(self._folder)}"
+        if self.collection is not None:
+            group, language = self.collection
+            path = f"collections/{quote(group.name)}"
+            query = ({"locale": language.language} if len(group.languages) > 1 else {}) | query
+        return f"{self.project_url}/{path}{f'?{urlencode(query)}' if query else ''}"
+
+    @property
+    def _folder(self) -> str:
+        return str(self.path.get("file", "")).rpartition("/")[0]
 
     @property
     def translations(self) -> Sequence[Translation]:
