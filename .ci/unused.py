@@ -53,6 +53,7 @@ EXCEPTIONS = [
     ),
     ("app/content/unified_diff.py", r"has_newline|old_start|old_lines|new_start|new_lines", "fields of a response"),
     ("app/content/describe.py", r"start_line|end_line|silent|validateLink", "interface of markdown-it"),
+    ("app/content/schema/text_patterns.py", r"max_mem|never_capture|log_errors", "options of RE2"),
     ("app/database/sqlite.py", r"isolation_level", "attribute of the sqlite3 connection"),
     ("app/drivers/billing/paddle/transport.py", r"raise_for_status", "interface that the Paddle SDK calls"),
     (

@@ -22,8 +22,11 @@ from app.content.schema.text_patterns import UnsupportedPattern, text_pattern
 from app.content.text import decode
 
 MAX_HINT, MAX_NUMBER = 2_000, 1e15
-MAX_PATTERN_PARTS = 5_000
-"""The number of parts of all patterns of a file."""
+MAX_PATTERN_SIZE, MIN_PATTERN_SIZE, REFUSED_PATTERN_SIZE = 100_000, 200, 2_000
+"""Bounds of the time in which the patterns of a file are compiled: the size of all, of each, and of a refused one.
+
+The size of a pattern is the length of its text and of its program. At most 501 patterns of a file are accepted.
+"""
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
 # Open strings and comments match to their end: a hostile text is scanned only once.
@@ -42,7 +45,7 @@ class SchemaDocument:
         self.problems: list[SchemaProblem] = []
         self._reported: set[tuple[str, str]] = set()
         self._remaining_fields = MAX_FIELDS
-        self._remaining_parts = MAX_PATTERN_PARTS
+        self._remaining_size = MAX_PATTERN_SIZE
         self._relations: list[tuple[str, str]] = []
         self.values = self._parse(data)
         self.groups: dict[str, Mapping[str, object]] = {}
@@ -129,13 +132,13 @@ class SchemaDocument:
         if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT:
             self.report(pointer, f"A pattern must be a text of at most {MAX_TEXT} characters")
             return None
-        if self._remaining_parts < 0:
+        if self._remaining_size < 0:
             self.report(pointer, "The pattern is not compared with values: the file has too many patterns")
             return None
         try:
-            self._remaining_parts -= text_pattern(value).parts
+            self._remaining_size -= max(len(value) + text_pattern(value).size, MIN_PATTERN_SIZE)
         except UnsupportedPattern as error:
-            self._remaining_parts -= len(value)
+            self._remaining_size -= REFUSED_PATTERN_SIZE
             self.report(pointer, f"The pattern is not compared with values: {error}")
             return None
         return value

@@ -9,7 +9,7 @@ from app.content.field_values import ValueKind, kind_of
 from app.content.schema.date_formats import has_format
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.patterns import matches
-from app.content.schema.text_patterns import UnsupportedPattern, text_pattern
+from app.content.schema.text_patterns import text_pattern
 
 MAX_ERRORS, MAX_CHECKS = 100, 200_000
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE, ValueKind.DATE, ValueKind.DATETIME))
@@ -186,16 +186,11 @@ class _Check:
             if not is_number:
                 template = marked("The length must be in the range %(range)s")
             yield InvalidValue(pointer, template, {"range": _range(minimum, maximum)})
-        if field.pattern is not None and not isinstance(value, list) and not self._has_pattern(field.pattern, value):
+        if field.pattern is None or isinstance(value, list):
+            return
+        if not text_pattern(field.pattern).matches(str(value), self._count):
             hint = field.pattern_hint or field.pattern
             yield InvalidValue(pointer, marked("This does not have the required form: %(form)s"), {"form": hint})
-
-    def _has_pattern(self, pattern: str, value: Any) -> bool:
-        """Return whether a value matches a pattern. A pattern that is not supported is a problem of the schema."""
-        try:
-            return text_pattern(pattern).matches(str(value), self._count)
-        except UnsupportedPattern:
-            return True
 
     def _is_empty(self, value: Any) -> bool:
         """Return whether a value or each value of an object is missing. Raises _TooManyValues."""

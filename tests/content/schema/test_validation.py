@@ -47,10 +47,10 @@ class TestLimits:
         field = SchemaField("a", FieldType.STRING, pattern="^[a-z]+$", pattern_hint="Only letters")
         assert [pointers({"a": value}, field) for value in ("abc", "a1")] == [[], ["/a"]]
 
-    def test_pattern_that_compares_too_many_positions_is_refused(self) -> None:
+    def test_large_pattern_with_many_long_texts_is_refused(self) -> None:
         field = SchemaField("a", FieldType.LIST, item=SchemaField("", FieldType.STRING, pattern="^(.?){250}$"))
-        items = ["".join(chr(97 + (n * m) % 26) for n in range(60)) for m in range(60)]
-        assert pointers({"a": items}, field) == [""]
+        assert pointers({"a": ["a" * 240] * 10}, field) == []
+        assert pointers({"a": ["a" * 240] * 100}, field) == [""]
 
 
 class TestObjects:
