@@ -279,6 +279,10 @@ def test_history_panel_lists_the_versions_of_the_page(console: ConsoleScene) -> 
     console.site.repo.commit({"content/posts/first.md": b"---\ntitle: Again\n---\n"}, "Shorten the page")
     assert "Shorten the page" in owner.client.get(f"{url}?panel=history").text
     assert "Shorten the page" not in owner.client.get(url).text
+    console.site.repo.commit({"content/posts/first.md": b"---\ntitle: Other\n---\n"}, "Update content/posts/first.md")
+    shown = owner.client.get(f"{url}?panel=history").text
+    assert "<bdi>Changed: Title</bdi></a>" in shown
+    assert "Update content/posts/first.md" not in shown
 
 
 def test_group_with_an_error_is_open(console: ConsoleScene) -> None:

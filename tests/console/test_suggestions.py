@@ -36,6 +36,11 @@ def test_controls_are_present_with_a_model(console: ConsoleScene, double: AiDoub
         assert part in page
 
 
+def test_former_name_of_the_panel_shows_the_assistant(console: ConsoleScene) -> None:
+    page = console.site.owner.client.get(f"{base_of(console)}/edit/{FILE}?panel=ai").text
+    assert 'data-panel="assistant"' in page
+
+
 def test_suggested_message_describes_the_edit(console: ConsoleScene, double: AiDouble) -> None:
     owner, base = console.site.owner, base_of(console)
     sent = form_of(owner.client.get(f"{base}/edit/{FILE}"), "editor-form")

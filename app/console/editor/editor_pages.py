@@ -29,6 +29,7 @@ from app.console.editor.page_source import (
 )
 from app.console.editor.saving import edit_url, save_edit
 from app.console.editor.suggestions import is_configured
+from app.console.project.changes import ShownVersion, shown_versions
 from app.console.project.images import is_image, site_url
 from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
@@ -96,6 +97,11 @@ class EditorQuery(RequestQuery):
     panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(PANELS))]
     since: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
     change: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
+
+    @classmethod
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
+        """Accept the earlier name of the panel of the assistant."""
+        return data | {"panel": "assistant"} if data.get("panel") == "ai" else data
 
 
 def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
@@ -174,11 +180,11 @@ def _panel(scope: ProjectScope, name: str, opened: OpenFile, text: PageText | No
     }
 
 
-def _versions(scope: ProjectScope, path: str) -> list[dict[str, object]]:
+def _versions(scope: ProjectScope, path: str) -> list[ShownVersion]:
     """Return the latest versions of a file."""
     ids = {"project_id": scope.path["project_id"]}
-    versions: list[dict[str, object]] = api.read_page(content.list_history, ids, file=path, limit=MAX_VERSIONS)[0]
-    return versions
+    versions = api.read(content.list_history, ids, file=path, limit=MAX_VERSIONS)
+    return shown_versions(scope, versions, path)
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")

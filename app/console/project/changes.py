@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import zip_longest
+from typing import Any
 
 from babel.dates import format_date
 from babel.lists import format_list
@@ -69,7 +71,7 @@ def _date_text(value: str) -> str:
         return value
 
 
-def summaries(scope: ProjectScope, versions: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def _summaries(scope: ProjectScope, versions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return what the newest versions of a file changed, by sha. Reads the contents from the Git host."""
     newest = [(version["sha"], version["path"]) for version in versions[: MAX_SUMMARIES + 1]]
     try:
@@ -95,7 +97,45 @@ def summary_text(changes: PageChanges) -> str:
     return _("Changed: %(parts)s", parts=format_list(parts, locale=current_language())) if parts else ""
 
 
-def message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
+@dataclass(frozen=True)
+class ShownVersion:
+    """A version of the project or of a file. `before` is the sha of the version that the list shows after it."""
+
+    sha: str
+    before: str | None
+    path: str | None
+    text: str
+    summary: str
+    people: str
+    date: str
+
+
+def shown_versions(
+    scope: ProjectScope, versions: Sequence[Mapping[str, Any]], file: str | None = None
+) -> list[ShownVersion]:
+    """Return versions as a list shows them. A message that contains the path of the file is replaced by the summary."""
+    texts = _message_texts(scope, [version["message"] for version in versions])
+    summaries = _summaries(scope, versions) if file is not None else {}
+    shown = []
+    for version, text, before in zip_longest(versions, texts, versions[1:]):
+        summary = summaries.get(version["sha"], "")
+        text = summary if summary and file in version["message"] else text
+        people = ", ".join(one["name"] for one in version["co_authors"] or [version["author"]])
+        shown.append(
+            ShownVersion(
+                sha=version["sha"],
+                before=before["sha"] if before is not None else None,
+                path=version.get("path"),
+                text=text,
+                summary=summary if summary != text else "",
+                people=people,
+                date=version["date"],
+            )
+        )
+    return shown
+
+
+def _message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
     """Return the first line of each message with the title of a page instead of its path."""
     lines = [message.partition("\n")[0] for message in messages]
     titles = titles_of(scope.project, scope.index, {path for line in lines for path in _possible_paths(line)})
@@ -158,9 +198,11 @@ def marked(text: str, ranges: Sequence[tuple[int, int]], tag: str) -> Markup:
 def _with_marks(text: str, ranges: Sequence[tuple[int, int]]) -> str:
     """Return the text with private characters around the ranges, but not in the syntax of a line and in URLs."""
     destinations = [match.span() for match in _DESTINATION.finditer(text)]
-    result, at = [], 0
+    result, at, number = [], 0, 0
     for start, end in ranges:
-        if any(start < last and first < end for first, last in destinations):
+        while number < len(destinations) and destinations[number][1] <= start:
+            number += 1
+        if number < len(destinations) and destinations[number][0] < end:
             continue
         for line_start, line_end in _lines(text, start, end):
             result += [text[at:line_start], START, text[line_start:line_end], END]

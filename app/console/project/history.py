@@ -54,9 +54,7 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
         "project/history.html",
         file=file,
         titles=titles_of(scope.project, scope.index, [file] if file is not None else []),
-        versions=versions,
-        messages=changes.message_texts(scope, [version["message"] for version in versions]),
-        summaries=changes.summaries(scope, versions) if file is not None else {},
+        versions=changes.shown_versions(scope, versions, file),
         meta=meta,
         head=present_head(scope),
     )

@@ -54,10 +54,10 @@ export function initPanel(form: HTMLFormElement, parts: Record<string, PanelPart
     },
     { capture: true },
   );
-  const first = home.searchParams.get("panel") ?? "";
+  const first = form.dataset.panel ?? "";
   if (first in parts) show(first);
   else {
-    shown = form.dataset.panel ?? "";
+    shown = first;
     mark();
   }
 }
