@@ -1,4 +1,4 @@
-"""FileRemoval of credentials with their users."""
+"""Removal of credentials with their users."""
 
 from app.extensions import keyring
 from app.models.user import User

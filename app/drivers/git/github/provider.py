@@ -43,9 +43,9 @@ class GitHubPulls:
 
     def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
         """Create a proposal to merge `head` into `base`. A proposal whose response was lost is looked up."""
-        body_sent = {"title": title, "head": head, "base": base, "body": body}
+        fields = {"title": title, "head": head, "base": base, "body": body}
         try:
-            return values.pull_request(self._repository.write("POST", "/pulls", body_sent))
+            return values.pull_request(self._repository.write("POST", "/pulls", fields))
         except RequestRefused as fault:
             if "already exists" in fault.message_of_host:
                 raise PullRequestExists("An open pull request of these branches already exists") from fault
@@ -58,11 +58,11 @@ class GitHubPulls:
 
     def merge(self, number: int) -> Merged:
         """Merge a pull request. After a lost response, read the state of the pull request."""
-        body_sent, _ = self._one(number)
-        if body_sent.state is not PullRequestState.OPEN:
+        pull_request, _ = self._one(number)
+        if pull_request.state is not PullRequestState.OPEN:
             raise NotMergeable("The pull request is already merged or closed")
         try:
-            return Merged(values.sha(self._repository.write("PUT", f"/pulls/{number}/merge", {})), body_sent.base)
+            return Merged(values.sha(self._repository.write("PUT", f"/pulls/{number}/merge", {})), pull_request.base)
         except RequestRefused as fault:
             raise NotMergeable(f"The pull request cannot be merged: {fault.message_of_host}") from fault
         except DriverError as failure:
