@@ -3,19 +3,17 @@
 The section `preview` of `.galley.yml` has priority.
 """
 
-import dataclasses
 import hashlib
 import posixpath
 import re
 import shlex
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.core.paths import path_error
 from app.runtimes import node, python_sites
-from app.runtimes.python_sites import declared_range
 from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe
 
 MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
@@ -156,7 +154,7 @@ class RuntimeNotDetected(Exception):
     """The repository contains nothing that can be served. The message names the reason if there is a specific one."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class DetectionHints:
     """Settings that detection uses: the content folder of the project and the proxy of Hugo modules."""
 
@@ -190,7 +188,7 @@ def choose_recipe(
     if "pip" not in recipe.tools or recipe.python is not None:
         return recipe
     folder = f"{recipe.folder}/" if recipe.folder else ""
-    return dataclasses.replace(recipe, python=declared_range(partial(_read_below, read, folder)))
+    return replace(recipe, python=python_sites.declared_range(partial(_read_below, read, folder)))
 
 
 def static(folder: str = "") -> Recipe:
@@ -201,15 +199,13 @@ def static(folder: str = "") -> Recipe:
 def _apply(options: PreviewOptions, detected: Recipe | None) -> Recipe:
     recipe = detected or Recipe(options.command or (), folder=options.root or "")
     if options.command is not None:
-        recipe = dataclasses.replace(recipe, serve=options.command)
+        recipe = replace(recipe, serve=options.command)
     if options.install is not None:
         key = hashlib.sha256(repr((recipe.dependencies, options.install)).encode()).hexdigest()
-        recipe = dataclasses.replace(
-            recipe, install=options.install, dependencies=key if recipe.dependencies is not None else None
-        )
+        recipe = replace(recipe, install=options.install, dependencies=key if recipe.dependencies is not None else None)
     programs = {command[0] for command in (options.command or (), *(options.install or ())) if command}
     tools = (TOOLS_OF_PROGRAMS[name] for name in sorted(programs & TOOLS_OF_PROGRAMS.keys()))
-    return dataclasses.replace(
+    return replace(
         recipe,
         port=options.port,
         environment={**recipe.environment, **options.env},
@@ -281,7 +277,7 @@ class _Detector:
         recipe = node.install(paths, read) if "package.json" in paths else Recipe(())
         if _has_modules(paths, read):
             install = (*recipe.install, ("hugo", "mod", "graph"))
-            recipe = dataclasses.replace(recipe, install=install, dependencies=None, tools=(*recipe.tools, "go"))
+            recipe = replace(recipe, install=install, dependencies=None, tools=(*recipe.tools, "go"))
         downloads_hugo = any(node.depends_on(read, name) for name in HUGO_PACKAGES)
         proxies = {
             # The installation scripts of these packages download another Hugo, from a host that sandboxes cannot reach.
@@ -294,7 +290,7 @@ class _Detector:
             "HUGO_SECURITY_HTTP_PROXYFROMENVIRONMENT": "true",
             "HUGO_ENABLEGITINFO": "false",
         }
-        return dataclasses.replace(
+        return replace(
             recipe,
             serve=(*serve, *reloading),
             environment={**recipe.environment, **proxies},

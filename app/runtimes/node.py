@@ -6,9 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from app.runtimes.recipe import HOST, PORT, Read, Recipe
-
-Version = tuple[int, ...]
+from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, mapping
 
 VERSION_FILES = (".nvmrc", ".node-version")
 RELEASE_NAMES = {"gallium": 16, "hydrogen": 18, "iron": 20, "jod": 22, "krypton": 24}
@@ -165,7 +163,7 @@ def recipe(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
 
 def script(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
     """Return a recipe that runs the first known script of package.json."""
-    scripts = _mapping(_parsed(read("package.json")).get("scripts"))
+    scripts = mapping(_parsed(read("package.json")).get("scripts"))
     name = next((name for name in SCRIPTS if name in scripts), None)
     if name is None:
         return None
@@ -210,17 +208,13 @@ def _root(paths: Collection[str]) -> str:
 
 def _dependencies(read: Read) -> set[str]:
     manifest = _parsed(read("package.json"))
-    return {name for key in ("dependencies", "devDependencies") for name in _mapping(manifest.get(key))}
+    return {name for key in ("dependencies", "devDependencies") for name in mapping(manifest.get(key))}
 
 
 def _parsed(manifest: bytes | None) -> dict[str, object]:
     if manifest is None or len(manifest) > MAX_MANIFEST_BYTES:
         return {}
     try:
-        return _mapping(json.loads(manifest))
+        return mapping(json.loads(manifest))
     except (ValueError, RecursionError):
         return {}
-
-
-def _mapping(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}

@@ -10,9 +10,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.yaml_reader import read_yaml
-from app.runtimes.recipe import HOST, PORT, Read, Recipe, mapping
-
-Version = tuple[int, ...]
+from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, mapping
 
 VERSION_FILES = (".python-version", "runtime.txt")
 READ_THE_DOCS = (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml")
@@ -273,10 +271,7 @@ def _names(arguments: list[str], read: Read, own: str) -> bool:
 
 
 def _project_dependencies(content: bytes | None, own: str) -> list[str]:
-    try:
-        document = read_toml((content or b"").decode())
-    except (ValueError, RecursionError):
-        return []
+    document = _toml(content)
     groups = {
         **mapping(mapping(document.get("project")).get("optional-dependencies")),
         **mapping(document.get("dependency-groups")),

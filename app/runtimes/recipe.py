@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 Read = Callable[[str], bytes | None]
 """Returns the bytes of a file of the site, or None if there is no such file."""
 
+Version = tuple[int, ...]
+
 PORT, HOST = "{port}", "{host}"
 """Placeholders in commands: port and address on which the server must listen. The environment contains both as well."""
 

