@@ -11,6 +11,7 @@ from app.models.project import Project
 from app.resources.project_content import jobs
 from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.source import source_of
+from app.resources.project_content.versions.comparison import MAX_VERSION_BYTES, read_versions
 from tests.support.doubles.server import Fault, Reply
 from tests.support.factories import organization
 from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
@@ -22,7 +23,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 MIB = 1024 * 1024
 LARGE, HUGE = b"large\n" * (2 * MIB), b"h" * (25 * MIB + 1)
 SMALL = b"---\ntitle: Small\n---\nwords\n"
-FILES: dict[str, Content] = {"small.md": SMALL, "large.txt": LARGE, "huge.txt": HUGE}
+MEDIUM = b"m" * (MAX_VERSION_BYTES + 1)
+FILES: dict[str, Content] = {"small.md": SMALL, "medium.txt": MEDIUM, "large.txt": LARGE, "huge.txt": HUGE}
 BLOBS = "(git/blobs|repository/blobs)/"
 
 
@@ -99,6 +101,13 @@ class TestLargeFiles:
 
     def test_large_file_does_not_block_the_search_of_other_files(self, large_site: Site) -> None:
         assert [hit["path"] for hit in large_site.get("search", q="words").ok()] == ["small.md"]
+
+    def test_read_versions_large_file_has_no_content(self, app: Flask, large_site: Site) -> None:
+        with transactions.reading_context(app):
+            source = source_of(db.session.get_one(Project, large_site.project), drivers.git)
+            head = source.git.head(source.repo, source.branch)
+            paths = ("small.md", "medium.txt", "huge.txt", "missing.md")
+            assert read_versions(source, [(head, path) for path in paths]) == [SMALL, None, None, None]
 
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])

@@ -126,7 +126,12 @@ def read_versions(source: Source, versions: Sequence[tuple[str, str]]) -> list[b
         for entry in entries
         if entry is not None and entry.type == EntryType.BLOB and (entry.size or 0) <= MAX_VERSION_BYTES
     }
-    contents = dict(source.git.blobs(source.repo, list(small)))
+    # GitLab does not report the size of most entries.
+    contents = {
+        sha: content
+        for sha, content in source.git.blobs(source.repo, small)
+        if content is not None and len(content) <= MAX_VERSION_BYTES
+    }
     return [contents.get(entry.sha) if entry is not None else None for entry in entries]
 
 
