@@ -19,12 +19,14 @@ from app.models.user import User
 from app.resources.project_content.index import indexing
 from app.resources.project_content.source import source_of
 from app.resources.project_content.tree.folder_listing import (
+    MAX_DATA_FILES,
     PER_PAGE,
     FolderView,
     HiddenFolders,
     ListedFile,
     ListedFolder,
     ListOrder,
+    data_files,
     list_folder,
 )
 from tests.resources.project_content.conftest import Site, make_site
@@ -269,3 +271,11 @@ def test_hidden_folders_are_omitted_from_lists_and_counts(world: World) -> None:
         assert shown(FolderView("generated", hidden=hidden))[1:] == (["generated/g.md"], 1, False)
         folders, _, _, has_hidden = shown(FolderView())
         assert (folders, has_hidden) == ([".github", "generated", "node_modules", "x"], False)
+
+
+def test_data_files_of_a_folder_with_many_other_files_are_listed(world: World) -> None:
+    files: dict[str, Content] = {f"data/{n:04}.md": b"" for n in range(MAX_DATA_FILES)}
+    site = make_site(world, files | {"data/z.JSON": b"{}", "data/z.yml": b"", "data/zjson": b"", "other/a.json": b"{}"})
+    with transactions.reading_context(world.app):
+        index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+        assert data_files(index, ["data"]) == ["data/z.JSON", "data/z.yml"]

@@ -174,10 +174,11 @@ def file_counts(index: ContentIndex) -> list[FolderCount]:
 
 def data_files(index: ContentIndex, folders: Sequence[str]) -> list[str]:
     """Return the data files of some folders by path, at most 1,000."""
-    paths = list[str]()
+    paths, name = list[str](), sa.func.lower(ContentFile.path)
+    is_data = sa.or_(*(name.endswith(f".{ending}") for ending in DATA_ENDINGS))
     for part in inserts.batches([f"{folder}/" for folder in folders], BLOBS_PER_STATEMENT):
-        statement = sa.select(ContentFile.path).where(*_in(index), _folder_of_file.in_(part)).limit(MAX_DATA_FILES)
-        paths += [path for path in db.session.scalars(statement) if path.lower().endswith(DATA_ENDINGS)]
+        statement = sa.select(ContentFile.path).where(*_in(index), _folder_of_file.in_(part), is_data)
+        paths += db.session.scalars(statement.order_by(ContentFile.path).limit(MAX_DATA_FILES))
     return sorted(paths)[:MAX_DATA_FILES]
 
 
