@@ -1,4 +1,4 @@
-"""Headers of every response: request id, security headers, CORS, `Allow`. Checks of the request headers."""
+"""Headers of responses: request id, security headers, CORS, `Allow`, sources of scripts. Checks of request headers."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The port of Git hosts.
+"""The port of Git hosts: repositories, pull requests, and bundles of local repositories.
 
 Every implementation passes `tests/drivers/git/contract.py`. Paths are valid UTF-8 and not normalized. Shas are 40
 hexadecimal digits.

@@ -1,4 +1,4 @@
-"""The repository, branch and credential from which the content of a project is read."""
+"""The repository, branch and credential from which the content of a project is read, and its readable commits."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Start of sandboxes: connect to the active sandbox of a project, restart it, or claim and start a new one."""
+"""Start, lease and end of sandboxes. A start connects to the active sandbox of a project, or claims or restarts one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,6 @@ log = structlog.get_logger(__name__)
 
 MAX_FILES = 50_000
 START_FAILED_MESSAGE = "The preview could not be started"
-CLONING = "Cloning repository"
 NOT_DETECTED = "The repository contains no site generator and no page that can be served"
 NOT_DETECTED_HINT = "Set preview.root and preview.command in .galley.yml, or the paths of the project."
 USUAL_PORTS = {"http": 80, "https": 443}
@@ -108,7 +107,9 @@ def _fail(sandbox_id: str, start_id: str, problem: str, code: str, *, hint: str 
     with transactions.write_transaction():
         sandbox = db.session.get(Sandbox, sandbox_id)
         if sandbox is not None:
-            failure = service.StartFailure(problem, code, step=CLONING, hint=hint or hint_for_code(code, problem))
+            failure = service.StartFailure(
+                problem, code, step=host_sync.CLONING, hint=hint or hint_for_code(code, problem)
+            )
             service.mark_failed(sandbox, failure, start_id=start_id)
 
 

@@ -1,4 +1,4 @@
-"""Metadata of one file from the index, its bytes and its history. Results are stored."""
+"""Metadata of one file from the index, its bytes and its history, and its raw content. Metadata is stored."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
