@@ -21,6 +21,8 @@ from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 from app.core import outbound
 from app.database.errors import is_unique_violation
 
+log = structlog.get_logger(__name__)
+
 READING = "galley_reading"
 """Key of `RoutingSession.info`, and of `g` while it does not exist: statements use the reading engine."""
 
@@ -233,9 +235,6 @@ def flushed(conflict: Callable[[], Exception], *columns: InstrumentedAttribute[o
         if is_unique_violation(error, *columns):
             raise conflict() from error
         raise
-
-
-log = structlog.get_logger(__name__)
 
 
 def check_outbound_calls() -> None:

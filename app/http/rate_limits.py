@@ -28,6 +28,8 @@ from app.models.base import utcnow_ms
 from app.models.request import RateEvent
 from app.rate_limiting.counter import digest
 
+log = structlog.get_logger(__name__)
+
 _EVENTS = RateEvent.__table__.c
 # The oldest of the newest `times` events: the rate is used up as long as it is in the window.
 _OLDEST = (
@@ -98,9 +100,6 @@ def _lock_events(name: str, hashed: str) -> None:
     if db.session.connection().dialect.name == "postgresql":
         number = int.from_bytes(bytes.fromhex(digest(f"{name}:{hashed}")[:16]), signed=True)
         db.session.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
-
-
-log = structlog.get_logger(__name__)
 
 
 def check_address(name: str | None) -> None:

@@ -23,6 +23,8 @@ import threading
 import time
 from collections import deque
 
+log = structlog.get_logger(__name__)
+
 CLEANUP_INTERVAL_CALLS = 20_000
 
 
@@ -72,9 +74,6 @@ class MemoryWindows:
             expired = [key for key, events in self._events.items() if not events or events[-1] <= now_s - key[1]]
             for key in expired:
                 del self._events[key]
-
-
-log = structlog.get_logger(__name__)
 
 
 class WindowStorage(Protocol):

@@ -9,6 +9,7 @@ FOLDER = "tree"
 
 ListFolders = Callable[[Sequence[TreeEntry]], Sequence[Sequence[TreeEntry]]]
 """Function that returns the direct entries of several folders, including folders, in one step."""
+_Pair = tuple[TreeEntry | None, TreeEntry | None]
 
 
 class TreeView(Protocol):
@@ -93,9 +94,6 @@ def folders_of(paths: Iterable[str]) -> set[str]:
 def _above(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]
-
-
-_Pair = tuple[TreeEntry | None, TreeEntry | None]
 
 
 class TooManyFolders(Exception):

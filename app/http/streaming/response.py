@@ -25,6 +25,8 @@ from app.drivers.errors import DriverError
 from app.http.error_handlers import to_app_error
 from app.observability.metrics import STREAMS
 
+log = structlog.get_logger(__name__)
+
 
 def sse_event(data: dict[str, object]) -> bytes:
     """Return one framed event."""
@@ -36,8 +38,6 @@ def failure(error: Exception) -> bytes:
     shown = to_app_error(error)
     return sse_event({"error": shown.message, "code": shown.code})
 
-
-log = structlog.get_logger(__name__)
 
 draining: Callable[[], bool] = lambda: False  # noqa: E731 (set by the server at SIGTERM)
 

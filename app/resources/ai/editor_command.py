@@ -21,6 +21,8 @@ _NUMBERED = re.compile(r"^([^\S\n]*\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
 _HEADING = re.compile(r"h([1-6])")
 _LISTS = ("ul", "ol", "taskList", "action_item")
 DOCUMENT_CHARACTERS = 200_000
+Path = tuple[int, ...]
+Point = tuple[Path, int]
 
 
 def to_markdown(nodes: Sequence[Node]) -> str:
@@ -258,10 +260,6 @@ def _blocks(nodes: Sequence[Node]) -> dict[str, str]:
     if not blocks:
         raise InvalidRequest.field("ctx.children", "The document must contain a block with an id and a text")
     return blocks
-
-
-Path = tuple[int, ...]
-Point = tuple[Path, int]
 
 
 def selected(nodes: Sequence[Node], selection: object) -> list[Node]:

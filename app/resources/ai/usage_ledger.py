@@ -25,6 +25,8 @@ from app.models.base import utcnow_ms
 from app.models.user import User
 from app.resources.ai.errors import BudgetUsed, TooManyStreams
 
+log = structlog.get_logger(__name__)
+
 MAX_BATCH = 500
 """Largest number of calls in one transaction."""
 FAILURES = (sa.exc.SQLAlchemyError, ServiceUnavailable)
@@ -132,9 +134,6 @@ def _adjust_budgets(connection: sa.Connection, batch: Sequence[CompletedCall]) -
 def _row(call: CompletedCall) -> dict[str, object]:
     tokens = {"input_tokens": call.input_tokens, "output_tokens": call.output_tokens}
     return {"usage": call.usage_id, "ended_at": call.ended_at, **tokens}
-
-
-log = structlog.get_logger(__name__)
 
 
 # Statements are built once: building one takes several times as long as running it.

@@ -28,6 +28,8 @@ PREFIXES: dict[type, str] = {
     port.CustomerState: "customer.",
 }
 COLUMNS = ("revenue_minor", "refunds_minor", "billed_millionths", "billed_count")
+Sums = Counter[tuple[datetime, str, str]]
+"""Totals by day, currency and column of `billing_days`."""
 
 
 def store_event(event: port.ProviderEvent) -> bool:
@@ -200,10 +202,6 @@ def _write(table: type[T], provider_id: str, values: Mapping[str, object], row: 
         setattr(row, name, value)
     db.session.flush()
     return row
-
-
-Sums = Counter[tuple[datetime, str, str]]
-"""Totals by day, currency and column of `billing_days`."""
 
 
 def taken(row: Order | Refund | None, at: str, column: str) -> Sums:

@@ -16,6 +16,8 @@ from app.models.user import User
 
 ENTITLED = ("active", "trialing", "past_due")
 """States of a subscription in which its plan applies. A failed payment changes nothing while it is retried."""
+Plans = Mapping[str, Mapping[str, int]]
+"""Limits by plan: `organizations`, `projects`, `projects_per_organization`, `members`."""
 
 
 class Quota(TypedDict):
@@ -56,10 +58,6 @@ def _count(table: type, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
 
 def _quota(limit: int, used: int) -> Quota:
     return {"limit": limit, "used": used, "remaining": max(0, limit - used), "allowed": used < limit}
-
-
-Plans = Mapping[str, Mapping[str, int]]
-"""Limits by plan: `organizations`, `projects`, `projects_per_organization`, `members`."""
 
 
 def limits_for(user_id: str, *, limits: Limits, plans: Plans) -> Limits:

@@ -31,6 +31,7 @@ log = structlog.get_logger(__name__)
 
 MAX_PARALLEL_FILES = 10
 MOVED = "The branch has moved since it was read"
+Act = dict[str, object]
 
 
 class GitLabCommit:
@@ -172,9 +173,6 @@ def _entry(write: FileWrite) -> TreeEntry:
     sha = blob_sha(write.content) if write.content is not None else write.sha or ""
     size = len(write.content) if write.content is not None else write.size
     return TreeEntry(write.path, "blob", write.mode, sha, size)
-
-
-Act = dict[str, object]
 
 
 def actions_of(

@@ -1,4 +1,4 @@
-"""The `git` program run on one repository: its environment, time limits and failures."""
+"""The `git` program run on one repository: its environment, pipes, time limits and failures."""
 
 import errno
 import os
@@ -17,6 +17,8 @@ from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.core import outbound
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from app.drivers.git.errors import RepositoryDamaged
+
+log = structlog.get_logger()
 
 READ_BYTES = 1 << 18
 MAX_LOGGED_BYTES = 2000
@@ -103,9 +105,6 @@ def wait_readable(poller: "select.poll", timeout_s: float) -> list[tuple[int, in
     if not ready:
         raise UpstreamTimeout("Git did not respond in time")
     return ready
-
-
-log = structlog.get_logger()
 
 
 class GitFailed(UpstreamError):

@@ -1,4 +1,4 @@
-"""SQL conditions of the filters of entries, and their parameters.
+"""SQL conditions of the filters and selections of entries, and their parameters.
 
 Conditions on fields are subqueries that the database evaluates for each file with an index. `OFFSET 0` prevents that
 PostgreSQL joins them instead, which would read all values of a field for one page.
@@ -29,6 +29,7 @@ Conditions = Sequence[sa.ColumnElement[bool]]
 _IS_MARKUP = sa.or_(
     *(sa.func.lower(ContentFile.path).like(f"%{ending}") for language in MARKUP for ending in endings_of(language))
 )
+_WILDCARD = re.compile(r"\*\*/|\*\*?")
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,6 @@ def parameters_of(condition: EntryFilter, number: int) -> dict[str, Any]:
     elif operator not in (Operator.EQUAL, Operator.MISSING):
         own[f"first_{number}"], own[f"last_{number}"] = bounds(operator, value)
     return own
-
-
-_WILDCARD = re.compile(r"\*\*/|\*\*?")
 
 
 def selection_form(selection: FileSelection) -> SelectionForm:

@@ -20,6 +20,10 @@ ATTEMPTS = 30
 
 DEADLINE_S = 30.0
 """No attempt starts later than this, so that the caller receives a response."""
+MISSING_FILE = "The file does not exist"
+CHANGED_FILE = ErrorMessage("This file has changed since you opened it")
+NOT_AN_ANCESTOR = "The commit you started from is not part of this branch"
+MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Use the action create for a new file"
 
 
 @dataclass(frozen=True)
@@ -67,12 +71,6 @@ class Saved:
     branch: str
     commit: Commit
     save: SaveRequest
-
-
-MISSING_FILE = "The file does not exist"
-CHANGED_FILE = ErrorMessage("This file has changed since you opened it")
-NOT_AN_ANCESTOR = "The commit you started from is not part of this branch"
-MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Use the action create for a new file"
 
 
 class SaveConflict(Conflict):

@@ -21,6 +21,9 @@ from app.resources.project_content.saving.commit_builder import Attribution, Sav
 from app.resources.project_content.source import Source
 
 VERIFY_DELAY = timedelta(seconds=20)
+MAX_COMMITS = 5_000
+"""A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
+_NOT_IN_NAMES = re.compile(r"[<>\r\n\0]+")
 
 
 def create_commit(
@@ -49,9 +52,6 @@ def create_commit(
     return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
 
 
-_INVALID = re.compile(r"[<>\r\n\0]+")
-
-
 def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
     """Return how a commit names the user (contract, 4.13), or the service account of the request.
 
@@ -61,22 +61,18 @@ def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
     if grant is not None and grant.is_service_account:
         # The e-mail addresses of service accounts receive no mail.
         host = f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
-        return _named(Person(_INVALID.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{host}"))
+        return _named(Person(_NOT_IN_NAMES.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{host}"))
     preference = db.session.get(UserPreference, user.id)
     if preference is not None and preference.impersonate:
         return Attribution()
-    name = _INVALID.sub(" ", user.name).strip() or user.email.partition("@")[0]
-    return _named(Person(_INVALID.sub("", name), _INVALID.sub("", user.email)))
+    name = _NOT_IN_NAMES.sub(" ", user.name).strip() or user.email.partition("@")[0]
+    return _named(Person(_NOT_IN_NAMES.sub("", name), _NOT_IN_NAMES.sub("", user.email)))
 
 
 def _named(person: Person) -> Attribution:
     if current_settings().git.commit_author == "person":
         return Attribution(author=person)
     return Attribution(trailers=(co_author(person),))
-
-
-MAX_COMMITS = 5_000
-"""A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
 
 
 def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:

@@ -32,6 +32,8 @@ from app.resources.project_content.search import search_words
 from app.resources.project_content.source import Source
 from app.resources.project_content.tree.folder_listing import date_of, is_draft, title_key
 
+log = structlog.get_logger(__name__)
+
 LISTING_PAGE, PATHS, MAX_DATE = 2_000, 500, 100
 _FILES: sa.Table = sa.inspect(ContentFile).local_table  # type: ignore[assignment]
 _UPDATE = (
@@ -56,6 +58,8 @@ TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter", "
 LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
 FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
 FILTER_COLUMNS = {ContentText: ("project_id", "sha"), ContentField: ("project_id", "name", "key", "sha", "number")}
+_Changes = Callable[[str | None], Sequence[TreeEntry] | None]
+"""Returns the entries of the tree that changed since a commit, or None if they are unknown."""
 
 
 def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_sha: str, since: str | None) -> None:
@@ -114,13 +118,6 @@ def _select(index: ContentIndex) -> sa.Select[*tuple[object, ...]]:
     is_text = sa.and_(text.project_id == index.project_id, text.sha == file.sha)
     statement = sa.select(file.path, file.sha, text.title, text.front_matter).outerjoin(text, is_text)
     return statement.where(file.index_id == index.id, file.generation == index.generation, file.type == "blob")
-
-
-log = structlog.get_logger(__name__)
-
-
-_Changes = Callable[[str | None], Sequence[TreeEntry] | None]
-"""Returns the entries of the tree that changed since a commit, or None if they are unknown."""
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,15 @@ from app.drivers.git.revisions import CommitLogEntry, FileStatus
 from app.resources.project_content import queries
 from app.resources.project_content.source import Source, find_commit, revisions_of
 
+log = structlog.get_logger(__name__)
+
 MAX_RENAMES = 5
 """The number of successive renames that are followed."""
 MAX_HISTORY_COMMITS = 1_000
 """Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
 MAX_SKIPPED = 100_000
 _CURSOR = "history"
+LastCommits = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,6 @@ def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | Non
     files = revisions_of(source).compare(source.repo, commit.parent, commit.sha).files
     renames = (file for file in files if file.status == FileStatus.RENAMED and file.previous_path == path)
     return commit, next((file.path for file in renames), None)
-
-
-LastCommits = Mapping[str, Mapping[str, str]]
-
-log = structlog.get_logger(__name__)
 
 
 def read_last_commits(source: Source, head: str) -> LastCommits:
