@@ -8,6 +8,7 @@ from typing import Any
 
 from app.access.scope import ProjectScope
 from app.console.project.images import find_images
+from app.console.shell.field_labels import label_of
 from app.console.shell.translation import gettext as _
 from app.content.field_values import ValueKind, kind_of, moment_of, value_of
 from app.content.schema.collection_groups import CollectionLanguage
@@ -116,7 +117,7 @@ def columns_of(language: CollectionLanguage) -> Columns:
         has_drafts="draft" in names,
         has_dated_names=template is not None and template.path.startswith("{{year}}-"),
         choices=tuple(choices[:MAX_CHOICES]),
-        labels={name: field.label or field.name for name, field in fields.items()},
+        labels={name: field.label or label_of(field.name) for name, field in fields.items()},
     )
 
 

@@ -30,9 +30,3 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   void import("./new-entry.ts").then(({ openNewEntry }) => openNewEntry(link));
 });
-document.addEventListener("click", (event) => {
-  const opener = (event.target as Element).closest("[data-open-palette]");
-  if (!opener) return;
-  event.preventDefault();
-  void import("./palette.ts").then(({ openPalette }) => openPalette());
-});

@@ -29,6 +29,11 @@ export function icon(name: string): SVGSVGElement {
   return svg;
 }
 
+/** Return the texts of a form as the body of a request. */
+export function formBody(form: HTMLFormElement, submitter?: HTMLElement | null): URLSearchParams {
+  return new URLSearchParams([...new FormData(form, submitter)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
+}
+
 /** Show a modal dialog until it closes, and return its value. It removes itself. */
 export function show(dialog: HTMLDialogElement): Promise<string> {
   const focused = document.activeElement as HTMLElement | null;

@@ -1,6 +1,6 @@
 // The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
 import { countWords } from "./count-words.ts";
-import { create, createDialog, icon, show, toast } from "./dom.ts";
+import { create, createDialog, formBody, icon, show, toast } from "./dom.ts";
 import { HistoryPanel } from "./editor-history.ts";
 import { type PanelPart, initPanel } from "./editor-panel.ts";
 import { initFields } from "./fields.ts";
@@ -76,19 +76,13 @@ class EditorForm {
     if (this.status) this.status.textContent = message;
   }
 
-  private body(submitter?: HTMLElement | null): FormData | URLSearchParams {
-    const data = new FormData(this.form, submitter as HTMLButtonElement | null);
-    if (this.form.enctype === "multipart/form-data") return data;
-    return new URLSearchParams([...data].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
-  }
-
   /** Store the draft. After a failure try again when the connection returns, and every 15 seconds. */
   private async storeDraft(): Promise<void> {
     const url = this.form.dataset.draftUrl;
     clearTimeout(this.draftTimer);
     if (!url || this.isSaving || !this.isChanged()) return;
     const snapshot = this.snapshot();
-    const response = await request(url, this.body());
+    const response = await request(url, formBody(this.form));
     if (response?.ok && !isSignIn(response)) {
       this.stored = snapshot;
       this.hideBanner();
@@ -106,7 +100,7 @@ class EditorForm {
 
   private sendBeacon(): boolean {
     const url = this.form.dataset.draftUrl;
-    const body = this.body();
+    const body = formBody(this.form);
     if (!url || !(body instanceof URLSearchParams) || !navigator.sendBeacon(url, body)) return false;
     this.stored = this.snapshot();
     return true;
@@ -119,7 +113,7 @@ class EditorForm {
     const snapshot = this.snapshotWithout(READ_ON_SAVE);
     this.show(text("Saving …"));
     submitter?.setAttribute("aria-disabled", "true");
-    const body = this.body(submitter);
+    const body = formBody(this.form, submitter);
     const response = await request(this.form.action, body);
     submitter?.removeAttribute("aria-disabled");
     if (response && (response.status === 401 || isSignIn(response))) {

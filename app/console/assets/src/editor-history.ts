@@ -4,13 +4,17 @@ import { text } from "./texts.ts";
 
 export class HistoryPanel implements PanelPart {
   private readonly part: HTMLElement;
+  private isPresent: boolean;
 
+  /** A part that the page shows at first contains the present versions. */
   constructor(part: HTMLElement) {
     this.part = part;
+    this.isPresent = !part.hidden;
   }
 
   open(): void {
-    void this.load();
+    if (!this.isPresent) void this.load();
+    this.isPresent = false;
   }
 
   close(): void {}

@@ -1,6 +1,6 @@
 // Controls of the fields in the side panel: chips, dates, image buttons, and lists of objects without page loads.
 import { initChips } from "./chips.ts";
-import { create, toast } from "./dom.ts";
+import { create, formBody, toast } from "./dom.ts";
 import { text } from "./texts.ts";
 
 const SUMMARY_VALUES = 3;
@@ -112,7 +112,7 @@ async function change(form: HTMLFormElement, list: HTMLElement, action: string, 
   const id = item && list.contains(item) ? item.dataset.item : "";
   const removedAt = verb === "remove" && item ? before.indexOf(item) : -1;
   const open = new Set(before.filter((each) => each.open).map((each) => each.dataset.item));
-  const body = new URLSearchParams([...new FormData(form)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
+  const body = formBody(form);
   body.set("list-action", action);
   list.inert = true;
   const response = await fetch(form.action, { method: "POST", body, credentials: "same-origin" }).catch(() => null);

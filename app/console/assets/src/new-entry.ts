@@ -1,5 +1,5 @@
 // The dialog of a new entry: the form of its page, with the path of the file while the title is typed.
-import { create, show } from "./dom.ts";
+import { create, formBody, show } from "./dom.ts";
 import { text } from "./texts.ts";
 
 const PATH_DELAY_MS = 200;
@@ -32,8 +32,7 @@ function formOf(html: string): HTMLFormElement | null {
 
 /** Send the form. The service leads to the editor, or returns the form with its errors. */
 async function send(form: HTMLFormElement, showAgain: (form: HTMLFormElement) => void): Promise<void> {
-  const body = new URLSearchParams([...new FormData(form)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
-  const response = await fetch(form.action, { method: "POST", body, credentials: "same-origin" }).catch(() => null);
+  const response = await fetch(form.action, { method: "POST", body: formBody(form), credentials: "same-origin" }).catch(() => null);
   if (response?.redirected) return location.assign(response.url);
   const again = response && response.status < 500 ? formOf(await response.text()) : null;
   if (!again) return form.submit();

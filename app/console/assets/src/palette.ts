@@ -89,12 +89,12 @@ export async function openPalette(): Promise<void> {
 function pageCommands(): Command[] {
   const seen = new Set<string>();
   const elements = document.querySelectorAll<HTMLAnchorElement | HTMLButtonElement>(
-    ".content-header__actions :is(a, button), .sidebar__list a, .tabs a, .breadcrumb a",
+    ".content-header__actions :is(a, button), .sidebar__list a, .tabs :is(a, button), .breadcrumb a",
   );
   const commands: Command[] = [];
   for (const element of elements) {
     const label = (element.getAttribute("aria-label") ?? element.textContent ?? "").replace(/\s+/g, " ").trim();
-    if (!label || seen.has(label) || element.closest("[hidden]") || element.matches(".drawer-toggle, [data-open-palette]")) continue;
+    if (!label || seen.has(label) || element.closest("[hidden]")) continue;
     seen.add(label);
     const isAction = element.closest(".content-header__actions") !== null;
     commands.push({

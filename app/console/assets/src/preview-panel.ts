@@ -1,4 +1,5 @@
 // The preview beside the editor: it starts the sandbox, follows the typed text, and shows the log of a failed start.
+import { formBody } from "./dom.ts";
 import type { PanelPart } from "./editor-panel.ts";
 import { post, startPreview, stepText, type StartMessage } from "./preview-start.ts";
 import { text } from "./texts.ts";
@@ -141,13 +142,9 @@ export class PreviewPanel implements PanelPart {
     this.syncTimer = window.setTimeout(() => void this.sync(), SYNC_DELAY_MS);
   }
 
-  private body(): URLSearchParams {
-    return new URLSearchParams([...new FormData(this.form)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
-  }
-
   /** Write the text of the form into the preview, and return whether it has unsaved changes. Most sites reload themselves. */
   private async sync(): Promise<boolean> {
-    const body = this.body();
+    const body = formBody(this.form);
     if (this.isSending || !this.isOpen || this.part.dataset.state !== "running" || body.toString() === this.sent) return false;
     this.isSending = true;
     let isChanged = false;
@@ -167,7 +164,7 @@ export class PreviewPanel implements PanelPart {
       this.show(text("The preview does not follow at the moment."));
     }
     this.isSending = false;
-    if (this.sent && this.body().toString() !== this.sent) this.schedule();
+    if (this.sent && formBody(this.form).toString() !== this.sent) this.schedule();
     return isChanged;
   }
 
