@@ -5,6 +5,7 @@ endings of file names (`page.de.md`), or fields that contain an entry in each la
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -201,9 +202,10 @@ def _languages_around(
         if number is not None:
             neutral = "/".join(part for n, part in enumerate(parts) if n != number)
             members[neutral, _kind(one)].append((parts[number], one))
+    unmarked = {(one.folder, _kind(one)): one for one in reversed(collections)}
     groups = {}
     for key, own in members.items():
-        plain = next((one for one in collections if (one.folder, _kind(one)) == key), None)
+        plain = unmarked.get(key)
         if plain is not None and key[0]:
             own.insert(0, ("", plain))
         if len(own) > 1 and len({code for code, _ in own}) == len(own):
@@ -268,23 +270,36 @@ def _language_folders(collection: Collection, counts: _Counts, endings: frozense
 
 def _without_others(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
     """Yield the groups. The files of a collection in a folder below another one belong to it only."""
-    folders = {(each.paths.folder, _kind(each.collection)) for group in groups for each in group.languages}
+    folders: dict[str, set[str]] = defaultdict(set)
     for group in groups:
-        languages = [_without(each, folders) for each in group.languages]
+        for each in group.languages:
+            folders[_kind(each.collection)].add(each.paths.folder)
+    ordered = {kind: sorted(own) for kind, own in folders.items()}
+    for group in groups:
+        languages = [_without(each, ordered[_kind(each.collection)]) for each in group.languages]
         yield replace(group, languages=tuple(languages))
 
 
-def _without(language: CollectionLanguage, folders: Iterable[tuple[str, str]]) -> CollectionLanguage:
-    paths, kind = language.paths, _kind(language.collection)
-    prefix = f"{paths.folder}/" if paths.folder else ""
+def _without(language: CollectionLanguage, folders: Sequence[str]) -> CollectionLanguage:
+    """Return the files of a language without those in the folders below its own. `folders` are sorted."""
+    paths = language.paths
     if paths.slashes is not None:
         return language
-    below = sorted(name for name, own in folders if own == kind and name.startswith(prefix) and name != paths.folder)
+    first = bisect_right(folders, f"{paths.folder}/" if paths.folder else "")
+    # The character after the slash is 0.
+    end = bisect_left(folders, f"{paths.folder}0") if paths.folder else len(folders)
     outermost = dict.fromkeys(paths.without)
-    for name in below:
-        if not any(name == one or name.startswith(f"{one}/") for one in outermost):
+    for name in folders[first:end]:
+        if outermost.keys().isdisjoint(_with_parents(name)):
             outermost[name] = None
     return replace(language, paths=replace(paths, without=tuple(outermost)))
+
+
+def _with_parents(folder: str) -> Iterator[str]:
+    """Yield a folder and the folders above it."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
 
 
 def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:

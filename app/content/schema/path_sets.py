@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, product
 
 from app.content.schema.model import Collection
@@ -66,5 +67,10 @@ def with_language(name: str, language: str) -> str:
 
 def endings_of(collection: Collection) -> frozenset[str]:
     """Return the endings of the file names of a collection without their dot, in lower case."""
-    endings = (_ENDING.search(each) for each in alternatives(collection.pattern))
+    return _endings(collection.pattern)
+
+
+@lru_cache(maxsize=512)
+def _endings(pattern: str) -> frozenset[str]:
+    endings = (_ENDING.search(each) for each in alternatives(pattern))
     return frozenset(ending[0][1:].lower() for ending in endings if ending is not None)
