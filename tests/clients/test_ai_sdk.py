@@ -124,6 +124,9 @@ class TestChatTransport:
         assert [part["filename"] for part in parts_of(seen, "source-document")] == ["about.md"]
         assert [part["text"] for part in parts_of(seen, "text")] == ["Looking.", "Found."]
 
+    def test_resumed_chat_has_no_stream(self, browser: Browser) -> None:
+        assert browser.do("resume", "chat", chat="c1") == {"stream": None}
+
     def test_code_edit_is_read_with_its_diff(self, browser: Browser, upstream: AiDouble) -> None:
         upstream.script = [say("b\n")]
         seen = browser.do("chat", "code-edit", body={"code": "a\n", "instruction": "b", "path": "x.txt"})

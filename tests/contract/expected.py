@@ -60,5 +60,5 @@ def decided(words: str) -> str:
 
 
 def fits(status: int, cell: str) -> bool:
-    """Return whether a status matches the cell. `2xx` means 200, 201 or 202 as in the contract."""
-    return status in (200, 201, 202) if cell in ("2xx", "200") else str(status) == cell
+    """Return whether a status matches the cell. `2xx` means 200, 201 or 202 as in the contract, or 204 of the AI SDK."""
+    return status in (200, 201, 202, 204) if cell in ("2xx", "200") else str(status) == cell

@@ -146,6 +146,7 @@ EXTENSIONS = (
     Extension("system", "GET", "/readyz", "public", ANYONE),
     Extension("system", "GET", "/metrics", "public", HIDDEN),
     Extension("ai", "GET", "/ai/usage", "verifyAuth", VERIFIED),
+    Extension("ai", "GET", "/api/ai/chat/:chat_id/stream", "verifyAuth", VERIFIED),
     Extension("auth", "POST", "/auth/send-verification-otp", "public+rate", ANYONE),
     Extension("auth", "POST", "/auth/email-otp/verify-email", "public+rate", ANYONE),
     Extension("auth", "POST", "/auth/email-otp/send-verification-otp", "public+rate", ANYONE),

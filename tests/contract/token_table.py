@@ -37,6 +37,7 @@ EDITOR_GUARDS = frozenset(
 )
 EXACT = {
     ("GET", "/ai/usage"): READ,
+    ("GET", "/api/ai/chat/:chat_id/stream"): READ,
     ("GET", "/user/:id"): READ,
     ("POST", "/user/check-limits"): READ,
     ("PATCH", "/user/update-country/:id"): WRITE,
@@ -102,7 +103,7 @@ def reach(row: Expected) -> Reach:
     project = (
         any(name in path for name in (":projectId", ":project_id"))
         or path.startswith("/api/sandbox/")
-        or (path.startswith("/api/ai/") and variant != "without a project")
+        or (path.startswith("/api/ai/") and row.method == "POST" and variant != "without a project")
     )
     organization = project or ":org" in path or "of body org" in row.words or variant == "to O"
     is_move = path.startswith("/project/move/")  # No token for some projects covers the second organization.

@@ -57,7 +57,8 @@ def failure_schema(data: type[Schema]) -> type[Schema]:
 def responses(method: str, path: str, declared: Endpoint, *, is_flat: bool) -> dict[str, Any]:
     """Return all responses of an operation by status. `is_flat` repeats the keys of `result` at the top level."""
     documented = {str(status): _success(method, declared, status, is_flat=is_flat) for status in _statuses(declared)}
-    if method in SAFE and not declared.guard.bare and declared.redirect is None:
+    has_etag = declared.redirect is None and declared.status != HTTPStatus.NO_CONTENT
+    if method in SAFE and not declared.guard.bare and has_etag:
         documented["304"] = {"description": "Not modified.", "headers": references(REQUEST_ID, ETAG)}
     for status, codes in codes_by_status(method, path, declared).items():
         documented[str(status)] = _failure(status, codes)
@@ -79,6 +80,8 @@ def _success(method: str, declared: Endpoint, status: int, *, is_flat: bool) -> 
     if declared.redirect is not None:
         headers = references(REQUEST_ID, LOCATION)
         return {"description": f"{declared.redirect.rstrip('.')}.", "headers": headers}
+    if status == HTTPStatus.NO_CONTENT:
+        return {"description": f"{declared.message.rstrip('.')}.", "headers": references(REQUEST_ID)}
     content: dict[str, object] = {}
     if declared.events is not None and status != declared.other_status:
         content[EVENTS] = {"schema": _events(declared)}

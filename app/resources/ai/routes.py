@@ -124,6 +124,7 @@ blueprint = ApiBlueprint(
     __name__,
     title="AI",
     description="Writing, completion and chat with a language model.",
+    parameters={"chat_id": "The id that the client gave to the chat."},
 )
 usage_blueprint = ApiBlueprint(
     "ai_usage",
@@ -201,6 +202,21 @@ def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     conversation = _conversation(scope, _client(body), "chat")
     blocks = handlers.chat(conversation, turns, scope.project.name, library=tools, limits=limits())
     return _stream(conversation, blocks, tools)
+
+
+@blueprint.get("/chat/<chat_id>/stream")
+@endpoint(
+    guard=verified(token=READS),
+    status=204,
+    raw_response=True,
+    message="There is no stream to resume",
+)
+def resume_chat(*, scope: Scope) -> HttpResponse:
+    """Return 204: the service does not continue an interrupted answer.
+
+    A client of the AI SDK that resumes its chat then waits for the next message.
+    """
+    return HttpResponse(status=204)
 
 
 @blueprint.post("/code-edit")

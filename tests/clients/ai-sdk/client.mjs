@@ -38,6 +38,11 @@ async function chat(scenario) {
   return seen;
 }
 
+async function resume(scenario) {
+  const transport = new DefaultChatTransport({ api: scenario.api, headers: headersOf(scenario) });
+  return { stream: await transport.reconnectToStream({ chatId: scenario.chat }) };
+}
+
 async function completion(scenario) {
   const answer = await fetch(scenario.api, {
     method: "POST",
@@ -52,6 +57,6 @@ async function completion(scenario) {
 
 for await (const line of createInterface({ input: process.stdin })) {
   const scenario = JSON.parse(line);
-  const outcome = await { chat, completion }[scenario.do](scenario).catch((error) => ({ failed: String(error) }));
+  const outcome = await { chat, completion, resume }[scenario.do](scenario).catch((error) => ({ failed: String(error) }));
   console.log(JSON.stringify(outcome));
 }

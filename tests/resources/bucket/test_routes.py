@@ -97,6 +97,11 @@ class TestUpload:
         upload(world.person(), **{field: value}).fails(400, "VALIDATION_FAILED", field)
 
     @pytest.mark.one_database
+    def test_unknown_folder_returns_the_known_ones(self, world: World) -> None:
+        error = upload(world.person(), folder="avatars").fails(400, "VALIDATION_FAILED", "folder")
+        assert "users, orgs, sites" in error["errorMessage"][0]["message"]
+
+    @pytest.mark.one_database
     def test_empty_fields_are_ignored(self, world: World) -> None:
         assert upload(world.person(), folder="", org_id="", project_id="").ok(201)["key"].startswith("users/")
 
