@@ -4,7 +4,17 @@ from app.console.account import account_pages, administration, billing, home, pr
 from app.console.blueprint import ROOT, blueprint
 from app.console.editor import conflict, editor_pages, new_entry_page, removed_page, suggestions
 from app.console.organization import connect, imports, organizations
-from app.console.project import bulk, collections, content, history, media, preview, project_home, project_settings
+from app.console.project import (
+    bulk,
+    collections,
+    content,
+    history,
+    media,
+    preview,
+    project_home,
+    project_settings,
+    thumbnails,
+)
 from app.console.shell import errors, headers, static_files
 
 __all__ = [
@@ -35,5 +45,6 @@ __all__ = [
     "removed_page",
     "static_files",
     "suggestions",
+    "thumbnails",
     "token_pages",
 ]

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.content.field_values import (
+    AFTER_DATES,
+    DATES,
     END_OF_DAY,
     MAX_NAME,
     ValueKind,
@@ -50,10 +52,15 @@ class EntryFilter:
 
 @dataclass(frozen=True)
 class EntryOrder:
-    """The field by which entries are sorted. The name `path` is the path of the file."""
+    """The field by which entries are sorted. The name `path` is the path of the file.
+
+    With `is_by_date`, values that are no date count as missing, so these entries are last. In an order by path, the
+    entries are last whose path below the folder does not start with a year.
+    """
 
     name: str = PATH
     is_descending: bool = False
+    is_by_date: bool = False
 
 
 def parse_filters(parameters: Mapping[str, str]) -> tuple[EntryFilter, ...]:
@@ -100,7 +107,7 @@ def bounds(operator: Operator, value: str) -> tuple[str, str]:
         is_day = kind_of(value) is ValueKind.DATE
         key, end = key_of(value), key_of(value) + END_OF_DAY
         after = end if is_day else key + "\x01"
-        first, last = "3", "4"
+        first, last = DATES, AFTER_DATES
     else:
         key = number_key(number) if number is not None else text_key(value)
         after = key + "\x01"

@@ -18,6 +18,9 @@ SEPARATOR, ITEM = ".", "*"
 END_OF_DAY = "~"
 """Sorts after every time of a day."""
 
+DATES, AFTER_DATES = "3", "4"
+"""The bounds of the keys of dates and times."""
+
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d[^\n]{0,30}")
 _OFFSET = re.compile(r" ([+-]\d\d:?\d\d|Z)$")
@@ -89,7 +92,7 @@ def _key_of(value: object, kind: ValueKind) -> str:
     if isinstance(value, int | float):
         return number_key(float(value))
     if kind in (ValueKind.DATE, ValueKind.DATETIME):
-        return f"3{_moment(str(value))}"
+        return f"{DATES}{_moment(str(value))}"
     if kind in (ValueKind.LIST, ValueKind.OBJECT):
         return "5" if kind is ValueKind.LIST else "6"
     return text_key(str(value))

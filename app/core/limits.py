@@ -178,21 +178,24 @@ class OutboundLimits:
 
 @dataclass(frozen=True)
 class StoreLimits:
-    """Timeouts of the database, and the size of the object cache of a node."""
+    """Timeouts of the database, and the sizes of the caches of a node."""
 
     statement_timeout_s: int = 5
     lock_timeout_s: int = 2
     idle_in_transaction_timeout_s: int = 10
     pool_timeout_s: int = 2
     cache_bytes: int = 256 * MIB
+    thumbnail_bytes: int = 128 * MIB
 
 
 @dataclass(frozen=True)
 class CommitLimits:
-    """Limits of one commit."""
+    """Limits of one commit, and of a form of the console that changes many files in several commits."""
 
     files: int = 300
     bytes: int = 25 * MIB
+    form_files: int = 3_000
+    form_timeout_s: float = 20
 
 
 @dataclass(frozen=True)

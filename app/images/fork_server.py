@@ -66,7 +66,7 @@ def reencode_files(parameters: dict[str, Any], source: int, out: int, report: in
     result: dict[str, object]
     try:
         with open(source, "rb") as file:
-            image = reencode(file, buffer, ImageBounds(**parameters["bounds"]), width=parameters["width"])
+            image = reencode(file, buffer, ImageBounds(**parameters["bounds"]), **parameters["options"])
         content = buffer.getvalue()
         with open(out, "wb") as file:
             file.write(content)

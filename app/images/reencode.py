@@ -22,6 +22,7 @@ Frame = Image.Image
 HEAD_BYTES = 64
 LARGE_PX = 4_000_000
 """Larger images use fast encoder settings. The slow settings need half a minute at 40 MP."""
+THUMBNAIL_QUALITY = 72
 _COLOURS = ("RGB", "RGBA")
 
 
@@ -171,8 +172,12 @@ _FORMATS = {
 }
 
 
-def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int | None = None) -> ImageInfo:
+def reencode(
+    source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int | None = None, is_thumbnail: bool = False
+) -> ImageInfo:
     """Re-encode an image in its format, with at most `width` pixels in width if that is set.
+
+    A thumbnail is the first frame as WebP.
 
     Raises:
         ImageError: the image is not PNG, JPEG, WebP, GIF or AVIF, is damaged, or exceeds the bounds (by its header).
@@ -186,6 +191,8 @@ def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int
         with warnings.catch_warnings(), Image.open(source, formats=[image_format.name]) as image:
             # Pillow warns about sizes that the bounds refuse and about defects that the output does not have.
             warnings.simplefilter("ignore")
+            if is_thumbnail:
+                return _thumbnail(image, out, bounds, width)
             is_lossless = head[12:16] == b"VP8L"
             return _written(image_format, _frames(image_format, image, bounds, width), out, is_lossless)
     except ImageError:
@@ -195,6 +202,16 @@ def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int
     except Exception as error:
         # Pillow's decoders raise arbitrary exceptions for damaged files.
         raise ImageError(ImageErrorCode.BROKEN, "The image is damaged") from error
+
+
+def _thumbnail(image: Frame, out: BinaryIO, bounds: ImageBounds, width: int | None) -> ImageInfo:
+    _check_size(image.size, bounds)
+    if width is not None:
+        # A JPEG is decoded at a fraction of its size. The image may be turned by 90 degrees afterwards.
+        image.draft(None, (2 * width, 2 * width))
+    small = plain(image, _COLOURS, width)
+    small.save(out, "WEBP", quality=THUMBNAIL_QUALITY, method=2)
+    return ImageInfo("image/webp", "webp", small.width, small.height, 1)
 
 
 def load_codecs() -> None:

@@ -117,11 +117,12 @@ def remake(
     limits: UploadLimits,
     *,
     width: int | None = None,
+    is_thumbnail: bool = False,
     processes: ImageProcesses = _processes,
 ) -> ReencodedImage:
     """Re-encode the image of the file `source` to the file `out`, and seek `out` to its start.
 
-    Both must be real files: the child process inherits their descriptors.
+    Both must be real files: the child process inherits their descriptors. A thumbnail is the first frame as WebP.
 
     Raises:
         UnsupportedMediaType: the image is not PNG, JPEG, WebP, GIF or AVIF.
@@ -132,7 +133,8 @@ def remake(
     if not processes.slots.acquire(timeout=processes.wait_s):
         raise ServiceUnavailable("Too many images are being processed. Try again in a moment", retry_after_s=5)
     try:
-        report = _run(source, out, limits, width, processes)
+        options = {"width": width, "is_thumbnail": is_thumbnail}
+        report = _run(source, out, limits, options, processes)
     finally:
         processes.slots.release()
     out.seek(0)
@@ -144,14 +146,14 @@ def remake(
 
 
 def _run(
-    source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | None, processes: ImageProcesses
+    source: BinaryIO, out: BinaryIO, limits: UploadLimits, options: dict[str, Any], processes: ImageProcesses
 ) -> dict[str, Any]:
     bounds = ImageBounds(limits.side_px, limits.area_px, limits.frames, limits.animation_px)
     parameters = {
         "bounds": asdict(bounds),
         "memory_bytes": processes.memory_bytes,
         "timeout_s": processes.timeout_s,
-        "width": width,
+        "options": options,
     }
     source.seek(0)
     started = time.monotonic()

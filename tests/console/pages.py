@@ -62,7 +62,7 @@ PAGES = (
         for path in (
             *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
-            *("/collections", "/collections/:name", "/data"),
+            *("/collections", "/collections/:name", "/data", "/thumbnail/:sha"),
         )
     ),
     *(

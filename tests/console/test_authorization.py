@@ -129,6 +129,7 @@ def _forms(page: str) -> Iterator[tuple[str, list[str]]]:
 
 WITHOUT_A_LINK = {
     *("/console/:unknown", "/console/static/:name", "/console/admin"),
+    "/console/projects/:project_id/thumbnail/:sha",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
 }
 """Files, unknown pages, and pages to which a mail or a redirect leads."""

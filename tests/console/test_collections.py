@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from app.core import clock
+from app.core.limits import CommitLimits
 from app.extensions import db
 from app.models.user import UserPreference
 from tests.console.conftest import ConsoleScene
@@ -141,7 +142,7 @@ def test_line_shows_summary_image_date_state_and_author(news: ConsoleScene) -> N
     assert shown["content/news/d.md"].endswith("geplant")
     html = dict(lines)
     assert 'title="2024-03-01T23:30:00Z"' in html["content/news/a.md"]
-    assert 'raw?file=static/pier.png"' in html["content/news/b.md"]
+    assert re.search(r'/thumbnail/\w{40}\?width=96" alt=""', html["content/news/b.md"])
 
 
 def test_groups_have_headings_that_following_pages_do_not_repeat(news: ConsoleScene) -> None:
@@ -160,6 +161,47 @@ def test_view_is_remembered_for_each_collection(news: ConsoleScene) -> None:
     assert "entry-grid" not in open_list(news, name="notes").text
     open_list(news, "sort=nothing&view=list&group=unknown")
     assert titles(news, "")[0] == "Planned"
+
+
+def test_filter_is_remembered_until_the_form_clears_it(news: ConsoleScene) -> None:
+    assert titles(news, "filter[kind]=note") == ["Planned", "Older"]
+    assert titles(news, "sort=date") == ["Older", "Planned"]
+    assert change(news, "sort=date", all="1", action="draft").location.endswith("done=saved")
+    assert b"draft" not in news.site.repo.show("content/news/b.md")
+    assert len(titles(news, "sort=date&filter[kind]=")) == 5
+    assert len(titles(news, "")) == 5
+    news.site.owner.client.set_cookie("galley_list", "filter%5Bkind%5D=gone&sort=gone", path=url_of(news))
+    assert len(titles(news, "")) == 5
+
+
+def test_entries_without_a_date_are_last_in_both_orders(news: ConsoleScene) -> None:
+    news.site.repo.commit({"content/news/f.md": entry("Undated", '""'), "content/news/g.md": entry("Later", "soon")})
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    undated = ["Without a date", "Undated", "Later"]
+    assert titles(news, "") == ["Planned", "Newest", "Draft one", "Older", *undated]
+    assert titles(news, "sort=date") == ["Older", "Draft one", "Newest", "Planned", *undated]
+
+
+DATED: dict[str, Content] = {
+    "_posts/2024-05-01-fog.md": b"---\ntitle: Fog\nedited: 2020-01-01\n---\n",
+    "_posts/2023-02-01-tide_and-wind.md": b"Text\n",
+    "_posts/2022-01-01-pier.md": b"---\ntitle: Pier\ndate: 2022-01-01T10:00:00Z\n---\n",
+    "_posts/welcome.md": b"---\ntitle: Welcome\n---\n",
+    "guides/fog/index.md": b"---\nweight: 1\n---\nText\n",
+}
+
+
+def test_names_with_dates_order_and_group_entries_and_name_those_without_a_title(news: ConsoleScene) -> None:
+    news.site.repo.commit(dict.fromkeys(news.site.repo.entries()) | DATED)
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    shown = open_list(news, "group=year", name="posts").text
+    assert re.findall(r"<bdi>([^<]*)</bdi></a>", shown)[-4:] == ["Fog", "Tide and wind", "Pier", "Welcome"]
+    assert re.findall(r'scope="rowgroup">([^<]*)<', shown) == ["2024", "2023", "2022", "Without a date"]
+    grid = open_list(news, "view=grid", name="guides").text
+    assert "<bdi>Fog</bdi>" in grid
+    assert ">fog/index.md</p>" in grid
 
 
 @pytest.mark.parametrize("query", ["view=tree", "cursor=x", "filter[a][like]=1", "sort=", "state=none"])
@@ -191,6 +233,29 @@ def test_all_entries_of_a_filter_are_selected(news: ConsoleScene) -> None:
     before = set(news.site.repo.entries())
     assert change(news, "filter[kind]=note", all="1", action="delete").location.endswith("done=deleted")
     assert before - set(news.site.repo.entries()) == {"content/news/a.md", "content/news/d.md"}
+
+
+def test_more_entries_than_a_commit_may_contain_are_changed_in_several(news: ConsoleScene) -> None:
+    repo, count = news.site.repo, CommitLimits.files + 20
+    repo.commit({f"content/notes/{n:03}.md": b"---\ntitle: Note\ndraft: true\n---\n" for n in range(count)})
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    url, before = url_of(news, "/collections/notes"), repo.head()
+    sent = form_of(open_list(news, name="notes"), 'id="bulk"') | {"all": "1"}
+    done = submit(news.site.owner, url, **sent | {"action": "publish"})
+    assert done.location == f"{url}?done=saved"
+    assert repo.text("rev-list", "--count", f"{before}..main") == "2"
+    assert {b"draft: true" in repo.show(f"content/notes/{n:03}.md") for n in (0, 299, 300, count - 1)} == {False}
+    # The second commit fails: another person has changed a file since the list was opened.
+    repo.commit({f"content/notes/{count - 1:03}.md": b"Changed\n"})
+    failed = submit(
+        news.site.owner, url, **sent | {"base_sha": repo.git("rev-parse", "main^").decode().strip(), "action": "delete"}
+    )
+    assert failed.status_code == 409
+    assert f"300 of {count + 1} files are done" in failed.text
+    assert f"content/notes/{count - 1:03}.md" in failed.text
+    assert f"content/notes/{count - 1:03}.md" in repo.entries()
+    assert "content/notes/000.md" not in repo.entries()
 
 
 def test_page_leads_to_its_translations(news: ConsoleScene) -> None:

@@ -61,7 +61,7 @@ class TestForkServer:
 def _reencoded(content: bytes) -> tuple[dict[str, object], bytes]:
     """Re-encode an image with the running server. Return the report and the written bytes."""
     bounds = {"side_px": 99, "area_px": 9999, "frames": 1, "animation_px": 9999}
-    parameters = {"bounds": bounds, "memory_bytes": 512 * 1024 * 1024, "timeout_s": 40, "width": None}
+    parameters = {"bounds": bounds, "memory_bytes": 512 * 1024 * 1024, "timeout_s": 40, "options": {"width": None}}
     ours, theirs = socket.socketpair()
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out, ours:
         source.write(content)

@@ -179,6 +179,24 @@ class TestWidth:
         told, content = reencoded(picture(name, 40, 30), width=20)
         assert (told.width, told.height) == opened(content).size == (20, 15)
 
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_thumbnail_is_the_first_frame_as_webp(self, name: str) -> None:
+        content = animation(name, 3, 400, 300) if name in ANIMATED else picture(name, 400, 300)
+        out = io.BytesIO()
+        info = remake(io.BytesIO(content), out, BOUNDS, width=96, is_thumbnail=True)
+        small = opened(out.getvalue())
+        assert info == ImageInfo("image/webp", "webp", 96, 72, 1)
+        assert (small.format, small.size, getattr(small, "n_frames", 1)) == ("WEBP", (96, 72), 1)
+
+    def test_thumbnail_of_a_turned_photo_is_upright_and_within_the_bounds(self) -> None:
+        exif = Image.Exif()
+        exif[reencode.ORIENTATION] = 6
+        photo, out = picture("JPEG", 1600, 1200, exif=exif), io.BytesIO()
+        info = remake(io.BytesIO(photo), out, BOUNDS, width=96, is_thumbnail=True)
+        assert (info.width, info.height) == (96, 128)
+        with pytest.raises(ImageError):
+            remake(io.BytesIO(photo), out, ImageBounds(1000, 10**6, 1, 10**6), width=96, is_thumbnail=True)
+
     def test_larger_width_is_ignored(self) -> None:
         assert reencoded(picture("PNG", 40, 30), width=80)[0].width == 40
 

@@ -1,7 +1,7 @@
 """Reading of files for the editor: the present version, an earlier one, and the text that a form describes."""
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from app.content.page_text import PageText, read_page, write_page
 from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
 from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
+from app.core.limits import CommitLimits
 from app.core.refs import is_sha
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
@@ -91,15 +92,16 @@ def open_files(scope: ProjectScope, paths: Sequence[str]) -> list[OpenFile]:
 
     Raises:
         NotFound: one of them does not exist.
-        PayloadTooLarge: one of them is too large for the editor.
+        PayloadTooLarge: one of them is too large for the editor, or all of them for a commit.
     """
     source = branch_source(scope)
     head = source.git.head(source.repo, source.branch)
     entries = source.git.entries(source.repo, head, paths)
     if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
         raise NotFound(ErrorMessage("There is no such file"))
+    contents = _read_all(source, dict.fromkeys(entries[path].sha for path in paths))
     return [
-        OpenFile(path, head, entries[path].sha, _read(source, entries[path].sha), entries[path].mode == SYMLINK)
+        OpenFile(path, head, entries[path].sha, contents[entries[path].sha], entries[path].mode == SYMLINK)
         for path in paths
     ]
 
@@ -154,6 +156,17 @@ def read_base(scope: ProjectScope, path: str, blob_sha: str | None) -> bytes:
         return b""
     source = branch_source(scope)
     return _read(source, blob_sha) if is_version(source, path, blob_sha) else b""
+
+
+def _read_all(source: Source, shas: Collection[str]) -> dict[str, bytes]:
+    """Read blobs with one call. A blob that the call omits is read by itself, for its error."""
+    contents, size = dict[str, bytes](), 0
+    for sha, data in source.git.blobs(source.repo, shas) if len(shas) > 1 else ():
+        if data is not None and len(data) <= MAX_BYTES:
+            contents[sha], size = data, size + len(data)
+        if size > CommitLimits.bytes:
+            raise PayloadTooLarge(ErrorMessage("The selected files are too large for one change. Select fewer files"))
+    return {sha: contents[sha] if sha in contents else _read(source, sha) for sha in shas}
 
 
 def _read(source: Source, blob_sha: str) -> bytes:

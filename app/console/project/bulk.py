@@ -1,6 +1,7 @@
-"""Actions on the selected files of a folder: each is one change of the branch."""
+"""Actions on selected files: one commit for each 300 files, the limit of a commit."""
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -12,13 +13,17 @@ from app.console.editor.page_source import OpenFile, open_files
 from app.console.project.content import save
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell.forms import Form
+from app.console.shell.messages import translate
 from app.console.shell.pages import Page, see_other
 from app.console.shell.translation import gettext as _
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import write_page
-from app.core.errors import InvalidRequest, UnprocessableEntity
+from app.core.errors import AppError, Conflict, InvalidRequest, UnprocessableEntity
 from app.core.limits import CommitLimits
+from app.drivers.errors import DriverError
+from app.http.error_handlers import from_driver
 
+MAX_REASONS = 3
 INPUTS = ("select", "folder", "base_sha", "target", "state")
 NAMES = {"files.0.path": "target"}
 
@@ -27,44 +32,82 @@ def selected_paths(paths: Sequence[str]) -> list[str]:
     """Return the selected files, each once.
 
     Raises:
-        InvalidRequest: there is none, or there are more than one commit may contain.
+        InvalidRequest: there is none, or there are more than a form may change.
     """
     paths = list(dict.fromkeys(paths))
     if not paths:
         raise InvalidRequest(_("Select at least one file."))
-    if len(paths) > CommitLimits.files:
-        raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.files))
+    if len(paths) > CommitLimits.form_files:
+        raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.form_files))
     return paths
 
 
+def _in_commits(paths: Sequence[str], change: Callable[[Sequence[str]], bool]) -> bool:
+    """Change files with one commit for each 300 of them, and return whether a commit was made.
+
+    Raises:
+        Conflict: a commit after the first one failed, or the time of a form is over. The message has the numbers.
+        AppError, DriverError: the first commit failed. Nothing was changed.
+    """
+    until, is_changed = time.monotonic() + CommitLimits.form_timeout_s, False
+    for start in range(0, len(paths), CommitLimits.files):
+        if start and time.monotonic() > until:
+            raise _interrupted(start, len(paths), _("It took too long. Select the others again."))
+        try:
+            is_changed |= change(paths[start : start + CommitLimits.files])
+        except (AppError, DriverError) as error:
+            if not is_changed:
+                raise
+            reason = from_driver(error) if isinstance(error, DriverError) else error
+            message = "; ".join(f"{one.path}: {translate(one.message)}" for one in reason.fields[:MAX_REASONS])
+            raise _interrupted(start, len(paths), message or translate(reason.message)) from error
+    return is_changed
+
+
+def _interrupted(done: int, count: int, reason: str) -> Conflict:
+    text = _("%(done)s of %(count)s files are done, the others are not changed. %(reason)s")
+    return Conflict(text % {"done": done, "count": count, "reason": reason})
+
+
 def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> str:
-    """Delete files as one change, and return the name of the outcome."""
-    files = ({"path": path, "action": "delete"} for path in paths)
-    save(scope, _("Delete %(count)s files", count=len(paths)), base_sha, *files)
+    """Delete files, and return the name of the outcome."""
+
+    def delete(part: Sequence[str]) -> bool:
+        files = ({"path": path, "action": "delete"} for path in part)
+        save(scope, _("Delete %(count)s files", count=len(part)), base_sha, *files)
+        return True
+
+    _in_commits(paths, delete)
     return "deleted"
 
 
 def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str) -> str:
-    """Move files to another folder as one change, and return the name of the outcome. They keep their names."""
+    """Move files to another folder, and return the name of the outcome. They keep their names."""
     target = target.strip().strip("/")
     moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in paths}
-    files = [{"path": new, "action": "move", "previous_path": old} for old, new in moves.items() if old != new]
-    if not files:
-        return "unchanged"
-    message = _("Move %(count)s files to %(folder)s", count=len(files), folder=target or "/")
-    save(scope, message, base_sha, *files)
-    return "moved"
+    moves = {old: new for old, new in moves.items() if old != new}
+
+    def move(part: Sequence[str]) -> bool:
+        files = ({"path": moves[old], "action": "move", "previous_path": old} for old in part)
+        message = _("Move %(count)s files to %(folder)s", count=len(part), folder=target or "/")
+        save(scope, message, base_sha, *files)
+        return True
+
+    return "moved" if _in_commits(list(moves), move) else "unchanged"
 
 
 def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool) -> str:
     """Mark pages as drafts, or publish them, and return the name of the outcome. Other lines do not change."""
-    opened = open_files(scope, paths)
-    files = list(_with_state(opened, is_draft=is_draft))
-    if not files:
-        return "unchanged"
     text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
-    save(scope, text % {"count": len(files)}, opened[0].base_sha, *files)
-    return "saved"
+
+    def change(part: Sequence[str]) -> bool:
+        opened = open_files(scope, part)
+        files = list(_with_state(opened, is_draft=is_draft))
+        if files:
+            save(scope, text % {"count": len(files)}, opened[0].base_sha, *files)
+        return bool(files)
+
+    return "saved" if _in_commits(paths, change) else "unchanged"
 
 
 def _folder(scope: Scope, form: Form, done: str) -> Response:
@@ -98,6 +141,7 @@ def set_draft_state(*, scope: ProjectScope, form: Form) -> Response:
 
 def _with_state(opened: list[OpenFile], *, is_draft: bool) -> Iterator[dict[str, Any]]:
     for one in opened:
+        time.sleep(0)  # yields to other requests
         page = one.page
         if page is None or page.problem is not None or bool((page.values or {}).get("draft")) == is_draft:
             continue

@@ -1,6 +1,6 @@
 """The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -73,13 +73,30 @@ class CollectionQuery(RequestQuery):
 
 @dataclass(frozen=True)
 class ListView:
-    """The resolved view of a list. All of it is part of the URLs of the page."""
+    """The resolved view of a list. All of it is part of the URLs of the page. `filters` are query parameters."""
 
     sort: str
     view: str
     group: str
     state: str
     locale: str
+    filters: dict[str, str]
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query parameters of the view. An empty `filter` replaces the stored filters by none."""
+        return {name: getattr(self, name) for name in REMEMBERED} | (self.filters or {"filter": ""})
+
+
+@dataclass(frozen=True)
+class OpenList:
+    """A collection in one language with its columns, its view, and the query of its entries."""
+
+    group: CollectionGroup
+    language: CollectionLanguage
+    columns: Columns
+    view: ListView
+    entries: EntryQuery
 
 
 @dataclass(frozen=True)
@@ -117,46 +134,44 @@ def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Respo
 @Page(guard=MEMBER, query=CollectionQuery, upstream=_open)
 def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
     """Show the entries of a collection in one language."""
-    group = prepared.group(scope)
-    view = _view_of(group, query)
-    language = group.in_language(view.locale)
-    columns = columns_of(language)
-    selected = _query_of(language, columns, view, query)
-    listed = entries(scope.project, scope.index, selected)
-    rows = rows_of(scope, columns, listed.entries, group=view.group)
-    has_filter = bool(query.q or query.filters or view.state != "all")
-    total = count_entries(scope.project, scope.index, selected) if has_filter else language.files
-    shown = {**asdict(view), "q": query.q, **query.filter}
+    opened = _open_list(scope, query, prepared)
+    group, language, view = opened.group, opened.language, opened.view
+    listed = entries(scope.project, scope.index, opened.entries)
+    rows = rows_of(scope, opened.columns, listed.entries, group=view.group)
+    has_filter = bool(query.q or view.filters or view.state != "all")
+    shown = {**view.parameters, "q": query.q}
     cursor = listed.meta["next_cursor"]
     more = {**shown, "cursor": cursor, "after": (rows[-1].group or "") if rows else ""}
     response = page(
         "project/collection.html",
         group=group,
         part=language,
-        columns=columns,
+        columns=opened.columns,
         rows=rows,
         after=query.after,
         query=query,
         view=view,
-        total=total,
+        total=count_entries(scope.project, scope.index, opened.entries) if has_filter else language.files,
         has_filter=has_filter,
         shown_query=urlencode(shown),
         other_view=urlencode({**shown, "view": "list" if view.view == "grid" else "grid"}),
         language_queries=[(each, urlencode({**shown, "locale": each.language})) for each in group.languages],
         more=urlencode(more) if cursor else None,
         selected=set(current_form().all("select")),
-        max_selected=CommitLimits.files,
+        max_selected=CommitLimits.form_files,
         head=prepared.head,
     )
-    if any(name in request.args for name in REMEMBERED):
-        _remember(response, view, path=_url(scope, group))
+    _remember(response, view, path=_url(scope, group))
     return response
 
 
 def _remember(response: Response, view: ListView, *, path: str) -> None:
+    """Store the view in the cookie of the collection, if the URL names a part of it."""
+    if not any(name in REMEMBERED or name.startswith("filter") for name in request.args):
+        return
     response.set_cookie(
         COOKIE,
-        urlencode(asdict(view)),
+        urlencode(view.parameters),
         max_age=COOKIE_S,
         path=path,
         httponly=True,
@@ -180,62 +195,70 @@ def _url(scope: ProjectScope, group: CollectionGroup) -> str:
 )
 def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, prepared: OpenCollections) -> Response:
     """Delete, move, publish or mark as drafts the selected entries, or all entries of the filter."""
-    group, action, base_sha = prepared.group(scope), form.text("action"), form.text("base_sha")
-    paths = selected_paths(_all_paths(scope, group, query) if form.is_checked("all") else form.all("select"))
+    opened, action, base_sha = _open_list(scope, query, prepared), form.text("action"), form.text("base_sha")
+    paths = selected_paths(_all_paths(scope, opened) if form.is_checked("all") else form.all("select"))
     if action == "delete":
         done = delete_paths(scope, paths, base_sha)
     elif action == "move":
         done = move_paths(scope, paths, form.text("target"), base_sha)
     else:
         done = set_state(scope, paths, is_draft=action == "draft")
-    return see_other(f"{_url(scope, group)}?{urlencode({**request.args, 'done': done})}")
+    return see_other(f"{_url(scope, opened.group)}?{urlencode({**request.args, 'done': done})}")
 
 
-def _all_paths(scope: ProjectScope, group: CollectionGroup, query: CollectionQuery) -> list[str]:
-    """Return the entries of a filter, and one more than a commit may contain if there are so many."""
-    view = _view_of(group, query)
-    language = group.in_language(view.locale)
-    selected = _query_of(language, columns_of(language), view, query)
-    listed = entries(scope.project, scope.index, replace(selected, limit=CommitLimits.files + 1, cursor=None))
-    return [one["path"] for one in listed.entries]
+def _all_paths(scope: ProjectScope, opened: OpenList) -> list[str]:
+    """Return the entries of a filter, and one more than a form may change if there are so many."""
+    query = replace(opened.entries, limit=CommitLimits.form_files + 1, cursor=None)
+    return [one["path"] for one in entries(scope.project, scope.index, query).entries]
 
 
-def _view_of(group: CollectionGroup, query: CollectionQuery) -> ListView:
+def _open_list(scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> OpenList:
+    """Return the collection of the URL with its view. Raises NotFound."""
+    group, stored = prepared.group(scope), dict(parse_qsl(request.cookies.get(COOKIE, "")))
+    language = group.in_language(stored.get("locale") if query.locale is None else query.locale)
+    columns = columns_of(language, is_declared=prepared.content.is_declared)
+    view = _view_of(columns, query, stored, locale=language.language)
+    return OpenList(group, language, columns, view, _query_of(language, columns, view, query))
+
+
+def _view_of(columns: Columns, query: CollectionQuery, stored: dict[str, str], *, locale: str) -> ListView:
     """Return the view of a query. What it does not name is that of the last visit, else the default.
 
-    A field that the collection no longer has is ignored.
+    A field or a stored value that the collection no longer has is ignored.
     """
-    stored = dict(parse_qsl(request.cookies.get(COOKIE, "")))
     chosen = {name: value for name in REMEMBERED if (value := getattr(query, name)) is not None}
-    values = {"view": "list", "group": "", "state": "all", "locale": group.main.language, "sort": ""} | stored | chosen
-    language = group.in_language(values["locale"])
-    columns = columns_of(language)
-    is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.date is not None)
+    values = {"view": "list", "group": "", "state": "all", "sort": ""} | stored | chosen
+    is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.has_dates)
     names = ("path", columns.title, columns.date)
+    filters, choices = query.filter, {f"filter[{one.name}]": one.options for one in columns.choices}
+    if not any(name.startswith("filter") for name in request.args):
+        filters = {name: stored[name] for name, options in choices.items() if stored.get(name) in options}
     return ListView(
         sort=values["sort"] if values["sort"].removeprefix("-") in names else columns.default_sort,
         view="grid" if values["view"] == "grid" else "list",
         group=values["group"] if is_group else "",
         state=values["state"] if values["state"] in ("draft", "published", "scheduled") else "all",
-        locale=language.language,
+        locale=locale,
+        filters=filters,
     )
 
 
 def _query_of(language: CollectionLanguage, columns: Columns, view: ListView, query: CollectionQuery) -> EntryQuery:
-    """Return the query of the entries. The entries of a group follow each other."""
+    """Return the query of the entries. The entries of a group follow each other, and those without a date are last."""
     sort = view.sort
     if view.group == "year":
-        sort = columns.default_sort if sort.removeprefix("-") != columns.date else sort
+        sort = sort if sort.removeprefix("-") == columns.date else columns.default_sort
     elif view.group:
         sort = view.group
-    filters = query.filters
+    filters = parse_filters(view.filters)
     if view.state == "scheduled" and columns.date is not None:
         filters = (*filters, EntryFilter(columns.date, Operator.GREATER, clock.iso(clock.now())))
     is_draft = None if view.state == "all" else view.state == "draft"
+    is_by_date = sort.removeprefix("-") == columns.date or (sort == "-path" and columns.has_dated_names)
     every = query_of(language)
     return replace(
         every,
-        order=parse_order(sort),
+        order=replace(parse_order(sort), is_by_date=is_by_date),
         filters=(*every.filters, *filters),
         limit=PER_PAGE,
         cursor=query.cursor,

@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.access.scope import ProjectScope
-from app.console.project.images import find_images
+from app.console.project.images import find_images, has_thumbnail
 from app.console.shell.field_labels import label_of
 from app.console.shell.translation import gettext as _
 from app.content.field_values import ValueKind, kind_of, moment_of, value_of
 from app.content.schema.collection_groups import CollectionLanguage
 from app.content.schema.model import FieldType, SchemaField
 from app.core import clock
-from app.resources.project_content.tree.folder_listing import is_draft, logged_changes, titles_of
+from app.resources.project_content.tree.folder_listing import blob_shas, is_draft, logged_changes, titles_of
 
 TITLES = ("title", "Title", "name", "label", "heading", "headline")
 DATES = (
@@ -33,6 +33,7 @@ IMAGES = ("image", "cover", "thumbnail", "heroImage", "hero", "featured_image", 
 AUTHORS = ("author", "authors", "byline", "writer")
 MAX_SUMMARY, MAX_CHOICES = 300, 3
 _DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
+_INDEX = re.compile(r"_?index\.")
 _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
 
@@ -47,6 +48,14 @@ class ListedDate:
 
 
 @dataclass(frozen=True)
+class EntryImage:
+    """An image of the repository: its path, and the sha that names its thumbnail, or an empty text without one."""
+
+    path: str
+    sha: str
+
+
+@dataclass(frozen=True)
 class ListedEntry:
     """An entry of a list. `group` is the text of its heading if the list is grouped."""
 
@@ -56,13 +65,14 @@ class ListedEntry:
     date: ListedDate | None
     state: str
     author: str
-    image: str | None
+    image: EntryImage | None
     group: str | None
 
     @property
     def name(self) -> str:
-        """The last segment of the path."""
-        return self.path.rpartition("/")[2]
+        """The name of the file, with its folder if all entries have the same name."""
+        folder, _, name = self.path.rpartition("/")
+        return f"{folder.rpartition('/')[2]}/{name}" if _INDEX.match(name) else name
 
 
 @dataclass(frozen=True)
@@ -80,11 +90,23 @@ class Columns:
     labels: Mapping[str, str]
 
     @property
+    def has_dates(self) -> bool:
+        """Return whether entries have a date, from a field or from the file name."""
+        return self.date is not None or self.has_dated_names
+
+    @property
     def default_sort(self) -> str:
         """The order without a choice: the newest entries first if they have a date, else by path."""
         if self.date is not None:
             return f"-{self.date}"
         return "-path" if self.has_dated_names else "path"
+
+    @property
+    def headings(self) -> dict[str, str]:
+        """The headings of the columns: the labels of the fields, as the form of an entry shows them."""
+        usual = {"image": _("Image"), "title": _("Title"), "date": _("Date"), "author": _("Author")}
+        names = {"image": self.image, "title": self.title, "date": self.date, "author": self.author}
+        return {column: self.labels.get(names[column] or "", text) for column, text in usual.items()}
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -93,8 +115,8 @@ class Columns:
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
-def columns_of(language: CollectionLanguage) -> Columns:
-    """Return the fields that a list of a collection shows."""
+def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
+    """Return the fields that a list of a collection shows. Labels of an inferred schema are not shown."""
     prefix = f"{language.field}." if language.field else ""
     fields = {f"{prefix}{name}": field for name, field in _flat(language.fields)}
     template = language.collection.template
@@ -106,52 +128,65 @@ def columns_of(language: CollectionLanguage) -> Columns:
             return next((name for name, field in fields.items() if field.type in types), None)
         return match
 
+    has_dated_names = template is not None and template.path.startswith("{{year}}-")
+    date = find(DATES, _DAYS, others=not has_dated_names)
+    if date is not None and has_dated_names and not fields[date].required:
+        date = None  # Each entry has the date of its file name, but not each has the field.
     image = find(IMAGES, (FieldType.IMAGE,), others=True) or find(IMAGES, (FieldType.STRING,))
     choices = [f for name, f in fields.items() if f.type is FieldType.SELECT and not f.multiple and "." not in name]
     return Columns(
         title=find(TITLES, _TEXTS),
-        date=find(DATES, _DAYS, others=True),
+        date=date,
         summary=find(SUMMARIES, _TEXTS),
         image=image,
         author=find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION)),
         has_drafts="draft" in names,
-        has_dated_names=template is not None and template.path.startswith("{{year}}-"),
+        has_dated_names=has_dated_names,
         choices=tuple(choices[:MAX_CHOICES]),
-        labels={name: field.label or label_of(field.name) for name, field in fields.items()},
+        labels={name: (is_declared and field.label) or label_of(field.name) for name, field in fields.items()},
     )
 
 
 def rows_of(
     scope: ProjectScope, columns: Columns, entries: Sequence[Mapping[str, Any]], *, group: str
 ) -> list[ListedEntry]:
-    """Return the rows of a page of entries. Titles, images and last changes are read with one statement each."""
+    """Return the rows of a page of entries. Titles, images and last changes are read with few statements."""
     paths = [one["path"] for one in entries]
     titles = titles_of(scope.project, scope.index, paths)
     unknown = [one["path"] for one in entries if one["last_commit"] is None]
     changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
     sources = dict(_images(columns, entries))
     images = find_images(scope, ((source, path) for path, source in sources.items()))
+    shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
     rows = []
     for one in entries:
         path, fields = one["path"], one["fields"]
         date = _date(fields, columns, path)
         author = _text(value_of(fields, columns.author)) if columns.author else ""
         commit = one["last_commit"] or changes.get(path) or {}
+        image = images.get((sources.get(path, ""), path))
         rows.append(
             ListedEntry(
                 path=path,
                 title=_text(value_of(fields, columns.title) if columns.title else None)
                 or titles.get(path)
-                or path.rpartition("/")[2],
+                or _title_of(path),
                 summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
                 date=date,
                 state=_state(fields, date),
                 author=author if columns.author else commit.get("author") or "",
-                image=images.get((sources.get(path, ""), path)),
+                image=EntryImage(image, shas.get(image, "")) if image is not None else None,
                 group=_group(fields, date, group),
             )
         )
     return rows
+
+
+def _title_of(path: str) -> str:
+    """Return the words of a file name without its date and ending. `index.md` has the name of its folder."""
+    folder, _, name = path.rpartition("/")
+    stem = folder.rpartition("/")[2] if _INDEX.match(name) else name.partition(".")[0]
+    return label_of(_DATED_NAME.sub("", stem).strip("-_") or name)
 
 
 def _flat(fields: Sequence[SchemaField]) -> Iterator[tuple[str, SchemaField]]:

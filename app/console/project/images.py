@@ -27,12 +27,20 @@ MEDIA_FOLDERS: dict[str, str] = {
 }
 """Folders for images by generator. With the others, an image in the folder of the page has an address."""
 
+THUMBNAIL_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif")
+"""The endings of images that are decoded for a thumbnail. Vector images have none."""
+
 _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
 def is_image(path: str) -> bool:
     """Return whether a file is an image by its ending."""
     return (file_type(path).mime or "").startswith("image/")
+
+
+def has_thumbnail(path: str) -> bool:
+    """Return whether an image is decoded for a thumbnail."""
+    return path.lower().endswith(THUMBNAIL_ENDINGS)
 
 
 def media_folder(project: Project) -> str:

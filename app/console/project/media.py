@@ -11,7 +11,7 @@ from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import present_head
 from app.console.project.content import save
-from app.console.project.images import is_image, media_folder, site_url
+from app.console.project.images import has_thumbnail, is_image, media_folder, site_url
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -58,6 +58,7 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
         more=more,
         query=query,
         head=prepared,
+        has_thumbnail=has_thumbnail,
         pages=count_pages(scope.project, scope.index, [one.path for one in shown]),
         folder=media_folder(scope.project),
     )

@@ -324,7 +324,10 @@ def _files(language: CollectionLanguage, counts: _Counts) -> int:
 
 
 def _labelled(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
-    """Yield the groups with different names and labels. Equal labels get the names of the folders above them."""
+    """Yield the groups with different names and labels.
+
+    Equal labels get the names of the folders above them, then the folder in parentheses.
+    """
     labels = [[group.label] if group.label else [] for group in groups]
     parents = [_folder_labels(group) for group in groups]
     for own, above in zip(labels, parents, strict=True):
@@ -337,10 +340,13 @@ def _labelled(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
         for own, above in zip(labels, parents, strict=True):
             if repeated[" / ".join(own).casefold()] > 1 and above:
                 own.insert(0, above.pop())
-    names, texts = Counter[str](), Counter[str]()
-    for group, own in zip(groups, labels, strict=True):
+    texts = [" / ".join(own) for own in labels]
+    repeated = Counter(text.casefold() for text in texts)
+    names, used = Counter[str](), Counter[str]()
+    for group, text in zip(groups, texts, strict=True):
+        folder = _folder_name(group) if repeated[text.casefold()] > 1 else ""
         name = _unique(names, group.name.replace("/", "-"), "-")
-        yield replace(group, name=name, label=_unique(texts, " / ".join(own), " "))
+        yield replace(group, name=name, label=_unique(used, f"{text} ({folder})" if folder else text, " "))
 
 
 def _unique(numbers: Counter[str], text: str, separator: str) -> str:
@@ -348,6 +354,15 @@ def _unique(numbers: Counter[str], text: str, separator: str) -> str:
     numbers[text.casefold()] += 1
     number = numbers[text.casefold()]
     return text if number == 1 else f"{text}{separator}{number}"
+
+
+def _folder_name(group: CollectionGroup) -> str:
+    """Return the folder of a group without the language, or the languages if it has no other folder."""
+    folders = {each.collection.folder for each in group.languages}
+    if len(folders) == 1:
+        return folders.pop()
+    parts = [part for part in min(folders, key=len).split("/") if not language_code(part)]
+    return "/".join(parts) or ", ".join(sorted(each.language for each in group.languages if each.language))
 
 
 def _folder_labels(group: CollectionGroup) -> list[str]:

@@ -28,6 +28,7 @@ class Drivers:
     mail: MailTransport
     storage: ObjectStore
     trees: CachedObjectStore
+    thumbnails: FileCache
     social_login: SocialLogins
     ai: ModelRegistry
     sandbox: SandboxHost
@@ -43,6 +44,7 @@ def build_drivers(settings: Settings, engine: sa.Engine) -> Drivers:
         mail=mail_transport(settings),
         storage=storage,
         trees=cached_store(settings, storage),
+        thumbnails=thumbnail_cache(settings),
         social_login=social_logins(settings),
         ai=ai_models(settings),
         sandbox=sandbox_host(settings),
@@ -118,6 +120,12 @@ def cached_store(settings: Settings, store: ObjectStore) -> CachedObjectStore:
     """Return an object store with a cache folder of this node, for objects that never change."""
     folder, limits = settings.server.instance_dir / "cache" / "trees", settings.limits.stores
     return CachedObjectStore(store, FileCache(folder, max_bytes=limits.cache_bytes))
+
+
+def thumbnail_cache(settings: Settings) -> FileCache:
+    """Return the cache folder of this node for small versions of images."""
+    folder = settings.server.instance_dir / "cache" / "thumbnails"
+    return FileCache(folder, max_bytes=settings.limits.stores.thumbnail_bytes)
 
 
 def social_logins(settings: Settings) -> SocialLogins:

@@ -61,8 +61,8 @@ def test_folders_of_languages_at_the_root_are_one_collection() -> None:
 def test_largest_inferred_collection_is_the_first() -> None:
     assert list(groups_of("", "posts", "en", "de", counts={"": 3, "posts": 9, "en": 5, "de": 4})) == [
         "Posts",
+        "Pages (de, en)",
         "Pages",
-        "Pages 2",
     ]
 
 
@@ -158,6 +158,8 @@ def test_files_of_a_collection_in_a_folder_below_belong_to_it_only() -> None:
 def test_labels_are_unique() -> None:
     groups = groups_of("packages/a/docs", "packages/b/docs", "docs", "posts", counts={})
     assert list(groups) == ["A / Docs", "B / Docs", "Docs", "Posts"]
+    roots = groups_of("content", "src/pages", "", "a-b", "a_b", counts={})
+    assert list(roots) == ["Pages (content)", "Pages (src/pages)", "Pages", "A b (a-b)", "A b (a_b)"]
     declared = groups_of("one", "two", counts={}, kind=SourceKind.GALLEY, label="Texts")
     assert list(declared) == ["One / Texts", "Two / Texts"]
 

@@ -84,7 +84,7 @@ def values_of(n: int) -> Values:
     if n % 7:
         values["title"] = f"Post {n}" if n % 5 else "Equal"
     if n % 4:
-        values["date"] = f"2024-01-{1 + n % 9:02}"
+        values["date"] = "later" if n % 11 == 5 else 2024 if n % 11 == 6 else f"2024-01-{1 + n % 9:02}"
     if n % 5:
         values["weight"] = n % 8
     if n % 20 == 3:
@@ -138,14 +138,31 @@ def entries(world: World) -> Iterator[Entries]:
         yield Entries(index, site.project)
 
 
+DATED_NAMES = ("2023-05-01-a.md", "2024-01-02-b.md", "2024-03-04-c.md", "_index.md", "about.md", "0-first.md")
+
+
+@pytest.mark.parametrize("few", FEW)
+def test_files_without_a_year_are_last_in_an_order_by_dated_paths(world: World, few: int) -> None:
+    site = make_site(world, {f"posts/{name}": b"# Text\n" for name in DATED_NAMES} | {"other/z.md": b"# Z\n"})
+    with world.app.app_context():
+        transactions.start_reading()
+        index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+        own = Entries(index, site.project)
+        rows = replace(own.rows("path", {}, "posts", few), order=EntryOrder("path", True, is_by_date=True))
+        names = [path.removeprefix("posts/") for path in own.paths(rows, 2)]
+    dated = sorted((name for name in DATED_NAMES if name.startswith("20")), reverse=True)
+    assert names == [*dated, "about.md", "_index.md", "0-first.md"]
+
+
 def expected(order: EntryOrder, matches: Callable[[str, Values], bool], folder: str | None) -> list[str]:
     values = {path_of(n): values_of(n) for n in range(COUNT)} | {"content/a/plain.md": {}}
     paths = sorted(path for path, own in values.items() if matches(path, own) and path.startswith(folder or ""))
     if order.name == "path":
         return paths[::-1] if order.is_descending else paths
-    with_value = [path for path in paths if order.name in values[path]]
-    with_value.sort(key=lambda path: key_of(values[path][order.name]), reverse=order.is_descending)
-    return with_value + [path for path in paths if order.name not in values[path]]
+    keys = {path: key_of(values[path][order.name]) for path in paths if order.name in values[path]}
+    with_value = [path for path in paths if path in keys and (not order.is_by_date or keys[path].startswith("3"))]
+    with_value.sort(key=keys.__getitem__, reverse=order.is_descending)
+    return with_value + [path for path in paths if path not in with_value]
 
 
 @contextmanager
@@ -178,6 +195,17 @@ class TestEntryRows:
             for folder in (None, "content/b") if LONG or (n + n // len(FILTERS)) % 3 == 0 else (None,):
                 paths = entries.paths(entries.rows(order, filters, folder, few), LIMIT)
                 assert (order, name, paths) == (order, name, expected(parse_order(order), matches, folder))
+
+    @pytest.mark.parametrize("few", FEW)
+    @pytest.mark.parametrize("is_descending", [True, False])
+    def test_entries_without_a_date_are_last_in_an_order_by_date(
+        self, entries: Entries, few: int, is_descending: bool
+    ) -> None:
+        order = EntryOrder("date", is_descending, is_by_date=True)
+        for name in ("none", "equal"):
+            filters, matches = FILTERS[name]
+            rows = replace(entries.rows("date", filters, few=few), order=order)
+            assert entries.paths(rows, LIMIT) == expected(order, matches, None)
 
     def test_page_of_equal_values_continues_by_path(self, entries: Entries) -> None:
         for few in FEW:

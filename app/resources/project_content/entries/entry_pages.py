@@ -8,7 +8,7 @@ and checks each of them until the page is full.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -79,6 +79,8 @@ class EntryRows:
 
     def after(self, position: Position | None, limit: int) -> list[EntryRow]:
         """Return the rows after a position. Rows without the sorted field are last, by path."""
+        if self.order.name == PATH and self.order.is_by_date:
+            return self._by_dated_path(position, limit)
         driver, files = self._driver()
         if files == 0:
             return []
@@ -122,6 +124,24 @@ class EntryRows:
         statement = entry_statements.counts(self._form, drivers, self.few)
         return list(db.session.execute(statement, self._parameters).one())
 
+    def _by_dated_path(self, position: Position | None, limit: int) -> list[EntryRow]:
+        """Return the files whose path below the folder starts with a year, then those after and before them."""
+        prefix = f"{self.folder}/" if self.folder is not None else ""
+        start, end = EntryFilter(PATH, Operator.LESS, f"{prefix}1"), EntryFilter(PATH, Operator.LESS, f"{prefix}3")
+        is_after_start, is_after_end = (replace(one, operator=Operator.GREATER_OR_EQUAL) for one in (start, end))
+        parts = [(is_after_start, end), (is_after_end,), (start,)]
+        if position is not None:
+            first = 1 if position.path >= end.value else 2 if position.path < start.value else 0
+            parts = parts[first:]
+        rows: list[EntryRow] = []
+        for filters in parts:
+            part = replace(self, order=replace(self.order, is_by_date=False), filters=(*self.filters, *filters))
+            rows += part.after(position, limit - len(rows))
+            if len(rows) == limit:
+                break
+            position = None
+        return rows
+
     def _by_value(self, position: Position | None, limit: int) -> list[EntryRow]:
         """Return files that have the sorted field by key and path."""
         key = position.key if position is not None else None
@@ -150,7 +170,7 @@ class EntryRows:
         """Return the files without the sorted field by path."""
         shapes = shapes_without(self.index, self._order.name)
         if shapes is not None:
-            if not shapes:
+            if not shapes and not self._form.is_by_date:
                 return []
             self._parameters["shapes"] = shapes
             if self._count(Driver.NO_VALUE)[0] <= self.few:
@@ -183,8 +203,9 @@ class EntryRows:
     def _form(self) -> ListForm:
         forms = tuple(map(form_of, self.filters))
         selection = selection_form(self.selection)
-        is_by_path, is_descending = self._order.name == PATH, self._order.is_descending
-        return ListForm(is_by_path, is_descending, self.folder is not None, forms, selection)
+        is_by_path, order = self._order.name == PATH, self._order
+        is_by_date = order.is_by_date and not is_by_path
+        return ListForm(is_by_path, order.is_descending, is_by_date, self.folder is not None, forms, selection)
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:
@@ -270,7 +291,7 @@ def _front_matter(project_id: str, rows: Sequence[EntryRow]) -> dict[str, dict[s
 
 def _cursor_kind(query: EntryQuery) -> str:
     """Return a digest of the list, so that a cursor of another order or filter is refused."""
-    parts = [query.folder, query.order.name, query.order.is_descending]
+    parts = [query.folder, query.order.name, query.order.is_descending, query.order.is_by_date]
     parts += [list(map(str, (f.name, f.operator, f.value))) for f in query.filters]  # type: ignore[misc]
     if query.selection != ALL_FILES:
         parts.append(repr(query.selection))

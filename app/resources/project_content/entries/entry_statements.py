@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.content.entry_filters import Operator
+from app.content.field_values import AFTER_DATES, DATES
 from app.models.content_search import ContentField, ContentShape, ContentText
 from app.models.project_content import ContentFile
 from app.resources.project_content.entries.entry_conditions import (
@@ -34,6 +35,10 @@ MAX_STATEMENTS = 512
 SYMLINK = "120000"
 SAME_SHA = ContentField.sha == ContentFile.sha
 ORDER, KEY, PATH = (sa.bindparam(name, type_=sa.Text()) for name in ("order", "key", "path"))
+_FIRST: sa.ColumnElement[str] = sa.literal_column(f"'{DATES}'")
+_LAST: sa.ColumnElement[str] = sa.literal_column(f"'{AFTER_DATES}'")
+_IS_DATE = ContentField.key >= _FIRST, ContentField.key < _LAST
+_OTHER_VALUES = ContentField.key < _FIRST, ContentField.key >= _LAST
 Statement = sa.Select[Any]
 
 
@@ -53,7 +58,7 @@ class Driver(Enum):
     EQUAL = "equal"
     """One value of the sorted field."""
     NO_VALUE = "no value"
-    """No value of the sorted field. The parameter `shapes` names the sets of fields without it."""
+    """No value of the sorted field, or no date. The parameter `shapes` names the sets of fields without it."""
 
 
 class Walk(Enum):
@@ -70,6 +75,7 @@ class ListForm:
 
     is_by_path: bool
     is_descending: bool
+    is_by_date: bool
     has_folder: bool
     filters: tuple[FilterForm, ...]
     selection: SelectionForm
@@ -117,7 +123,7 @@ def path_walk(form: ListForm, walk: Walk, limit: int, *, is_continued: bool) -> 
     if walk is Walk.EQUAL:
         statement = statement.where(exists(*first_value(ORDER), ContentField.key == KEY, SAME_SHA))
     elif walk is Walk.NO_VALUE:
-        statement = statement.where(~exists(*first_value(ORDER), SAME_SHA))
+        statement = statement.where(~exists(*_sorted_value(form), SAME_SHA))
     if is_continued:
         statement = statement.where(file.path < PATH if is_descending else file.path > PATH)
     order = file.path.desc() if is_descending else file.path
@@ -130,7 +136,7 @@ def value_walk(form: ListForm, limit: int, *, is_continued: bool) -> Statement:
     file, key = ContentFile, ContentField.key
     statement = sa.select(file.path, file.sha, file.last_commit, key, _front_matter(ContentField.sha))
     statement = statement.select_from(sa.join(ContentField, file, SAME_SHA))
-    statement = statement.where(*first_value(ORDER), *_conditions(form, has_value=True, is_by_sha=True))
+    statement = statement.where(*_sorted_value(form), *_conditions(form, has_value=True, is_by_sha=True))
     if is_continued:
         statement = statement.where(key < KEY if form.is_descending else key > KEY)
     return statement.order_by(key.desc() if form.is_descending else key).limit(literal_number(limit))
@@ -147,7 +153,11 @@ def _shas(form: ListForm, driver: Driver | int, few: int) -> Any:
         return sa.union_all(*(_blobs(each, few) for each in ranges))
     parameter = "shapes" if driver is Driver.NO_VALUE else f"shapes_{driver}"
     named: sa.BindParameter[Any] = sa.bindparam(parameter, expanding=True)
-    return sa.select(ContentShape.sha).where(ContentShape.project_id == PROJECT, ContentShape.shape.in_(named))
+    without = sa.select(ContentShape.sha).where(ContentShape.project_id == PROJECT, ContentShape.shape.in_(named))
+    if driver is not Driver.NO_VALUE or not form.is_by_date:
+        return without
+    others = [_blobs(ValueRange((*first_value(ORDER), each)), few) for each in _OTHER_VALUES]
+    return sa.union_all(without, *others)
 
 
 def _blobs(values: ValueRange, few: int) -> Statement:
@@ -177,8 +187,13 @@ def _key_of(form: ListForm, driver: Driver | int) -> Any:
         return sa.null().label("key")
     if driver is Driver.EQUAL:
         return KEY.label("key")
-    value = sa.select(ContentField.key).where(*first_value(ORDER), SAME_SHA)
+    value = sa.select(ContentField.key).where(*_sorted_value(form), SAME_SHA)
     return value.correlate_except(ContentField).limit(literal_number(1)).scalar_subquery().label("key")
+
+
+def _sorted_value(form: ListForm) -> Conditions:
+    """Return the conditions of the value by which files are sorted."""
+    return (*first_value(ORDER), *_IS_DATE) if form.is_by_date else first_value(ORDER)
 
 
 def _front_matter(sha: Any) -> Any:

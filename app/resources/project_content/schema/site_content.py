@@ -15,7 +15,7 @@ from app.content.schema.collection_groups import (
     group_of,
 )
 from app.content.schema.inferred import label_of
-from app.content.schema.model import ContentSchema
+from app.content.schema.model import ContentSchema, SourceKind
 from app.content.schema.new_entry import is_single
 from app.core.ids import HasId
 from app.drivers.git.hosts import GitHosts
@@ -45,7 +45,7 @@ class SingleFile:
 class SiteContent:
     """The collections of a branch, its files that are edited by themselves, its images, and folders that lists omit.
 
-    `version` is the state of the index from which they were read.
+    `version` is the state of the index from which they were read. `is_declared` is true if a file declares the schema.
     """
 
     groups: tuple[CollectionGroup, ...] = ()
@@ -53,6 +53,7 @@ class SiteContent:
     images: int = 0
     hidden: HiddenFolders = NOT_EXCLUDED
     version: tuple[object, ...] = ()
+    is_declared: bool = False
 
     def group(self, name: str) -> CollectionGroup | None:
         """Return a collection by its name."""
@@ -86,7 +87,9 @@ def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHost
     counts = file_counts(index)
     groups = tuple(_exact(project, index, collection_groups(schema, counts)))
     images = sum(one.files for one in counts if is_image_ending(one.ending))
-    content = SiteContent(groups, tuple(_singles(index, schema, groups, counts)), images, hidden, version)
+    singles = tuple(_singles(index, schema, groups, counts))
+    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    content = SiteContent(groups, singles, images, hidden, version, is_declared)
     _cache[index.id] = content
     while len(_cache) > MAX_CACHED:
         _cache.popitem(last=False)

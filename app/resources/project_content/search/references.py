@@ -26,6 +26,7 @@ class ListedImage:
 
     path: str
     size: int | None
+    sha: str
 
     @property
     def name(self) -> str:
@@ -55,9 +56,9 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
         *([path_contains(term)] if term else []),
     ]
     total = db.session.scalar(sa.select(sa.func.count()).select_from(file).where(*conditions)) or 0
-    statement = sa.select(file.path, file.size).where(*conditions).order_by(file.path)
+    statement = sa.select(file.path, file.size, file.sha).where(*conditions).order_by(file.path)
     rows = db.session.execute(statement.limit(literal_number(limit)).offset(offset)) if total > offset else ()
-    return ImagePage([ListedImage(path, size) for path, size in rows], total)
+    return ImagePage([ListedImage(path, size, sha) for path, size, sha in rows], total)
 
 
 def count_pages(project: Project, index: ContentIndex | None, paths: Collection[str]) -> Mapping[str, int]:

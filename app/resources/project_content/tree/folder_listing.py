@@ -147,10 +147,23 @@ def titles_of(project: Project, index: ContentIndex | None, paths: Collection[st
 
 def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[str]:
     """Return those of some paths that are files of the branch."""
+    return set(blob_shas(index, paths))
+
+
+def blob_shas(index: ContentIndex | None, paths: Collection[str]) -> dict[str, str]:
+    """Return the shas of the blobs of those of some paths that are files of the branch."""
     if index is None or not paths:
-        return set()
-    statement = sa.select(ContentFile.path).where(*_in(index), ContentFile.path.in_(paths))
-    return set(db.session.scalars(statement))
+        return {}
+    statement = sa.select(ContentFile.path, ContentFile.sha).where(*_in(index), ContentFile.path.in_(paths))
+    return dict(iter(db.session.execute(statement)))
+
+
+def has_blob(index: ContentIndex | None, sha: str) -> bool:
+    """Return whether a file of the branch has a blob."""
+    if index is None:
+        return False
+    statement = sa.select(ContentFile.sha).where(*_in(index), ContentFile.sha == sha).limit(1)
+    return db.session.scalar(statement) is not None
 
 
 def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
