@@ -2,7 +2,7 @@
 
 from app.console.account import account_pages, administration, billing, home, profile, provider_pages, token_pages
 from app.console.blueprint import ROOT, blueprint
-from app.console.editor import conflict, editor_pages, new_entry_page, removed_page, suggestions
+from app.console.editor import conflict, editor_pages, links, new_entry_page, relations, removed_page, suggestions
 from app.console.organization import connect, imports, organizations
 from app.console.project import (
     bulk,
@@ -34,6 +34,7 @@ __all__ = [
     "history",
     "home",
     "imports",
+    "links",
     "media",
     "new_entry_page",
     "organizations",
@@ -42,6 +43,7 @@ __all__ = [
     "project_home",
     "project_settings",
     "provider_pages",
+    "relations",
     "removed_page",
     "static_files",
     "suggestions",

@@ -62,7 +62,7 @@ PAGES = (
         for path in (
             *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
-            *("/collections", "/collections/:name", "/data", "/thumbnail/:sha"),
+            *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/links", "/relations"),
         )
     ),
     *(
@@ -78,6 +78,7 @@ PAGES = (
                 "/bulk-state",
                 "/edit/:file",
                 "/draft/:file",
+                "/check-links/:file",
             ),
             *("/discard-draft/:file", "/conflict/:file", "/removed/:file", "/rename/:file", "/delete/:file"),
             *("/restore/:file", "/media", "/preview", "/preview/stop", "/preview-text/:file", "/suggest-message/:file"),

@@ -131,8 +131,9 @@ WITHOUT_A_LINK = {
     *("/console/:unknown", "/console/static/:name", "/console/admin"),
     "/console/projects/:project_id/thumbnail/:sha",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
+    *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),
 }
-"""Files, unknown pages, and pages to which a mail or a redirect leads."""
+"""Files, unknown pages, pages to which a mail or a redirect leads, and searches of scripts."""
 
 MAX_VISITS = 3
 

@@ -77,7 +77,7 @@ def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> 
         '<option value="&#34;poem&#34;" selected>poem</option>',
         "This value does not match the schema.",
         'value="&#34;land&#34;" checked',
-        '<option value="second">',
+        '<option value="&#34;second&#34;">second</option>',
         '<span class="group__name">SEO</span> <span class="group__values muted" dir="auto">Old</span>',
         'name="fm.seo/description"',
     ):

@@ -9,7 +9,9 @@ from flask import Flask
 
 from app.console.editor.field_inputs import InputKind
 from app.console.editor.form_fields import MAX_FIELDS, Field, declared_fields, fields_of, usual_fields
+from app.console.editor.relations import RelationChoices
 from app.content.schema.model import Collection, FieldType, SchemaField
+from app.content.schema.relations import RelationOption
 
 pytestmark = pytest.mark.one_database
 
@@ -21,11 +23,19 @@ def _request(app: Flask) -> Iterator[None]:
         yield
 
 
+OPTIONS = tuple(RelationOption(number, f"Title {number}", f"{number}.md") for number in range(20))
+CHOICES = {
+    "few": RelationChoices("a", (RelationOption("jane", "Jane", "jane.md"), RelationOption("7", "Seven", "7.md"))),
+    "many": RelationChoices("b", OPTIONS),
+    "searched": RelationChoices("c", OPTIONS, "/search", {"x": None, "y": RelationOption("y", "Y", "y.md")}),
+}
+
+
 def field(kind: FieldType, value: Any, **more: Any) -> Field:
     """Return the field of one value of a declared schema."""
     collection = Collection("posts", "posts", "*.md", (SchemaField("x", kind, **more),))
     values = {} if value is None else {"x": value}
-    [shown] = declared_fields(collection, values, lambda name: [f"{name}-1"])
+    [shown] = declared_fields(collection, values, lambda one: CHOICES.get(one.collection or ""))
     return shown
 
 
@@ -84,8 +94,33 @@ def test_option_is_shown_as_it_is_written_in_the_file() -> None:
     assert not shown.is_unfit
 
 
-def test_relation_has_suggestions_of_its_collection() -> None:
-    assert field(FieldType.RELATION, "a", collection="authors").suggestions == ("authors-1",)
+@pytest.mark.parametrize(
+    ("collection", "value", "kind", "without_entry"),
+    [
+        ("few", "jane", InputKind.SELECT, []),
+        ("few", 7, InputKind.SELECT, []),
+        ("few", "bob", InputKind.SELECT, ["bob"]),
+        ("many", None, InputKind.NUMBER, []),
+        ("many", "bob", InputKind.TEXT, ["bob"]),
+        ("searched", "x", InputKind.TEXT, ["x"]),
+        ("searched", "z", InputKind.TEXT, []),
+        ("none", "x", InputKind.TEXT, []),
+    ],
+)
+def test_relation_is_a_choice_of_few_entries_and_marks_a_value_without_an_entry(
+    collection: str, value: Any, kind: InputKind, without_entry: list[Any]
+) -> None:
+    shown = field(FieldType.RELATION, value, collection=collection)
+    assert (shown.kind, shown.without_entry, shown.is_unfit) == (kind, without_entry, False)
+    if kind is InputKind.SELECT:
+        assert shown.text in [one.value for one in shown.options]
+
+
+def test_list_of_relations_marks_values_without_an_entry() -> None:
+    inner = SchemaField("", FieldType.RELATION, collection="searched")
+    for more in ({"item": inner}, {"collection": "searched", "multiple": True}):
+        shown = field(FieldType.LIST if "item" in more else FieldType.RELATION, ["x", "y", "z"], **more)
+        assert (shown.kind, shown.without_entry, shown.stored_titles) == (InputKind.LINES, ["x"], {"y": "Y"})
 
 
 def test_group_has_the_fields_of_the_object_and_its_other_values() -> None:
@@ -114,7 +149,7 @@ def test_inferred_schema_adds_usual_fields_and_no_rules() -> None:
             SchemaField("rare", FieldType.STRING),
         ),
     )
-    shown = usual_fields(collection, {"own": 1, "kind": "new"}, lambda name: ())
+    shown = usual_fields(collection, {"own": 1, "kind": "new"})
     assert [(one.path[0], one.kind, one.is_required) for one in shown] == [
         ("own", InputKind.NUMBER, False),
         ("kind", InputKind.TEXT, False),

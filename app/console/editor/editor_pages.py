@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from flask import Response
@@ -27,6 +27,7 @@ from app.console.editor.page_source import (
     sent_start,
     write_draft,
 )
+from app.console.editor.relations import Relate, no_choices, read_choices
 from app.console.editor.saving import edit_url, save_edit
 from app.console.editor.suggestions import is_configured
 from app.console.project.changes import ShownVersion, shown_versions
@@ -42,10 +43,12 @@ from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
 from app.content.schema.inferred import ROOTS
 from app.content.schema.model import ContentSchema
+from app.content.schema.validation import collection_of
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.project_content import routes as content
+from app.resources.project_content.search.missing_links import missing_links
 
 PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
 _DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")
@@ -104,8 +107,16 @@ class EditorQuery(RequestQuery):
         return data | {"panel": "assistant"} if data.get("panel") == "ai" else data
 
 
-def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
-    """Return the file, or None if only the draft of a removed file exists, and the schema."""
+class _Opened(NamedTuple):
+    """The file, or None if only the draft of a removed file exists, the schema, and the choices of relations."""
+
+    file: OpenFile | None
+    schema: ContentSchema
+    relate: Relate
+
+
+def _open(scope: ProjectScope, query: EditorQuery) -> _Opened:
+    """Read the file, the schema and the entries that relations can name."""
     path, form = scope.path["file"], current_form()
     opened: OpenFile | None
     try:
@@ -118,15 +129,20 @@ def _open(scope: ProjectScope, query: EditorQuery) -> tuple[OpenFile | None, Con
             raise
         else:
             opened = open_new(scope, path, draft["content"]) if draft["base_blob_sha"] is None else None
-    return opened, read_schema(scope)
+    schema = read_schema(scope)
+    text = opened.page if opened is not None else None
+    collection = collection_of(schema, path, text.values) if text is not None else None
+    if text is None or collection is None:
+        return _Opened(opened, schema, no_choices)
+    return _Opened(opened, schema, read_choices(scope, schema, collection.fields, text.values or {}))
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, upstream=_open)
-def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | None, ContentSchema]) -> Response:
+def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
-    opened, schema = prepared
+    opened = prepared.file
     if opened is None:
         return see_other(project_url(scope, f"/conflict/{quote(path)}"))
     text = opened.page
@@ -139,7 +155,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | 
         file=path,
         opened=opened,
         text=text,
-        shown=page_fields(scope, schema, path, text) if text is not None else None,
+        shown=page_fields(scope, prepared.schema, path, text, prepared.relate) if text is not None else None,
         has_image=is_image(path),
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),
@@ -147,12 +163,20 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: tuple[OpenFile | 
         panel=_panel(scope, query.panel, opened, text),
         draft=draft,
         has_conflict=has_conflict,
+        missing=_missing_links(scope, path, text, language),
         file_language=language,
         is_markdown=language in MARKDOWN,
         query=query,
         title=_title(text, path),
         name=path.rpartition("/")[2],
     )
+
+
+def _missing_links(scope: ProjectScope, path: str, text: PageText | None, language: str | None) -> list[str]:
+    """Return the links of a page of Markdown that lead to no page of the branch."""
+    if text is None or language not in MARKDOWN:
+        return []
+    return missing_links(scope.project, scope.index, path, text.body)
 
 
 def _title(text: PageText | None, path: str) -> str:

@@ -12,6 +12,7 @@ from app.access.scope import ProjectScope
 from app.console.editor.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
 from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of, keyed, name_of, plain
 from app.console.editor.field_values import INPUT
+from app.console.editor.relations import Relate, RelationChoices, no_choices, relation_of
 from app.console.project.images import find_files, site_url
 from app.console.shell.dates import user_zone
 from app.console.shell.field_labels import label_of
@@ -37,9 +38,8 @@ MAX_NARROW = 28
 _SUMMARY = (InputKind.TEXT, InputKind.LONG, InputKind.NUMBER, InputKind.DATE, InputKind.DATETIME, InputKind.SELECT)
 SUMMARY_VALUES, SUMMARY_CHARACTERS = 3, 60
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
-
-Suggest = Callable[[str], Sequence[str]]
-"""Returns the values that a relation to a collection may have."""
+FEW = 12
+"""A relation to at most this number of entries is a choice."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class Field:
     default: str = ""
     options: tuple[Option, ...] = ()
     suggestions: tuple[str, ...] = ()
+    relation: RelationChoices | None = None
     children: tuple["Field", ...] = ()
 
     @property
@@ -116,6 +117,17 @@ class Field:
         return self.offset if self.offset[:1] in ("+", "-") else "+00:00" if self.offset else f"{now:%z}"
 
     @property
+    def without_entry(self) -> list[object]:
+        """The values of a relation that name no entry."""
+        return self.relation.without_entry(self.value) if self.relation is not None else []
+
+    @property
+    def stored_titles(self) -> dict[str, str]:
+        """The titles of stored values that are not among the first entries of a relation."""
+        stored = self.relation.stored if self.relation is not None else {}
+        return {str(one.value): one.title for one in stored.values() if one is not None}
+
+    @property
     def is_wide(self) -> bool:
         """Return whether the field takes the whole width."""
         return self.kind in _WIDE or len(self.text) > MAX_NARROW
@@ -141,19 +153,21 @@ def fields_of(values: Mapping[str, object]) -> list[Field]:
     return _title_first(_inferred((key,), value) for key, value in values.items())
 
 
-def declared_fields(collection: Collection, values: Mapping[str, object], suggest: Suggest) -> list[Field]:
+def declared_fields(collection: Collection, values: Mapping[str, object], relate: Relate) -> list[Field]:
     """Return the fields of a declared schema in its order, then those of other values."""
-    return _title_first(_group(collection.fields, values, (), suggest))
+    return _title_first(_group(collection.fields, values, (), relate))
 
 
-def usual_fields(collection: Collection, values: Mapping[str, object], suggest: Suggest) -> list[Field]:
+def usual_fields(collection: Collection, values: Mapping[str, object]) -> list[Field]:
     """Return the fields of an inferred schema: the values in their order, then the fields of nearly all files."""
     known = {field.name: field for field in collection.fields}
     missing = [field.name for field in collection.fields if field.required and field.name not in values]
     fields = []
     for key in (*values, *missing):
         value = values.get(key)
-        shown = _field(_usual(known[key], value), value, (key,), suggest) if key in known else _inferred((key,), value)
+        shown = (
+            _field(_usual(known[key], value), value, (key,), no_choices) if key in known else _inferred((key,), value)
+        )
         options = tuple(map(str, known[key].options)) if key in known else ()
         fields.append(replace(shown, suggestions=shown.suggestions or options, is_unfit=False))
     return _title_first(fields)
@@ -192,10 +206,10 @@ def _inputs_of(field: Field) -> int:
 
 
 def _group(
-    fields: Sequence[SchemaField], values: Mapping[str, object], path: tuple[str, ...], suggest: Suggest
+    fields: Sequence[SchemaField], values: Mapping[str, object], path: tuple[str, ...], relate: Relate
 ) -> Iterator[Field]:
     for field in fields:
-        yield _field(field, values.get(field.name), (*path, field.name), suggest)
+        yield _field(field, values.get(field.name), (*path, field.name), relate)
     names = {field.name for field in fields}
     yield from (_inferred((*path, key), value) for key, value in values.items() if key not in names)
 
@@ -215,14 +229,23 @@ def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ..
     return replace(shown, kind=None, is_list=True, children=groups)
 
 
-def _field(field: SchemaField, value: object, path: tuple[str, ...], suggest: Suggest) -> Field:
+def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Relate) -> Field:
     shown = Field(path, field.label or label_of(field.name), kind_of(value), value, field.required)
     if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
-        return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, suggest)))
+        return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, relate)))
     inner = field.item.fields if field.item is not None else ()
     if field.type is FieldType.LIST and inner and (value is None or is_object_list(value)):
-        return _with_items(shown, lambda item, at: _group(inner, item, at, suggest))
-    kind = _kind(field, value)
+        return _with_items(shown, lambda item, at: _group(inner, item, at, relate))
+    relation = relation_of(field)
+    choices = relate(relation) if relation is not None else None
+    if choices is not None:
+        shown = replace(shown, relation=choices)
+    if choices is not None and field.type is FieldType.RELATION and not field.multiple:
+        kind = _relation_kind(choices, value)
+        if kind is InputKind.SELECT:
+            return replace(shown, kind=kind, options=tuple(_relation_options(choices, value)))
+    else:
+        kind = _kind(field, value)
     if kind is None:
         return replace(shown, is_unfit=not (value is None or field.type is FieldType.MIXED))
     options = _options(field, value, kind)
@@ -233,8 +256,28 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], suggest: Su
         is_unfit=len(options) > len(_declared_options(field)),
         is_image=field.type is FieldType.IMAGE,
         default=_shown(field.default) if value is None and field.default is not None else "",
-        suggestions=tuple(suggest(field.collection)) if field.type is FieldType.RELATION and field.collection else (),
     )
+
+
+def _relation_kind(choices: RelationChoices, value: object) -> InputKind | None:
+    """Return the input of a relation to one entry: a choice of few, else its value."""
+    if isinstance(value, dict | list | bool):
+        return None
+    if not choices.search_url and 0 < len(choices.options) <= FEW:
+        return InputKind.SELECT
+    if value is None and choices.options and not isinstance(choices.options[0].value, str):
+        return InputKind.NUMBER
+    return kind_of(value)
+
+
+def _relation_options(choices: RelationChoices, value: object) -> Iterator[Option]:
+    """Yield the entries by title, with the present value as it is written, and a value that names no entry."""
+    titles = Counter(one.title for one in choices.options)
+    for one in choices.options:
+        label = one.title if titles[one.title] == 1 else f"{one.title} ({one.value})"
+        yield Option(_text(value if value is not None and str(value) == str(one.value) else one.value), label)
+    if value is not None and str(value) not in choices.by_text:
+        yield Option(_text(value), str(value))
 
 
 def _kind(field: SchemaField, value: object) -> InputKind | None:
@@ -309,7 +352,6 @@ WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
 """Languages whose files may receive front matter if they have none."""
 
 MAX_SUGGESTIONS = 200
-_INDEX_NAMES = ("index", "_index")
 
 
 @dataclass(frozen=True)
@@ -323,11 +365,14 @@ class PageFields:
     images: Mapping[str, str] = dataclasses.field(default_factory=dict)
     """The files of the repository by the addresses in image fields."""
 
+    relations: Sequence[RelationChoices] = ()
+    """The entries that the relations of the page can name."""
+
     image_names: Sequence[str] = ()
     """The texts with which the page may name the images of the repository, if it has an image field."""
 
 
-def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: PageText) -> PageFields:
+def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: PageText, relate: Relate) -> PageFields:
     """Return the fields of a page. Without a collection they follow from its values."""
     if text.problem is not None:
         return PageFields(())
@@ -338,20 +383,32 @@ def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: Pag
     if collection is None:
         return PageFields(*_split_title(fields_of(values)), can_add=can_add)
     is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
-    build = usual_fields if is_inferred else declared_fields
-    fields = _with_values_of_site(scope, collection, build(collection, values, _suggestions(scope, schema)))
+    fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
+    fields = _with_values_of_site(scope, collection, fields)
     shown = {one.path[0] for one in fields}
     others = [one.name for one in collection.fields if one.name not in shown]
     sources = list(_image_sources(fields))
     images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
     names = [site_url(one.path, path) for one in images]
     files = find_files(scope, filter(None, sources), path)
-    return PageFields(*_split_title(fields), others, can_add, files, names)
+    relations = {one.list_id: one for one in _relations(fields)}
+    return PageFields(*_split_title(fields), others, can_add, files, list(relations.values()), names)
+
+
+def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:
+    for one in fields:
+        if one.relation is not None and one.kind is not InputKind.SELECT:
+            yield one.relation
+        yield from _relations(one.children)
 
 
 def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Sequence[Field]) -> list[Field]:
     """Return the fields, lists of texts with the values of other entries of the collection, frequent ones first."""
-    lists = [one for one in fields if one.kind is InputKind.LINES and not one.suggestions and "." not in one.path[0]]
+    lists = [
+        one
+        for one in fields
+        if one.kind is InputKind.LINES and not (one.suggestions or one.relation) and "." not in one.path[0]
+    ]
     if not lists:
         return list(fields)
     names = tuple(one.path[0] for one in lists)
@@ -377,23 +434,3 @@ def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
         if one.is_image:
             yield one.value if isinstance(one.value, str) else ""
         yield from _image_sources(one.children)
-
-
-def _suggestions(scope: ProjectScope, schema: ContentSchema) -> Suggest:
-    collections = {collection.name: collection for collection in schema.collections}
-
-    def suggest(name: str) -> Sequence[str]:
-        collection = collections.get(name)
-        return _slugs(scope, collection) if collection is not None else ()
-
-    return suggest
-
-
-def _slugs(scope: ProjectScope, collection: Collection) -> list[str]:
-    """Return the names of the entries of a collection without folder and ending."""
-    query = EntryQuery(folder=collection.folder or None, fields=(), limit=MAX_SUGGESTIONS)
-    listed = entries(scope.project, scope.index, query).entries
-    start = len(collection.folder) + 1 if collection.folder else 0
-    names = (entry["path"][start:].rpartition(".")[0] for entry in listed)
-    slugs = (name.rpartition("/")[0] if name.rpartition("/")[2] in _INDEX_NAMES else name for name in names)
-    return [slug for slug in slugs if slug]

@@ -13,10 +13,10 @@ from app.console.shell.translation import gettext as _
 from app.content.field_values import ValueKind, kind_of, moment_of, value_of
 from app.content.schema.collection_groups import CollectionLanguage
 from app.content.schema.model import FieldType, SchemaField
+from app.content.schema.relations import TITLES
 from app.core import clock
 from app.resources.project_content.tree.folder_listing import blob_shas, is_draft, logged_changes, titles_of
 
-TITLES = ("title", "Title", "name", "label", "heading", "headline")
 DATES = (
     "date",
     "pubDate",

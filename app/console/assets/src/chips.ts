@@ -2,8 +2,16 @@
 import { create, icon } from "./dom.ts";
 import { text } from "./texts.ts";
 
-/** Show the list of a textarea as chips. A typed entry is part of the value at once. */
-export function initChips(area: HTMLTextAreaElement): void {
+/** The entries of a relation. `addSearch` lets an input choose one, and returns the list of choices. */
+export interface ChipEntries {
+  title: (value: string) => string;
+  isUnknown: (value: string) => boolean;
+  addSearch: (input: HTMLInputElement, isFree: (value: string) => boolean, choose: (value: string) => void) => HTMLElement;
+}
+
+/** Show the list of a textarea as chips. A typed entry is part of the value at once, unless the list is a relation to `entries`. */
+export function initChips(area: HTMLTextAreaElement, entries: ChipEntries | null = null): void {
+  const nameOf = (item: string) => entries?.title(item) ?? item;
   let items = area.value.split("\n").map((line) => line.trim()).filter(Boolean);
   let dragged = -1;
   const id = `${area.id}-entry`;
@@ -18,7 +26,7 @@ export function initChips(area: HTMLTextAreaElement): void {
   area.after(box);
 
   const store = () => {
-    const typed = input.value.trim();
+    const typed = entries ? "" : input.value.trim();
     area.value = [...items, ...(typed ? [typed] : [])].join("\n");
     area.dispatchEvent(new Event("input", { bubbles: true }));
   };
@@ -31,7 +39,7 @@ export function initChips(area: HTMLTextAreaElement): void {
     render();
     store();
     focus(to);
-    status.textContent = text("{name}: position {number} of {count}", { name: item!, number: to + 1, count: items.length });
+    status.textContent = text("{name}: position {number} of {count}", { name: nameOf(item!), number: to + 1, count: items.length });
   };
   const remove = (at: number) => {
     items.splice(at, 1);
@@ -57,10 +65,14 @@ export function initChips(area: HTMLTextAreaElement): void {
     event.preventDefault();
   };
   const chip = (item: string, at: number) => {
-    const label = create("span", { class: "chip__text", tabindex: "0", role: "button", "aria-label": item, "aria-description": text("Alt and arrow keys move, Delete removes") }, create("bdi", {}, item));
+    const isUnknown = entries?.isUnknown(item) ?? false;
+    const description = isUnknown ? [text("No entry has this value."), text("Alt and arrow keys move, Delete removes")].join(" ") : text("Alt and arrow keys move, Delete removes");
+    const name = nameOf(item);
+    const label = create("span", { class: "chip__text", tabindex: "0", role: "button", "aria-label": name, "aria-description": description, title: name === item ? undefined : item }, create("bdi", {}, name));
+    if (isUnknown) label.prepend(icon("alert-triangle"));
     label.addEventListener("keydown", (event) => onKey(event, at));
-    const button = create("button", { class: "chip__remove", type: "button", tabindex: "-1", "aria-label": text("Remove {name}", { name: item }), click: () => remove(at) }, icon("x"));
-    const element = create("li", { class: "chip", draggable: "true" }, label, button);
+    const button = create("button", { class: "chip__remove", type: "button", tabindex: "-1", "aria-label": text("Remove {name}", { name }), click: () => remove(at) }, icon("x"));
+    const element = create("li", { class: isUnknown ? "chip chip--unknown" : "chip", draggable: "true" }, label, button);
     element.addEventListener("dragstart", (event) => {
       dragged = at;
       event.dataTransfer?.setData("text/plain", item);
@@ -78,8 +90,19 @@ export function initChips(area: HTMLTextAreaElement): void {
   };
   const render = () => list.replaceChildren(...items.map(chip));
 
+  if (entries) {
+    const choose = (value: string) => {
+      items.push(value);
+      input.value = "";
+      render();
+      store();
+    };
+    box.classList.add("relation");
+    box.append(entries.addSearch(input, (value) => !items.includes(value), choose));
+  }
   input.addEventListener("input", (event) => {
     event.stopPropagation();
+    if (entries) return;
     const isChosen = !(event instanceof InputEvent) || event.inputType === "insertReplacementText";
     if (isChosen || /[,\n]/.test(input.value)) add();
     else store();
@@ -88,7 +111,7 @@ export function initChips(area: HTMLTextAreaElement): void {
     if (event.isComposing) return;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
-      if (input.value.trim()) add();
+      if (input.value.trim() && !entries) add();
     } else if ((event.key === "Backspace" || event.key === "ArrowLeft") && !input.value && items.length) {
       event.preventDefault();
       focus(items.length - 1);
@@ -96,12 +119,15 @@ export function initChips(area: HTMLTextAreaElement): void {
   });
   input.addEventListener("paste", (event) => {
     const pasted = event.clipboardData?.getData("text/plain") ?? "";
-    if (!pasted.includes("\n")) return;
+    if (entries || !pasted.includes("\n")) return;
     event.preventDefault();
     input.value += pasted;
     add();
   });
-  input.addEventListener("blur", () => input.value.trim() && add());
+  input.addEventListener("blur", () => {
+    if (entries) input.value = "";
+    else if (input.value.trim()) add();
+  });
   box.addEventListener("click", (event) => event.target === box && input.focus());
   render();
 }

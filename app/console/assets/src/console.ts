@@ -19,6 +19,8 @@ if (document.querySelector("galley-source-editor")) void import("./source-editor
 if (document.querySelector("form[data-editor]")) void import("./editor-form.ts");
 
 document.addEventListener("keydown", (event) => {
+  // In a text, the keys add a link.
+  if (event.defaultPrevented) return;
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
     event.preventDefault();
     void import("./palette.ts").then(({ openPalette }) => openPalette());

@@ -241,6 +241,8 @@ async function start(form: HTMLFormElement): Promise<void> {
   initPanel(form, parts);
   initTitle(form);
   initFields(form, form);
+  const links = form.querySelector<HTMLElement>("[data-missing-links]");
+  if (links) void import("./missing-links.ts").then(({ initMissingLinks }) => initMissingLinks(form, links));
 }
 
 for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) void start(form);

@@ -7,8 +7,9 @@ const SUMMARY_VALUES = 3;
 
 /** Add the controls to the fields below an element: the form, or a list that the service rendered again. */
 export function initFields(form: HTMLFormElement, root: HTMLElement): void {
-  for (const area of root.querySelectorAll<HTMLTextAreaElement>("textarea[data-chips]")) initChips(area);
+  for (const area of root.querySelectorAll<HTMLTextAreaElement>("textarea[data-chips]:not([data-relation])")) initChips(area);
   for (const input of root.querySelectorAll<HTMLInputElement>("input[data-zone]")) initDate(input);
+  if (root.querySelector("[data-relation]")) void import("./relations.ts").then(({ initRelations }) => initRelations(root));
   initImages(form, root);
   const lists = [...root.querySelectorAll<HTMLElement>("[data-object-list]")];
   if (root.matches("[data-object-list]")) lists.push(root);

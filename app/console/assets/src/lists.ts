@@ -60,6 +60,7 @@ function handle(key: string, target: HTMLElement): boolean {
 async function showShortcuts(): Promise<void> {
   const shortcuts: [string, string][] = [
     ["Ctrl/⌘ K", text("Search and commands")],
+    ["Ctrl/⌘ K", text("In a text: add or change a link")],
     ["Ctrl/⌘ S", text("Save")],
     ["j, k", text("Next and previous entry")],
     ["Enter", text("Open the entry")],

@@ -10,13 +10,13 @@ import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list"
 import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
 import { goToNextCell, tableEditing } from "prosemirror-tables";
 import { EditorView } from "prosemirror-view";
-import { create, createDialog, icon, show } from "./dom.ts";
+import { create, icon } from "./dom.ts";
 import { CardView, enterCard } from "./editor-cards.ts";
 import { cellBelow, insertTable, isEmptyParagraph, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask, withBlock } from "./editor-tables.ts";
 import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
 import { editCard } from "./markdown/parse.ts";
-import { isSafe, schema } from "./markdown/schema.ts";
+import { schema } from "./markdown/schema.ts";
 import { cleanHtml, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, upload } from "./upload.ts";
@@ -56,7 +56,7 @@ class RichEditor extends HTMLElement {
   /** Read the textarea again, for example after a draft was restored. */
   load(): void {
     this.file = new MarkdownFile(this.textarea.value, this.isMdx);
-    const state = EditorState.create({ doc: this.file.doc, plugins: plugins() });
+    const state = EditorState.create({ doc: this.file.doc, plugins: plugins(() => void this.editLink()) });
     if (this.view) {
       this.view.updateState(state);
       return;
@@ -279,33 +279,30 @@ class RichEditor extends HTMLElement {
     view.focus();
   }
 
+  /** Add a link to the selected text, or change the link at the cursor. */
   private async editLink(): Promise<void> {
     const view = this.view!;
     const { state } = view;
-    const { from, to, empty, $from } = state.selection;
+    const { empty, $from, from, to } = state.selection;
     const existing = marks.link!.isInSet(empty ? $from.marks() : ($from.nodeAfter?.marks ?? []));
-    const input = create("input", { class: "input", type: "text", inputmode: "url", id: "link-address", autocomplete: "off" });
-    input.value = existing?.attrs.href ?? "";
-    const field = create("div", { class: "field" }, create("label", { class: "field__label", for: "link-address" }, text("Address")), input);
-    const buttons: [string, string][] = [["", text("Cancel")], ...(existing ? [["remove", text("Remove link")] as [string, string]] : []), ["set", text("Apply")]];
-    const dialog = createDialog(text("Link"), [field], buttons);
-    // Enter in the field applies the link. Without this, the browser would press the first button.
-    input.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
-      event.preventDefault();
-      dialog.close("set");
-    });
-    const answer = await show(dialog);
-    const href = input.value.trim();
     const range = existing && empty ? rangeOf(state, marks.link!) : { from, to };
-    const transaction = view.state.tr.removeMark(range.from, range.to, marks.link!);
-    if (answer === "set" && href && isSafe(href)) {
-      const mark = marks.link!.create({ href });
-      if (range.from === range.to) transaction.insert(from, schema.text(href, [mark]));
-      else transaction.addMark(range.from, range.to, mark);
-    }
-    if (answer === "set" || answer === "remove") view.dispatch(transaction);
+    const present = state.doc.textBetween(range.from, range.to, " ", " ");
+    let hasFixedText = !$from.sameParent(state.selection.$to);
+    state.doc.nodesBetween(range.from, range.to, (node) => void (hasFixedText ||= node.isInline && !node.isText));
+    const { askForLink } = await import("./link-dialog.ts");
+    const answer = await askForLink(this, { text: present, href: existing?.attrs.href ?? "", isPresent: Boolean(existing), hasFixedText });
     view.focus();
+    if (!answer || view.state.doc !== state.doc) return;
+    const transaction = view.state.tr.removeMark(range.from, range.to, marks.link!);
+    if (answer !== "remove") {
+      const mark = marks.link!.create({ href: answer.href, title: existing?.attrs.title ?? null });
+      if (hasFixedText || answer.text === present) transaction.addMark(range.from, range.to, mark);
+      else {
+        const others = marks.link!.removeFromSet(range.from === range.to ? $from.marks() : (state.doc.nodeAt(range.from)?.marks ?? []));
+        transaction.replaceWith(range.from, range.to, schema.text(answer.text, mark.addToSet(others)));
+      }
+    }
+    view.dispatch(transaction.scrollIntoView());
   }
 }
 
@@ -324,7 +321,7 @@ function pathOf(source: string, folder: string): string {
   }
 }
 
-function plugins(): Plugin[] {
+function plugins(editLink: () => void): Plugin[] {
   const { hard_break, list_item, paragraph } = nodes;
   const insertBreak: Command = (state, dispatch) => {
     dispatch?.(state.tr.replaceSelectionWith(hard_break!.create()).scrollIntoView());
@@ -341,6 +338,11 @@ function plugins(): Plugin[] {
       "Mod-i": toggleMark(marks.em!),
       "Mod-Shift-x": toggleMark(marks.strike!),
       "Mod-e": toggleMark(marks.code!),
+      "Mod-k": (state) => {
+        if (state.selection.$from.parent.type.spec.code) return false;
+        editLink();
+        return true;
+      },
       "Shift-Enter": chainCommands(exitCode, insertBreak),
       "Mod-Enter": exitCode,
       Enter: chainCommands(cellBelow, splitItem),

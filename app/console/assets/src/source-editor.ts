@@ -5,7 +5,9 @@ import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
+import { create, icon } from "./dom.ts";
 import { describeImage } from "./image-dialog.ts";
+import { linkAround, linkSource } from "./markdown/links.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, upload } from "./upload.ts";
 
@@ -40,6 +42,7 @@ class SourceEditor extends HTMLElement {
     if (!textarea || this.textarea) return;
     this.textarea = textarea;
     const language = await LANGUAGES[this.language]?.();
+    if (this.hasLinks) this.append(this.bar());
     this.view = new EditorView({ parent: this, state: this.state(language ?? []) });
     this.setAttribute("ready", "");
     textarea.form?.addEventListener("submit", () => this.flush(), { capture: true });
@@ -50,6 +53,34 @@ class SourceEditor extends HTMLElement {
     const { language = "", path = "" } = this.dataset;
     const name = language || path.replace(/^.*\./, "");
     return ALIASES[name] ?? name;
+  }
+
+  private get hasLinks(): boolean {
+    return Boolean(this.dataset.linksUrl) && !this.textarea.readOnly;
+  }
+
+  private bar(): HTMLElement {
+    const label = text("Link");
+    const button = create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label, click: () => void this.editLink() }, icon("link"));
+    return create("div", { class: "format-bar", role: "toolbar", "aria-label": text("Formatting") }, button);
+  }
+
+  /** Add a link to the selected text, or change the link at the cursor. */
+  private async editLink(): Promise<void> {
+    const view = this.view!;
+    const { state } = view;
+    const { from, to } = state.selection.main;
+    const line = state.doc.lineAt(from);
+    const link = linkAround(line.text, from - line.from, to - line.from);
+    const range = link ? { from: line.from + link.from, to: line.from + link.to } : { from, to };
+    const { askForLink } = await import("./link-dialog.ts");
+    const present = link?.text ?? state.sliceDoc(from, to);
+    const answer = await askForLink(this, { text: present, href: link?.href ?? "", isPresent: link !== null });
+    view.focus();
+    if (!answer || view.state.doc !== state.doc) return;
+    const insert = answer === "remove" ? present : linkSource({ ...answer, title: link?.title ?? "" });
+    view.dispatch({ changes: { ...range, insert }, selection: { anchor: range.from + insert.length }, scrollIntoView: true });
+    this.flush();
   }
 
   private state(language: Extension): EditorState {
@@ -76,7 +107,7 @@ class SourceEditor extends HTMLElement {
           spellcheck: this.language === "md" ? "true" : "false",
         }),
         // Tab leaves the editor: keyboard users can go on to the next control.
-        keymap.of([...standardKeymap, ...historyKeymap, ...searchKeymap]),
+        keymap.of([...(this.hasLinks ? [{ key: "Mod-k", preventDefault: true, run: () => (void this.editLink(), true) }] : []), ...standardKeymap, ...historyKeymap, ...searchKeymap]),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) this.scheduleFlush();
         }),

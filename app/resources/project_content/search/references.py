@@ -108,6 +108,17 @@ def backlinks(project: Project, index: ContentIndex | None, path: str) -> list[B
     return list(islice(result, MAX_SOURCES))
 
 
+def texts_of(project: Project, index: ContentIndex | None, paths: Sequence[str]) -> list[str]:
+    """Return the starts of the texts of those of some files that are indexed, in the order of the paths."""
+    if index is None or not paths:
+        return []
+    file, text = ContentFile, ContentText
+    statement = sa.select(file.path, text.body).join(text, text.sha == file.sha).where(text.project_id == project.id)
+    here = (file.index_id == index.id, file.generation == index.generation, file.path.in_(paths))
+    bodies = {row.path: row.body for row in db.session.execute(statement.where(*here))}
+    return [bodies[path] for path in paths if path in bodies]
+
+
 def _candidates(project_id: str, target: ContentFile) -> Iterator[tuple[str, str | None, Link]]:
     """Yield the links of the branch whose last segment matches the file, in pages, by source and number."""
     file, link, text = ContentFile, ContentLink, ContentText

@@ -3,6 +3,7 @@ import MarkdownIt from "markdown-it";
 import type { Node } from "prosemirror-model";
 import { MarkdownParser } from "prosemirror-markdown";
 import { readCard, setField } from "./card.ts";
+import { templateTargetEnd } from "./links.ts";
 import { schema } from "./schema.ts";
 
 type Token = ReturnType<MarkdownIt["parse"]>[number];
@@ -25,6 +26,11 @@ const md = new MarkdownIt({ html: true });
 md.normalizeLink = (url: string) => url;
 md.normalizeLinkText = (url: string) => url;
 md.validateLink = () => true;
+const { parseLinkDestination } = md.helpers;
+md.helpers.parseLinkDestination = (source, start, max) => {
+  const end = templateTargetEnd(source, start, max);
+  return end < 0 ? parseLinkDestination(source, start, max) : { ok: true, pos: end, str: source.slice(start, end) };
+};
 // Shortcodes of Hugo, tags of Liquid and Jinja, attribute lists and footnotes inside of a text: start, end, and what must not be between.
 const RAW: [RegExp, RegExp, RegExp | null][] = [
   [/\{\{/y, /\}\}/g, null],

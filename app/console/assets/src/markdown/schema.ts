@@ -4,6 +4,7 @@
 import { type Attrs, type DOMOutputSpec, type Node, type NodeType, Schema } from "prosemirror-model";
 import { tableNodes } from "prosemirror-tables";
 import { readCard } from "./card.ts";
+import { isSafe } from "./links.ts";
 
 const key = { key: { default: null } };
 const source = { source: { default: null } };
@@ -170,9 +171,4 @@ function imageAttributes(element: HTMLElement): Attrs | false {
 function linkAttributes(element: HTMLElement): Attrs | false {
   const href = element.getAttribute("href") ?? "";
   return isSafe(href) && { href, title: null };
-}
-
-/** Return whether a link may be followed: relative, or with a scheme that runs no script. */
-export function isSafe(href: string): boolean {
-  return !/^[a-z][a-z0-9+.-]*:/i.test(href.trim()) || /^(https?|mailto|tel):/i.test(href.trim());
 }

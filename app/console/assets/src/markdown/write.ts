@@ -2,6 +2,7 @@
 // parsed again and compared; the next, safer form is used if it differs.
 import { MarkdownSerializer, type MarkdownSerializerState, defaultMarkdownSerializer } from "prosemirror-markdown";
 import { Fragment, type Mark, type Node } from "prosemirror-model";
+import { linkTarget } from "./links.ts";
 import { merge } from "./merge.ts";
 import { EXTENSION_START, type References, isMdxCode, parseNodes } from "./parse.ts";
 import { cellForm, schema } from "./schema.ts";
@@ -44,8 +45,7 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
       image(state, node) {
         const { src, title } = node.attrs;
         const alt = form === "plain" ? node.attrs.alt : node.attrs.alt.replace(/[[\]\\]/g, "\\$&");
-        const target = /[\s()<>]/.test(src) ? `<${src}>` : src;
-        state.write(`![${alt}](${target}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`);
+        state.write(`![${alt}](${linkTarget(src)}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`);
       },
       hard_break(state, node, parent) {
         const isHtml = form === "html" || isOneLine(parent) || node.attrs.markup.startsWith("<");
@@ -82,7 +82,7 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
           isAutolink = false;
           if (!/[\s()<>]/.test(linkMark.attrs.href)) return link!.close(state, linkMark, parent, index);
           const { title, href } = linkMark.attrs;
-          return `](<${href}>${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
+          return `](${linkTarget(href)}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
         },
       },
       // CommonMark removes a space from both ends of code.

@@ -1,0 +1,32 @@
+// The message about links to missing pages follows the text. The service checks the links when they have changed.
+const CHECK_DELAY_MS = 1500;
+const LINK = /\]\([^)\n]{0,500}|\]:[^\n]{0,500}|href=[^\s>]{0,500}|\{[{%][^}\n]{0,500}/g;
+
+/** Check the links of the text of a form again after the user has changed them. */
+export function initMissingLinks(form: HTMLFormElement, message: HTMLElement): void {
+  const area = form.querySelector<HTMLTextAreaElement>("textarea[name=body]");
+  if (!area) return;
+  let checked = linksOf(area.value);
+  let timer = 0;
+  const check = async () => {
+    const links = linksOf(area.value);
+    if (links === checked) return;
+    checked = links;
+    const body = new URLSearchParams({ body: area.value });
+    const response = await fetch(message.dataset.missingLinks!, { method: "POST", body, credentials: "same-origin" }).catch(() => null);
+    if (!response?.ok || response.redirected || links !== checked) return;
+    const isOpen = message.querySelector("details")?.open ?? false;
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    message.replaceChildren(...[...page.body.childNodes].map((node) => document.importNode(node, true)));
+    const details = message.querySelector("details");
+    if (details) details.open = isOpen;
+  };
+  area.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => void check(), CHECK_DELAY_MS);
+  });
+}
+
+function linksOf(text: string): string {
+  return (text.match(LINK) ?? []).join("\n");
+}

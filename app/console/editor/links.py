@@ -1,0 +1,128 @@
+"""Links of a page: the pages to which it can lead in the form of the site, and links to pages that do not exist."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from flask import Response
+from marshmallow import fields
+
+from app.access.scope import ProjectScope
+from app.console.blueprint import blueprint
+from app.console.editor.editor_pages import PAGES, page_path
+from app.console.project.project_home import BASE, MEMBER
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page
+from app.console.shell.rendering import page
+from app.content.entry_filters import EntryFilter, Operator
+from app.content.link_forms import LinkForm, LinkTarget, link_style, link_to
+from app.content.schema.collection_groups import language_code
+from app.content.schema.relations import title_of
+from app.http.envelope import json_response
+from app.http.validation import Length, RequestQuery
+from app.models.project import Generator
+from app.resources.project_content.entries.entry_conditions import FileSelection
+from app.resources.project_content.entries.entry_pages import EntryQuery, entries
+from app.resources.project_content.search.missing_links import missing_links
+from app.resources.project_content.search.references import texts_of
+from app.resources.project_content.tree.folder_listing import titles_of
+
+MAX_RESULTS, MAX_ENTRIES, MAX_EXAMPLES = 20, 200, 20
+"""Shown pages, pages that match a word, and pages whose links show the form of the site."""
+
+FORMS: dict[str | None, LinkForm] = {
+    Generator.HUGO: LinkForm.REF,
+    Generator.JEKYLL: LinkForm.LINK,
+    **dict.fromkeys((Generator.DOCUSAURUS, Generator.MKDOCS, Generator.VITEPRESS, Generator.SPHINX), LinkForm.FILE),
+    None: LinkForm.FILE,
+}
+"""The forms of links that generators document. With the others, a link is the address of the page in the site."""
+
+ADDRESS_FIELDS = ("url", "permalink", "slug")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkQuery(RequestQuery):
+    """The page that contains the link, and words of the title of another page."""
+
+    file: Annotated[str, fields.String(load_default="", validate=Length(max=1_024))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
+
+
+@blueprint.get(f"{BASE}/links")
+@Page(guard=MEMBER, query=LinkQuery)
+def find_pages(*, scope: ProjectScope, query: LinkQuery) -> Response:
+    """Return the pages whose title or file name contains some words as JSON: `pages` with title, path and link."""
+    folder = query.file.rpartition("/")[0]
+    siblings = _entries(scope, EntryQuery(folder=folder or None, fields=ADDRESS_FIELDS, limit=MAX_EXAMPLES))
+    targets = {one["path"]: _target(scope, one) for one in siblings}
+    paths = [query.file, *(path for path in targets if path != query.file)]
+    default = FORMS.get(scope.project.generator, LinkForm.SITE)
+    style = link_style(texts_of(scope.project, scope.index, paths), default, targets.values())
+    root = _root(scope, query.file, style.form)
+    listed = _matching(scope, query.q) if query.q.strip() else siblings[:MAX_RESULTS]
+    titles = titles_of(scope.project, scope.index, [one["path"] for one in listed])
+    pages = [
+        {
+            "path": one["path"],
+            "title": titles.get(one["path"]) or title_of(one["fields"]) or one["path"].rpartition("/")[2],
+            "url": link_to(_target(scope, one), style, source=query.file, root=root),
+        }
+        for one in listed
+        if one["path"] != query.file
+    ]
+    return json_response({"pages": pages}, 200)
+
+
+def _entries(scope: ProjectScope, query: EntryQuery) -> list[Mapping[str, Any]]:
+    """Return the pages of a query that the site shows."""
+    listed = entries(scope.project, scope.index, query).entries
+    return [one for one in listed if PAGES.search(one["path"]) and "/." not in f"/{one['path']}"]
+
+
+def _matching(scope: ProjectScope, text: str) -> Sequence[Mapping[str, Any]]:
+    """Return the pages whose title or path contains each word, those whose title starts with the text first."""
+    terms = text.casefold().split()
+    selection = FileSelection(term=max(terms, key=len))
+    query = EntryQuery(fields=(*ADDRESS_FIELDS, "title"), limit=MAX_ENTRIES, selection=selection)
+    listed = _entries(scope, query)
+    if not listed:
+        contains = (EntryFilter("path", Operator.CONTAINS, max(terms, key=len)),)
+        listed = _entries(scope, EntryQuery(fields=(*ADDRESS_FIELDS, "title"), limit=MAX_ENTRIES, filters=contains))
+    titles = titles_of(scope.project, scope.index, [one["path"] for one in listed])
+
+    def is_match(one: Mapping[str, Any]) -> bool:
+        own = f"{titles.get(one['path'], '')} {one['path']}".casefold()
+        return all(term in own for term in terms)
+
+    def order(one: Mapping[str, Any]) -> tuple[bool, int]:
+        title = titles.get(one["path"], "").casefold()
+        return not title.startswith(terms[0]), len(title)
+
+    return sorted(filter(is_match, listed), key=order)[:MAX_RESULTS]
+
+
+def _target(scope: ProjectScope, one: Mapping[str, Any]) -> LinkTarget:
+    return LinkTarget(one["path"], page_path(one["path"], one["fields"], scope.project.paths.get("content")))
+
+
+def _root(scope: ProjectScope, path: str, form: LinkForm) -> str:
+    """Return the folder below which the generator finds pages. References of Hugo are in the language of the page."""
+    own = (scope.project.paths.get("content") or "").strip("/")
+    if form not in (LinkForm.REF, LinkForm.RELREF):
+        return own
+    parts = path.split("/")
+    depth = own.count("/") + 1 if own and path.startswith(f"{own}/") else 0
+    if not depth and "content" in parts:
+        depth = parts.index("content") + 1
+    return "/".join(parts[: depth + 1] if language_code(parts[depth]) else parts[:depth])
+
+
+@blueprint.post(f"{BASE}/check-links/<path:file>")
+@Page(guard=MEMBER, inputs=("body",))
+def check_links(*, scope: ProjectScope, form: Form) -> Response:
+    """Return the message about links of a text to missing pages as a part of the editor."""
+    path = scope.path["file"]
+    return page(
+        "project/missing_links.html", missing=missing_links(scope.project, scope.index, path, form.text("body"))
+    )

@@ -1,0 +1,149 @@
+"""Relations of the editor's form: the entries that can be chosen, and their search for scripts."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Annotated
+from urllib.parse import urlencode
+
+from flask import Response
+from marshmallow import fields
+
+from app.access.scope import ProjectScope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import read_schema
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell.pages import Page
+from app.content.schema.model import ContentSchema, FieldType, SchemaField
+from app.content.schema.relations import RelationOption
+from app.core.errors import NotFound
+from app.extensions import drivers
+from app.http.envelope import json_response
+from app.http.validation import Length, RequestQuery
+from app.resources.project_content.entries.relation_entries import MAX_OPTIONS, Relation, RelationReader
+
+MAX_RELATIONS = 30
+"""Different relations of one page that have options."""
+
+
+@dataclass(frozen=True)
+class RelationChoices:
+    """The entries that a relation can name: all of them, or the first ones and the URL of the search for others.
+
+    `list_id` is the id of their element in the page.
+    `stored` contains the options of stored values that are not among the first ones, None for those without an entry.
+    """
+
+    list_id: str
+    options: tuple[RelationOption, ...] = ()
+    search_url: str = ""
+    stored: Mapping[object, RelationOption | None] = field(default_factory=dict)
+
+    @property
+    def by_text(self) -> dict[str, RelationOption]:
+        """The options by the text of their value."""
+        known = [*self.options, *(one for one in self.stored.values() if one is not None)]
+        return {str(one.value): one for one in known}
+
+    def without_entry(self, value: object) -> list[object]:
+        """Return those of the values of a field that name no entry."""
+        values = value if isinstance(value, list) else [value]
+        own = [one for one in values if isinstance(one, str | int | float) and one != ""]
+        if self.search_url:
+            return [one for one in own if one in self.stored and self.stored[one] is None]
+        known = {str(one.value) for one in self.options}
+        return [one for one in own if str(one) not in known]
+
+
+_Key = tuple[str, str | None]
+Relate = Callable[[SchemaField], RelationChoices | None]
+"""Returns the choices of a relation, or None if its collection does not exist."""
+
+
+def relation_of(one: SchemaField) -> SchemaField | None:
+    """Return the relation of a field: the field itself, or the items of a list."""
+    if one.type is FieldType.LIST and one.item is not None:
+        one = one.item
+    return one if one.type is FieldType.RELATION and one.collection else None
+
+
+def no_choices(one: SchemaField) -> None:
+    """Return the choices of a form without relations."""
+
+
+def read_choices(
+    scope: ProjectScope, schema: ContentSchema, listed: Sequence[SchemaField], values: Mapping[str, object]
+) -> Relate:
+    """Read the choices of the relations of some fields with their values. Calls the Git host for data files."""
+    reader = RelationReader(scope.project, scope.index, drivers.git, scope.caller)
+    stored, known = defaultdict[_Key, dict[object, None]](dict), dict[_Key, RelationChoices]()
+    for one, value in _with_values(listed, values):
+        stored[one.collection or "", one.value_field] |= dict.fromkeys(_scalars(value))
+    for number, (key, own) in enumerate(islice(stored.items(), MAX_RELATIONS)):
+        target = _target(schema, *key)
+        if target is not None:
+            known[key] = replace(_choices(scope, reader, target, own), list_id=f"relation-{number}")
+    return lambda one: known.get((one.collection or "", one.value_field))
+
+
+def _choices(
+    scope: ProjectScope, reader: RelationReader, target: Relation, stored: Iterable[object]
+) -> RelationChoices:
+    options = reader.options(target)
+    if len(options) <= MAX_OPTIONS:
+        return RelationChoices("", tuple(options))
+    first = {one.value for one in options}
+    others = reader.stored(target, [value for value in stored if value not in first])
+    query = urlencode({"collection": target.collection.name, "value": target.value_field or ""})
+    return RelationChoices("", tuple(options[:MAX_OPTIONS]), project_url(scope, f"/relations?{query}"), others)
+
+
+def _target(schema: ContentSchema, name: str, value_field: str | None) -> Relation | None:
+    collection = next((each for each in schema.collections if each.name == name), None)
+    return Relation(collection, value_field) if collection is not None else None
+
+
+def _with_values(listed: Sequence[SchemaField], values: object) -> Iterator[tuple[SchemaField, object]]:
+    """Yield the relations of fields, also inside of objects and lists, with their values."""
+    mapping = values if isinstance(values, Mapping) else {}
+    for one in listed:
+        value = mapping.get(one.name)
+        relation = relation_of(one)
+        if relation is not None:
+            yield relation, value
+        inner = one.item.fields if one.type is FieldType.LIST and one.item is not None else one.fields
+        if inner:
+            items = value if isinstance(value, list) else [value]
+            for item in items[:MAX_OPTIONS] or [None]:
+                yield from _with_values(inner, item)
+
+
+def _scalars(value: object) -> list[object]:
+    values = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(one for one in values if isinstance(one, str | int | float) and one != ""))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelationQuery(RequestQuery):
+    """The collection and the stored field of a relation, and the searched text."""
+
+    collection: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
+    value: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
+    q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
+
+
+def _find(scope: ProjectScope, query: RelationQuery) -> list[RelationOption]:
+    """Search the entries of a relation. Raises NotFound if its collection does not exist."""
+    target = _target(read_schema(scope), query.collection, query.value or None)
+    if target is None:
+        raise NotFound
+    return RelationReader(scope.project, scope.index, drivers.git, scope.caller).find(target, query.q)
+
+
+@blueprint.get(f"{BASE}/relations")
+@Page(guard=MEMBER, query=RelationQuery, upstream=_find)
+def find_entries(*, scope: ProjectScope, query: RelationQuery, prepared: list[RelationOption]) -> Response:
+    """Return the entries that match a text as JSON: `options` with value and title."""
+    options = [{"value": str(one.value), "title": one.title, "path": one.path} for one in prepared]
+    return json_response({"options": options}, 200)

@@ -1,0 +1,162 @@
+"""The options of relations: the entries of a collection, a search by title, and the entries of stored values.
+
+Pages are read from the index. The values of data files are not in the index, so these files are read from Git, once per
+version.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from app.concurrency.threadpool import switch
+from app.content.entry_filters import PATH, EntryFilter, Operator
+from app.content.schema.collection_groups import DATA_ENDINGS, CollectionLanguage
+from app.content.schema.model import Collection
+from app.content.schema.path_sets import endings_of, path_set
+from app.content.schema.relations import TITLES, RelationOption, TargetEntry, options_of, slug_of, title_of
+from app.core.ids import HasId
+from app.database import transactions
+from app.drivers.git.hosts import GitHosts
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.project_content.entries.entry_pages import entries
+from app.resources.project_content.schema.schema_validation import values_of
+from app.resources.project_content.schema.site_content import query_of
+from app.resources.project_content.source import source_of
+from app.resources.project_content.tree.folder_listing import existing_files, titles_of
+
+MAX_OPTIONS = 200
+"""Options of a relation that a page contains. Of a larger collection, a search returns some."""
+
+MAX_RESULTS, MAX_STORED = 50, 50
+MAX_CACHED, MAX_DATA_BYTES = 2_000, 2 * 1024 * 1024
+"""Data files whose values are in memory, and the size of those that are read for one list."""
+
+_values: OrderedDict[tuple[str, str], Mapping[str, object]] = OrderedDict()
+"""Values of data files by project and blob."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """The collection to which a relation leads, and the field whose value it stores."""
+
+    collection: Collection
+    value_field: str | None
+
+    @property
+    def is_data(self) -> bool:
+        """Return whether the entries are data files."""
+        return endings_of(self.collection) <= frozenset(DATA_ENDINGS)
+
+
+@dataclass(frozen=True)
+class RelationReader:
+    """Access to the entries of a branch for a user."""
+
+    project: Project
+    index: ContentIndex | None
+    hosts: GitHosts
+    by: HasId
+
+    def options(self, relation: Relation) -> list[RelationOption]:
+        """Return the first options by path, and one more than `MAX_OPTIONS` if there are so many.
+
+        Raises:
+            DriverError: data files cannot be read.
+        """
+        return self._distinct(self._entries(relation, limit=MAX_OPTIONS + 1), relation, MAX_OPTIONS + 1)
+
+    def find(self, relation: Relation, text: str) -> list[RelationOption]:
+        """Return options whose title or value contains a text in any case, the best first.
+
+        Raises:
+            DriverError: data files cannot be read.
+        """
+        terms = text.casefold().split()
+        term = max(terms, key=len, default="")
+        searched = [self._entries(relation, term=term, limit=MAX_OPTIONS)]
+        title = next((one.name for one in relation.collection.fields if one.name in TITLES), "title")
+        if term and title.casefold() != "title" and not relation.is_data:
+            matching = EntryFilter(title, Operator.CONTAINS, term)
+            searched.append(self._entries(relation, matching, limit=MAX_OPTIONS))
+        if term:
+            # Titles of data files and of items of lists are not in the index.
+            searched.append(self._entries(relation, limit=MAX_OPTIONS))
+        listed = self._distinct((entry for each in searched for entry in each), relation, MAX_OPTIONS)
+        matches = [one for one in listed if all(each in f"{one.title} {one.value}".casefold() for each in terms)]
+        first = terms[0] if terms else ""
+        return sorted(matches, key=lambda one: not one.title.casefold().startswith(first))[:MAX_RESULTS]
+
+    def stored(self, relation: Relation, values: Sequence[object]) -> dict[object, RelationOption | None]:
+        """Return the option of each of some stored values, None if it has no entry. Unknown ones are absent."""
+        field = (relation.value_field or "{{slug}}").strip()
+        if relation.is_data or "*" in field:
+            return {}
+        if field in ("{{slug}}", "{path}", "{{path}}"):
+            return self._by_path(relation, [value for value in values[:MAX_STORED] if isinstance(value, str)], field)
+        if "{" in field:
+            return {}
+        texts = [value for value in values[:MAX_STORED] if isinstance(value, str)]
+        result = self._by_path(relation, texts, field) if field in ("slug", "path") else {}
+        for value in values[:MAX_STORED]:
+            equal = EntryFilter(field, Operator.EQUAL, str(value))
+            options = self._distinct(self._entries(relation, equal, limit=1), relation, 1)
+            # The title of an entry may be its first heading, which is no field.
+            if options or (field != "title" and result.get(value) is None):
+                result[value] = options[0] if options else None
+        return result
+
+    def _by_path(self, relation: Relation, values: Sequence[str], field: str) -> dict[object, RelationOption | None]:
+        folder = f"{relation.collection.folder}/" if relation.collection.folder else ""
+        endings = sorted(endings_of(relation.collection))
+        ends = [f"{name}.{ending}" for ending in endings for name in ("", "/index", "/_index")]
+        paths = {one: [one] if "path" in field else [f"{folder}{one}{end}" for end in ends] for one in values}
+        present = existing_files(self.index, {path for each in paths.values() for path in each})
+        result = dict[object, RelationOption | None]()
+        for one, candidates in paths.items():
+            path = next((path for path in candidates if path in present), None)
+            named = [] if path is None else self._entries(relation, EntryFilter(PATH, Operator.EQUAL, path), limit=1)
+            result[one] = next((RelationOption(one, entry.title, entry.path) for entry in named), None)
+        return result
+
+    def _distinct(self, listed: Iterable[TargetEntry], relation: Relation, limit: int) -> list[RelationOption]:
+        """Return the first options of entries. Of translations with one value, the first is an option."""
+        options: dict[object, RelationOption] = {}
+        for entry in listed:
+            for option in options_of(entry, relation.value_field):
+                options.setdefault(option.value, option)
+            if len(options) >= limit:
+                break
+        return list(islice(options.values(), limit))
+
+    def _entries(self, relation: Relation, *filters: EntryFilter, term: str = "", limit: int) -> Iterator[TargetEntry]:
+        collection = relation.collection
+        every = query_of(CollectionLanguage("", collection, path_set(collection)))
+        selection = replace(every.selection, term=term)
+        query = replace(every, filters=(*every.filters, *filters), selection=selection, limit=limit)
+        listed = entries(self.project, self.index, query).entries
+        values = self._data(listed) if relation.is_data else {one["path"]: one["fields"] for one in listed}
+        titles = {} if relation.is_data else titles_of(self.project, self.index, list(values))
+        for path, own in values.items():
+            slug = slug_of(collection, path)
+            if slug:
+                yield TargetEntry(path, slug, title_of(own) or titles.get(path) or slug, own)
+
+    def _data(self, listed: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, object]]:
+        """Return the values of data files by path. A file that cannot be read has none."""
+        missing = {one["sha"]: one["path"] for one in listed if (self.project.id, one["sha"]) not in _values}
+        if missing:
+            with transactions.outside_transaction():
+                source = source_of(self.project, self.hosts, user=self.by)
+                remaining = MAX_DATA_BYTES
+                for sha, data in source.git.blobs(source.repo, missing):
+                    remaining -= len(data or b"")
+                    values = values_of(missing[sha], data) if data is not None and remaining >= 0 else {}
+                    _values[self.project.id, sha] = values if isinstance(values, dict) else {}
+                    switch()  # Other requests run between the files.
+        own = {one["path"]: _values.get((self.project.id, one["sha"]), {}) for one in listed}
+        while len(_values) > MAX_CACHED:
+            _values.popitem(last=False)
+        return own

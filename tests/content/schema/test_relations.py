@@ -1,0 +1,53 @@
+"""Options of relations: stored values and titles."""
+
+from typing import Any
+
+import pytest
+
+from app.content.schema.model import Collection
+from app.content.schema.relations import TargetEntry, options_of, slug_of
+
+CITIES = [{"id": 7, "name": "Oslo"}, {"id": 8}, {"name": "without an id"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "slug"),
+    [
+        ("people/jane.md", "jane"),
+        ("people/team/jane/index.md", "team/jane"),
+        ("people/jane.de.md", "jane"),
+        ("people/de/jane.md", "jane"),
+        ("people/v1.2.md", "v1.2"),
+        ("people/_index.md", ""),
+    ],
+)
+def test_slug_is_the_path_without_ending_index_and_language(path: str, slug: str) -> None:
+    assert slug_of(Collection("people", "people", "**/*.md", locales=("en", "de")), path) == slug
+
+
+@pytest.mark.parametrize(
+    ("value_field", "options"),
+    [
+        (None, [("team/jane", "Jane")]),
+        ("{{slug}}", [("team/jane", "Jane")]),
+        ("slug", [("own", "Jane")]),
+        ("{{fields.slug}}", [("own", "Jane")]),
+        ("path", [("people/team/jane.md", "Jane")]),
+        ("{path}", [("people/team/jane.md", "Jane")]),
+        ("title", [("Jane", "Jane")]),
+        ("author.name", [("J. Doe", "Jane")]),
+        ("id", [(3, "Jane")]),
+        ("{{id}}-{{ author.name }}", [("3-J. Doe", "Jane")]),
+        ("names.*", [("a", "a"), ("b", "b")]),
+        ("cities.*.id", [(7, "Oslo"), (8, "8")]),
+        ("{{cities.*.id}}", [(7, "Oslo"), (8, "8")]),
+        ("filename", [("jane", "Jane")]),
+        ("missing", []),
+        ("missing.*", []),
+        ("author", []),
+    ],
+)
+def test_option_has_the_declared_value_and_a_title(value_field: str | None, options: list[tuple[Any, str]]) -> None:
+    values = {"slug": "own", "id": 3, "author": {"name": "J. Doe"}, "names": ["a", "b", ""], "cities": CITIES}
+    entry = TargetEntry("people/team/jane.md", "team/jane", "Jane", values)
+    assert [(one.value, one.title) for one in options_of(entry, value_field)] == options
