@@ -13,29 +13,27 @@ from functools import partial
 
 from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.core.paths import path_error
-from app.runtimes import node, python_sites
+from app.runtimes import hugo, node, python_sites
 from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe
 
 MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 KEYS = ("root", "install", "command", "port", "env")
-HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
-HUGO_PACKAGES = ("hugo-bin", "hugo-extended")
-HUGO_FOLDERS = ("content/", "archetypes/", "layouts/", "themes/")
-HUGO_CONFIG_FOLDER = "config/_default/"
-HUGO_CONFIGS = (
-    *HUGO,
-    *(
-        f"{HUGO_CONFIG_FOLDER}{name}"
-        for name in ("hugo.toml", "config.toml", "config.yaml", "module.toml", "module.yaml", "hugo.yaml")
-    ),
-)
 JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
 SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
 SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")
 PLAIN_FOLDERS = ("", "public/", "docs/", "site/", "dist/", "_site/", "build/", "src/")
 MARKS = frozenset(
-    {*HUGO[:4], "config.toml", "package.json", "_config.yml", "mkdocs.yml", "index.html", "conf.py", *node.CONFIG_FILES}
+    {
+        *hugo.CONFIGS[:4],
+        "config.toml",
+        "package.json",
+        "_config.yml",
+        "mkdocs.yml",
+        "index.html",
+        "conf.py",
+        *node.CONFIG_FILES,
+    }
 )
 SAMPLE_FOLDERS = re.compile(
     r"(?:^|/)(?:examples?|exampleSite|tests?|fixtures|demos?|vendor|themes|node_modules|\.[^/]+)/"
@@ -46,7 +44,6 @@ TOOLS_OF_PROGRAMS = {
     **dict.fromkeys(("node", "npm", "npx"), "node"),
     **dict.fromkeys(("python", "python3", "pip", "pip3"), "pip"),
 }
-PUBLIC_MODULE_PROXY = "https://proxy.golang.org"
 
 
 class InvalidPreviewOptions(Exception):
@@ -159,7 +156,7 @@ class DetectionHints:
     """Settings that detection uses: the content folder of the project and the proxy of Hugo modules."""
 
     content_folder: str = ""
-    module_proxy: str = PUBLIC_MODULE_PROXY
+    module_proxy: str = hugo.PUBLIC_MODULE_PROXY
 
 
 def choose_recipe(
@@ -249,8 +246,9 @@ class _Detector:
         """Return the recipe of the generator that a folder configures, or on which its package.json depends."""
         paths, read = self._below(folder)
         name = folder.rstrip("/")
-        if _is_hugo(paths):
-            return self._hugo(paths, read, name)
+        if hugo.is_site(paths):
+            version = hugo.pinned_version([(self._paths, self._read), (paths, read)])
+            return hugo.recipe(paths, read, name, self._address, self._hints.module_proxy, version)
         recipe = node.configured(paths, read, name)
         if recipe is not None:
             return recipe
@@ -270,56 +268,9 @@ class _Detector:
         paths, read = self._below(folder)
         return node.script(paths, read, folder.rstrip("/")) if "package.json" in paths else None
 
-    def _hugo(self, paths: frozenset[str], read: Read, folder: str) -> Recipe:
-        url, port = self._address.url, str(self._address.port)
-        serve = ("hugo", "server", "--bind", HOST, "--port", PORT, "--baseURL", url, "--appendPort=false")
-        reloading = ("--liveReloadPort", port, "--buildDrafts", "--buildFuture", "--noHTTPCache")
-        recipe = node.install(paths, read) if "package.json" in paths else Recipe(())
-        if _has_modules(paths, read):
-            install = (*recipe.install, ("hugo", "mod", "graph"))
-            recipe = replace(recipe, install=install, dependencies=None, tools=(*recipe.tools, "go"))
-        downloads_hugo = any(node.depends_on(read, name) for name in HUGO_PACKAGES)
-        proxies = {
-            # The installation scripts of these packages download another Hugo, from a host that sandboxes cannot reach.
-            **({"npm_config_ignore_scripts": "true"} if downloads_hugo else {}),
-            "GOPROXY": self._hints.module_proxy,
-            "HUGO_MODULE_PROXY": self._hints.module_proxy,
-            # A sandbox can reach the checksum database of Go only if the operator uses the public proxy.
-            **({"GOSUMDB": "off"} if self._hints.module_proxy != PUBLIC_MODULE_PROXY else {}),
-            # By default Hugo ignores proxies, and refuses sites that read their Git history. A sandbox has none.
-            "HUGO_SECURITY_HTTP_PROXYFROMENVIRONMENT": "true",
-            "HUGO_ENABLEGITINFO": "false",
-        }
-        return replace(
-            recipe,
-            serve=(*serve, *reloading),
-            environment={**recipe.environment, **proxies},
-            folder=folder,
-            tools=(*recipe.tools, "hugo"),
-        )
-
 
 def _read_below(read: Read, folder: str, path: str) -> bytes | None:
     return read(folder + path)
-
-
-def _is_hugo(paths: frozenset[str]) -> bool:
-    if any(name in paths for name in HUGO[:4]) or any(path.startswith(HUGO_CONFIG_FOLDER) for path in paths):
-        return True
-    return any(name in paths for name in HUGO[4:]) and any(path.startswith(HUGO_FOLDERS) for path in paths)
-
-
-def _has_modules(paths: frozenset[str], read: Read) -> bool:
-    """Return whether a Hugo site imports modules that are not stored in the repository."""
-    if "_vendor/modules.txt" in paths:
-        return False
-    if re.search(rb"(?m)^[ \t]*require\b", read("go.mod") or b""):
-        return True
-    configs = b"\n".join(read(name) or b"" for name in HUGO_CONFIGS if name in paths)
-    return (
-        re.search(rb"\[\[\s*(?:module\.)?imports\s*\]\]|(?m:^[ \t]*imports\s*[:=])", configs) is not None
-        and "go.mod" in paths
-    )
 
 
 def _is_jekyll(paths: frozenset[str]) -> bool:

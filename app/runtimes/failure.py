@@ -62,6 +62,9 @@ _NODE_VERSION = (
 )
 _HUGO_TEMPLATE = re.compile(r"no such template \"(_internal/[\w./-]{1,200})\"")
 _HUGO_FIELD = re.compile(r"can't evaluate field (\w{1,100}) in type (?:page|site|hugolib|langs|hugo)\.")
+_HUGO_PROGRAM = re.compile(
+    r"access denied: \"([\w./-]{1,200})\" is not whitelisted in policy \"security\.exec\.allow\""
+)
 _LIQUID_TAG = re.compile(r"Liquid syntax error[^\n]{0,300}: Unknown tag '(\w{1,100})'")
 _GIT_HISTORY = re.compile(
     r"not a git repository|nil pointer evaluating \*?gitmap\.|InvalidGitRepositoryError|has no git logs", re.IGNORECASE
@@ -120,6 +123,10 @@ _SITE_HINTS = (
         _HUGO_THEME,
         "The repository does not contain the theme or module “{}”, and previews do not fetch Git submodules. "
         "Commit the theme, or import it as a Hugo module.",
+    ),
+    (
+        _HUGO_PROGRAM,
+        "The configuration of the site does not permit Hugo to run “{}”. Add it to security.exec.allow.",
     ),
     (
         _LIQUID_TAG,

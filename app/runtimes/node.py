@@ -1,12 +1,11 @@
 """Recipes of folders with a package.json: package manager by lock file, server by generator, declared versions."""
 
 import hashlib
-import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, mapping
+from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, json_of, mapping
 
 VERSION_FILES = (".nvmrc", ".node-version")
 RELEASE_NAMES = {"gallium": 16, "hydrogen": 18, "iron": 20, "jod": 22, "krypton": 24}
@@ -24,7 +23,6 @@ _PNPM_LOCK_VERSION = re.compile(rb"^lockfileVersion: *['\"]?(\d+)", re.MULTILINE
 _PNPM_OF_LOCK = {"5": "7", "6": "8", "9": "10"}
 _PNPM, _YARN, _MODERN_YARN = "10", "1.22.22", "4"
 HEAD_BYTES = 4096
-MAX_MANIFEST_BYTES = 1024 * 1024
 SETTINGS = (".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml")
 _SCRIPTS = ("js", "mjs", "cjs", "ts", "mts", "cts")
 _VITEPRESS = ("vitepress", "dev", "{root}", "--host", HOST, "--port", PORT)
@@ -163,7 +161,7 @@ def recipe(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
 
 def script(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
     """Return a recipe that runs the first known script of package.json."""
-    scripts = mapping(_parsed(read("package.json")).get("scripts"))
+    scripts = mapping(json_of(read("package.json")).get("scripts"))
     name = next((name for name in SCRIPTS if name in scripts), None)
     if name is None:
         return None
@@ -179,7 +177,7 @@ def install(paths: Collection[str], read: Read) -> Recipe:
     """Return a recipe without a server that installs the dependencies. Its result is cached by the lock file."""
     if not _dependencies(read):
         return Recipe(())
-    installation = installation_of(paths, read, _parsed(read("package.json")).get("packageManager"))
+    installation = installation_of(paths, read, json_of(read("package.json")).get("packageManager"))
     content = read(installation.lock) if installation.lock else None
     recipe = _on_node(Recipe((), install=(installation.command,), environment=installation.environment), read)
     if not content:
@@ -194,7 +192,7 @@ def _recipe(name: str, paths: Collection[str], read: Read, folder: str) -> Recip
 
 
 def _on_node(recipe: Recipe, read: Read) -> Recipe:
-    declared = declared_range(read, _parsed(read("package.json")).get("engines"))
+    declared = declared_range(read, json_of(read("package.json")).get("engines"))
     return replace(recipe, tools=("node",), node=declared)
 
 
@@ -207,14 +205,5 @@ def _root(paths: Collection[str]) -> str:
 
 
 def _dependencies(read: Read) -> set[str]:
-    manifest = _parsed(read("package.json"))
+    manifest = json_of(read("package.json"))
     return {name for key in ("dependencies", "devDependencies") for name in mapping(manifest.get(key))}
-
-
-def _parsed(manifest: bytes | None) -> dict[str, object]:
-    if manifest is None or len(manifest) > MAX_MANIFEST_BYTES:
-        return {}
-    try:
-        return mapping(json.loads(manifest))
-    except (ValueError, RecursionError):
-        return {}

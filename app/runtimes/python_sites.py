@@ -8,9 +8,8 @@ from typing import TypeGuard
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.yaml_reader import read_yaml
-from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, mapping
+from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, mapping, toml_of
 
 VERSION_FILES = (".python-version", "runtime.txt")
 READ_THE_DOCS = (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml")
@@ -128,7 +127,7 @@ def declared_range(read: Read) -> str | None:
         match = _VERSION.fullmatch(text.strip()[:MAX_CHARACTERS])
         if match is not None:
             return f"=={'.'.join(filter(None, match.groups()))}.*"
-    requires = mapping(_toml(read("pyproject.toml")).get("project")).get("requires-python")
+    requires = mapping(toml_of(read("pyproject.toml")).get("project")).get("requires-python")
     return requires if isinstance(requires, str) and len(requires) <= MAX_CHARACTERS else None
 
 
@@ -153,13 +152,6 @@ def _yaml(content: bytes) -> dict[str, object]:
         # Without types: YAML reads an unquoted 3.10 as the number 3.1.
         return mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
-
-
-def _toml(content: bytes | None) -> dict[str, object]:
-    try:
-        return read_toml((content or b"").decode())
-    except (ValueError, RecursionError):
         return {}
 
 
@@ -271,7 +263,7 @@ def _names(arguments: list[str], read: Read, own: str) -> bool:
 
 
 def _project_dependencies(content: bytes | None, own: str) -> list[str]:
-    document = _toml(content)
+    document = toml_of(content)
     groups = {
         **mapping(mapping(document.get("project")).get("optional-dependencies")),
         **mapping(document.get("dependency-groups")),

@@ -1,12 +1,17 @@
 """Commands that install and serve a site, as plain values for a sandbox host."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from app.content.front_matter.toml_reader import read_toml
 
 Read = Callable[[str], bytes | None]
 """Returns the bytes of a file of the site, or None if there is no such file."""
 
 Version = tuple[int, ...]
+
+MAX_MANIFEST_BYTES = 1024 * 1024
 
 PORT, HOST = "{port}", "{host}"
 """Placeholders in commands: port and address on which the server must listen. The environment contains both as well."""
@@ -44,3 +49,23 @@ class PreviewAddress:
 def mapping(value: object) -> dict[str, object]:
     """Return a value of a configuration file if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
+
+
+def json_of(content: bytes | None) -> dict[str, object]:
+    """Return the object of a JSON file, empty for an absent, large or invalid file."""
+    if content is None or len(content) > MAX_MANIFEST_BYTES:
+        return {}
+    try:
+        return mapping(json.loads(content))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def toml_of(content: bytes | None) -> dict[str, object]:
+    """Return the values of a TOML file, empty for an absent, large or invalid file."""
+    if content is None or len(content) > MAX_MANIFEST_BYTES:
+        return {}
+    try:
+        return read_toml(content.decode())
+    except (ValueError, RecursionError):
+        return {}

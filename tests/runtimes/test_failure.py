@@ -22,6 +22,12 @@ from app.runtimes.failure import hint_for, hint_for_code
             (),
             "“seo”",
         ),
+        (
+            "ended",
+            'ERROR access denied: "tailwindcss" is not whitelisted in policy "security.exec.allow"; the current\n',
+            (),
+            "“tailwindcss”. Add it to security.exec.allow",
+        ),
         ("ended", "failed to load Git data: fatal: not a git repository (or any parent)\n", (), "Git history"),
         ("ended", 'Error: module "ananke" not found in "/work/themes"\n', (), "“ananke”, and previews do not fetch"),
         ("ended", "", ("codeload.github.com",), "SANDBOX_EGRESS"),
