@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +21,10 @@ VENV = ROOT / ".venv"
 SERVICE = {"git": ("git", "service at all"), "bubblewrap": ("bwrap", "preview")}
 DEVELOPMENT = {"nginx-light": ("nginx", "`make cluster`")}
 NEEDED = "git"
+LAST_LINES = 12
+SHOWN_EVERY_S = 4.0
+FETCHED = ("Collecting ", "Processing ", "Requirement already satisfied", "Ignoring ")
+"""Starts of the lines of pip about one package: from an index, from a file, installed, for another platform."""
 # On Debian, servers are in folders that only the PATH of root contains.
 PLACES = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
 
@@ -46,12 +52,41 @@ def install(requirements: Path) -> None:
         if subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=False).returncode != 0:
             sys.exit("The environment could not be made; on Debian, python3-venv must be installed.")
     say(f"Installing {requirements.name} …")
-    pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     # The file lists every package. With dependencies, pip examines newer releases that are not in the file.
-    locked = ["--no-deps", "--require-hashes", "-r", str(requirements)]
-    if subprocess.run([*pip, *locked], check=False, cwd=ROOT).returncode != 0:
+    pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--progress-bar", "off"]
+    lines = installing([*pip, "--no-deps", "--require-hashes", "-r", str(requirements)], packages_of(requirements))
+    if lines is not None:
+        say("\n".join(lines))
         sys.exit(f"{requirements.name} could not be installed; start again once the package index can be reached.")
     stamp.write_text(wanted)
+
+
+def packages_of(requirements: Path) -> int:
+    """Return the number of packages in a locked file."""
+    return sum("==" in line for line in requirements.read_text().splitlines())
+
+
+def installing(command: list[str], total: int) -> list[str] | None:
+    """Run pip and print its progress every few seconds. Return None, or the last lines of pip after a failure."""
+    lines: deque[str] = deque(maxlen=LAST_LINES)
+    begin = shown_at = time.monotonic()
+    count = 0
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as pip:
+        for line in pip.stdout or ():
+            if line.startswith("Installing collected packages"):
+                say(f"  {count} of {total} packages are ready. Unpacking …")
+                count = 0
+            if not line.startswith("WARNING"):
+                lines.append(line.rstrip())
+            count += line.startswith(FETCHED)
+            now = time.monotonic()
+            if count and now - shown_at >= SHOWN_EVERY_S:
+                shown_at, left_s = now, (now - begin) * (total - count) / count
+                say(f"  {count} of {total} packages, about {left_s:.0f} s left")
+    return list(lines) if pip.returncode else None
 
 
 def set_application() -> None:

@@ -41,12 +41,13 @@ def main() -> int:
         sys.exit(f"Port {settings.server.port} is in use. Set PORT to another one, for example: make run PORT=8001")
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     assets = subprocess.Popen([sys.executable, str(ROOT / "deploy" / "console_assets.py")], cwd=ROOT)
+    say("Updating the database …")
     if subprocess.run(["flask", "db", "upgrade"], cwd=ROOT, check=False).returncode != 0:
         sys.exit("Galley was not started: its database could not be migrated.")
     sign_ins = "" if settings.is_production else seed_once(settings)
     with contextlib.suppress(subprocess.TimeoutExpired):
         assets.wait(ASSETS_TIMEOUT_S)  # the build continues; until it ends, the pages have no script
-    message = f"\n{sign_ins}\nGalley runs at {settings.server.base_url}\n\n"
+    message = f"\n{sign_ins}\nGalley runs at {settings.server.base_url}\n"
     address = (settings.server.host, settings.server.port)
     commands = [line.partition(":")[2].strip() for line in (ROOT / "Procfile").read_text().splitlines()]
     return serve(commands, when_ready=lambda stopped: print_when_open(address, message, stopped))
@@ -57,6 +58,7 @@ def seed_once(settings: Settings) -> str:
     database = hashlib.sha256(settings.database.url.encode()).hexdigest()[:16]
     note = settings.server.instance_dir / f"demo-{database}.txt"
     if not note.exists():
+        say("Creating the demo …")
         seeded = subprocess.run(["flask", "seed", "demo"], cwd=ROOT, check=False, capture_output=True, text=True)
         if seeded.returncode != 0:  # the service works without a demo; the next start tries again
             sys.stderr.write(seeded.stderr)
@@ -65,6 +67,12 @@ def seed_once(settings: Settings) -> str:
         note.touch(mode=0o600)
         note.write_text(seeded.stdout)
     return note.read_text()
+
+
+def say(text: str) -> None:
+    """Print a line."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def is_occupied(host: str, port: int) -> bool:
@@ -87,8 +95,7 @@ def print_when_open(address: tuple[str, int], message: str, stopped: threading.E
             socket.create_connection((host, address[1]), timeout=1).close()
         except OSError:
             continue
-        sys.stdout.write(message)
-        sys.stdout.flush()
+        say(message)
         return
 
 

@@ -58,6 +58,34 @@ class TestInstall:
         assert check.returncode == 0, check.stdout
 
 
+PIP = """
+print("WARNING: Location 'file:///x' is ignored")
+print("Collecting a==1", flush=True)
+print("Processing ./b-1.whl", flush=True)
+print("Installing collected packages: a, b")
+print("ERROR: no space left")
+raise SystemExit(%d)
+"""
+
+
+class TestInstalling:
+    def test_progress_names_packages_and_remaining_time(
+        self, bootstrap: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bootstrap, "SHOWN_EVERY_S", 0.0)
+        assert bootstrap.installing([sys.executable, "-c", PIP % 0], 2) is None
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.partition(", about")[0] for line in lines] == [
+            "  1 of 2 packages",
+            "  2 of 2 packages",
+            "  2 of 2 packages are ready. Unpacking …",
+        ]
+
+    def test_failure_returns_the_lines_of_pip_without_warnings(self, bootstrap: ModuleType) -> None:
+        lines = bootstrap.installing([sys.executable, "-c", PIP % 1], 2)
+        assert lines[:2] + lines[-1:] == ["Collecting a==1", "Processing ./b-1.whl", "ERROR: no space left"]
+
+
 class TestSetApplication:
     def test_set_application_makes_the_application_available_in_every_folder(
         self, bootstrap: ModuleType, tmp_path: Path
