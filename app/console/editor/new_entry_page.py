@@ -18,6 +18,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other, wants_json
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.draft_state import is_draft
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, collections_for, folder_for, new_entry
@@ -60,7 +61,7 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
     name = form.text("collection") if form.was_sent() else query.collection
     chosen = _chosen(choices, name, can_have_none=can_have_none)
     entry = _entry(chosen, folder, query.title.strip())
-    knows_drafts = _values(entry).get("draft") is True
+    knows_drafts = is_draft(_values(entry), chosen.draft if chosen is not None else None)
     if wants_json():
         return json_response({"path": entry.path, "knowsDrafts": knows_drafts}, 200)
     return page(

@@ -16,6 +16,7 @@ from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import Page, see_other
 from app.console.shell.translation import gettext as _
+from app.content.draft_state import DraftField, field_to_write
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import write_page
 from app.core.errors import AppError, Conflict, InvalidRequest, UnprocessableEntity
@@ -96,13 +97,16 @@ def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str
     return "moved" if _in_commits(list(moves), move) else "unchanged"
 
 
-def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool) -> str:
-    """Mark pages as drafts, or publish them, and return the name of the outcome. Other lines do not change."""
+def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: DraftField | None = None) -> str:
+    """Mark pages as drafts, or publish them, and return the name of the outcome. Other lines do not change.
+
+    `field` is the one that marks drafts in the collection, else each page names it.
+    """
     text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
 
     def change(part: Sequence[str]) -> bool:
         opened = open_files(scope, part)
-        files = list(_with_state(opened, is_draft=is_draft))
+        files = list(_with_state(opened, is_draft=is_draft, field=field))
         if files:
             save(scope, text % {"count": len(files)}, opened[0].base_sha, *files)
         return bool(files)
@@ -139,14 +143,17 @@ def set_draft_state(*, scope: ProjectScope, form: Form) -> Response:
     return _folder(scope, form, set_state(scope, selected_paths(form.all("select")), is_draft=is_draft))
 
 
-def _with_state(opened: list[OpenFile], *, is_draft: bool) -> Iterator[dict[str, Any]]:
+def _with_state(opened: list[OpenFile], *, is_draft: bool, field: DraftField | None) -> Iterator[dict[str, Any]]:
     for one in opened:
         time.sleep(0)  # yields to other requests
         page = one.page
-        if page is None or page.problem is not None or bool((page.values or {}).get("draft")) == is_draft:
+        if page is None or page.problem is not None:
+            continue
+        own = field_to_write(page.values or {}, field)
+        if own.marks(page.values or {}) == is_draft:
             continue
         try:
-            data = write_page(one.path, one.data, page.body, {"draft": is_draft})
+            data = write_page(one.path, one.data, page.body, {own.name: own.draft if is_draft else own.public})
         except UnsupportedEdit as reason:
             raise UnprocessableEntity(f"{one.path}: {reason}") from reason
         yield {

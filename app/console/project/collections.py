@@ -202,7 +202,7 @@ def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, p
     elif action == "move":
         done = move_paths(scope, paths, form.text("target"), base_sha)
     else:
-        done = set_state(scope, paths, is_draft=action == "draft")
+        done = set_state(scope, paths, is_draft=action == "draft", field=opened.columns.draft)
     return see_other(f"{_url(scope, opened.group)}?{urlencode({**request.args, 'done': done})}")
 
 

@@ -10,12 +10,13 @@ from app.access.scope import ProjectScope
 from app.console.project.images import find_images, has_thumbnail
 from app.console.shell.field_labels import label_of
 from app.console.shell.translation import gettext as _
+from app.content.draft_state import DraftField, is_draft
 from app.content.field_values import ValueKind, kind_of, moment_of, value_of
 from app.content.schema.collection_groups import CollectionLanguage
 from app.content.schema.model import FieldType, SchemaField
 from app.content.schema.relations import TITLES
 from app.core import clock
-from app.resources.project_content.tree.folder_listing import blob_shas, is_draft, logged_changes, titles_of
+from app.resources.project_content.tree.folder_listing import blob_shas, logged_changes, titles_of
 
 DATES = (
     "date",
@@ -84,7 +85,7 @@ class Columns:
     summary: str | None
     image: str | None
     author: str | None
-    has_drafts: bool
+    draft: DraftField | None
     has_dated_names: bool
     choices: tuple[SchemaField, ...]
     labels: Mapping[str, str]
@@ -93,6 +94,11 @@ class Columns:
     def has_dates(self) -> bool:
         """Return whether entries have a date, from a field or from the file name."""
         return self.date is not None or self.has_dated_names
+
+    @property
+    def has_drafts(self) -> bool:
+        """Return whether entries have a draft state."""
+        return self.draft is not None
 
     @property
     def default_sort(self) -> str:
@@ -140,7 +146,7 @@ def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
         summary=find(SUMMARIES, _TEXTS),
         image=image,
         author=find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION)),
-        has_drafts="draft" in names,
+        draft=language.collection.draft_field(),
         has_dated_names=has_dated_names,
         choices=tuple(choices[:MAX_CHOICES]),
         labels={name: (is_declared and field.label) or label_of(field.name) for name, field in fields.items()},
@@ -173,7 +179,7 @@ def rows_of(
                 or _title_of(path),
                 summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
                 date=date,
-                state=_state(fields, date),
+                state=_state(fields, date, columns.draft),
                 author=author if columns.author else commit.get("author") or "",
                 image=EntryImage(image, shas.get(image, "")) if image is not None else None,
                 group=_group(fields, date, group),
@@ -229,8 +235,8 @@ def _date(fields: Mapping[str, Any], columns: Columns, path: str) -> ListedDate 
     return None
 
 
-def _state(fields: Mapping[str, Any], date: ListedDate | None) -> str:
-    if is_draft(dict(fields)):
+def _state(fields: Mapping[str, Any], date: ListedDate | None, draft: DraftField | None) -> str:
+    if is_draft(fields, draft):
         return "draft"
     if date is None:
         return ""

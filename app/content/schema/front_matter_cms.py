@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from app.content.draft_state import DraftField, read_draft_field
 from app.content.schema.date_formats import is_format
 from app.content.schema.document import MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
@@ -23,6 +24,7 @@ from app.content.schema.validation import without_invalid_default
 CONTENT_TYPES, PAGE_FOLDERS = "frontMatter.taxonomy.contentTypes", "frontMatter.content.pageFolders"
 FIELD_GROUPS = "frontMatter.taxonomy.fieldGroups"
 DRAFT_FIELD, DATE_FORMAT = "frontMatter.content.draftField", "frontMatter.taxonomy.dateFormat"
+FILE = "frontmatter.json"
 FILE_PREFIX, PUBLIC_FOLDER = "frontMatter.templates.prefix", "frontMatter.content.publicFolder"
 DEFAULT_TYPE, TYPE = "default", "type"
 DEFAULT_PREFIX = "yyyy-MM-dd"
@@ -82,6 +84,11 @@ def read_front_matter_cms(path: str, data: bytes) -> ContentSchema | None:
     if not collections and not document.problems:
         return None
     return ContentSchema(SourceKind.FRONT_MATTER, path, collections, tuple(document.problems))
+
+
+def read_draft_setting(path: str, data: bytes) -> DraftField | None:
+    """Return the field that marks drafts, or None if the file does not name it."""
+    return read_draft_field(_value(SchemaDocument(path, data), DRAFT_FIELD))
 
 
 @dataclass(frozen=True)
@@ -166,6 +173,7 @@ def _collection(
         exclude=_excluded(document, pointer, properties),
         media_folder=media_folder,
         public_folder=None if media_folder in (None, "./") else "/",
+        draft=read_draft_field(_value(document, DRAFT_FIELD)),
     )
     return with_defaults(collection, path)
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from types import MappingProxyType
 
+from app.content.draft_state import DRAFT_FIELDS, DraftField, draft_field_of
 from app.content.slugs import SlugForm
 
 MAX_COLLECTIONS, MAX_FIELDS, MAX_DEPTH, MAX_PROBLEMS = 200, 2_000, 8, 100
@@ -45,7 +47,8 @@ class SchemaField:
     """A field of the front matter.
 
     `options` belong to a select, `fields` to an object, `item` to a list, `collection` and `value_field` to a relation,
-    `types` to a mixed field. A select or relation with `multiple` is a list.
+    `types` to a mixed field, and to a date that was inferred from files of which some have a text. A select or relation
+    with `multiple` is a list.
 
     An object with `variants` has the fields of the variant whose name is the value of `variant_key`. `minimum` and
     `maximum` limit a number, the characters of a text or the items of a list. With `accepts_single`, a list of one item
@@ -164,7 +167,8 @@ class Collection:
 
     `exclude` lists names of files that are no entries. `locales` are the folders below the folder, or the ends of the
     file names, of translations: the one of complete entries first. A `media_folder` that starts with `./` is relative
-    to the folder of the entry; `public_folder` is its address.
+    to the folder of the entry; `public_folder` is its address. `draft` is the field that marks drafts if the schema
+    names it; responses do not contain it.
     """
 
     name: str
@@ -178,6 +182,15 @@ class Collection:
     locales: tuple[str, ...] = ()
     media_folder: str | None = None
     public_folder: str | None = None
+    draft: DraftField | None = None
+
+    def draft_field(self, values: Mapping[str, object] = MappingProxyType({})) -> DraftField | None:
+        """Return the field that marks drafts: that of the schema, else one that the entries or these values have."""
+        types = {field.name: field.type for field in self.fields}
+        if self.draft is not None:
+            return self.draft
+        known = (each for each in DRAFT_FIELDS if types.get(each.name) is FieldType.BOOLEAN)
+        return next(known, None) or draft_field_of(values)
 
     def to_dict(self) -> dict[str, object]:
         """Return the form of responses and of `.galley.yml`."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.content.draft_state import DRAFT_FIELDS
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
 from app.content.schema.date_formats import formatted
@@ -94,8 +95,9 @@ def new_entry(
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
     expanded = {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
     filled = _filled(fields, expanded, title, now)
-    if filled.get("draft") is True:
-        filled["draft"] = is_draft
+    draft = collection.draft_field(filled) if collection is not None else DRAFT_FIELDS[0]
+    if draft is not None and (draft.marks(filled) or (is_draft and draft.name not in filled)):
+        filled[draft.name] = draft.draft if is_draft else draft.public
     body = _expand(template.body, texts) if template is not None else ""
     full = f"{folder}/{path}" if folder else path
     return NewEntry(full, _text(full, filled, body))

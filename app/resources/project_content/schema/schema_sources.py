@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from app.content import galley_file
 from app.content.field_values import SEPARATOR, ValueKind
 from app.content.filetypes import endings_of
-from app.content.schema import archetypes
+from app.content.schema import archetypes, front_matter_cms
 from app.content.schema.archetypes import Archetype
 from app.content.schema.decap import read_decap
 from app.content.schema.front_matter_cms import read_front_matter_cms
@@ -61,7 +61,7 @@ MAX_FILES = 1_000
 MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 160, 100, 40, 20
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
-PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
+PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), (front_matter_cms.FILE,)
 DECAP_FOLDERS = frozenset(("admin", "cms", "decap", "sveltia", "netlify", "netlify-cms"))
 DECAP_FILES = ("config.yml", "config.yaml", "config.json", "config.toml")
 _IN_DECAP = (b"collections", b"backend")

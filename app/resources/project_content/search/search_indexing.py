@@ -14,8 +14,11 @@ import orjson
 import sqlalchemy as sa
 import structlog
 
+from app.content import galley_file
+from app.content.draft_state import DraftField, is_draft
 from app.content.field_values import field_values
 from app.content.links import key_of
+from app.content.schema import front_matter_cms
 from app.content.search_text import SearchText, has_text, read_text
 from app.core.jobs import LOWEST_PRIORITY
 from app.database import inserts, transactions
@@ -30,7 +33,7 @@ from app.resources.project_content.index import unreadable
 from app.resources.project_content.index.statistics import GrowthStatistics, analyze
 from app.resources.project_content.search import search_words
 from app.resources.project_content.source import Source
-from app.resources.project_content.tree.folder_listing import date_of, is_draft, title_key
+from app.resources.project_content.tree.folder_listing import date_of, title_key
 
 log = structlog.get_logger(__name__)
 
@@ -62,15 +65,18 @@ _Changes = Callable[[str | None], Sequence[TreeEntry] | None]
 """Returns the entries of the tree that changed since a commit, or None if they are unknown."""
 
 
-def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_sha: str, since: str | None) -> None:
+def store_values(
+    index: ContentIndex, changed: Sequence[str] | None, *, source: Source, commit_sha: str, since: str | None
+) -> None:
     """Store the values of the files at the paths that changed between two commits, or of all files.
 
+    All files are read again if the file changed that names the field of drafts.
     Their texts are stored already. If a new generation resets `listed_sha` in the meantime, it keeps that value.
     """
-    index_id, generation = index.id, index.generation
-    for rows in _rows(index) if changed is None else _rows_at(index, changed):
+    index_id, generation, draft = index.id, index.generation, _draft_field(index, source)
+    for rows in _rows(index) if changed is None or front_matter_cms.FILE in changed else _rows_at(index, changed):
         values = [
-            _values(row.path, row.sha, row.title, row.front_matter) | {"index": index_id, "number": generation}
+            _values(row.path, row.sha, row.title, row.front_matter, draft) | {"index": index_id, "number": generation}
             for row in rows
         ]
         if values:
@@ -84,7 +90,26 @@ def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_s
         db.session.execute(statement.values(listed_sha=commit_sha))
 
 
-def _values(path: str, sha: str, title: str | None, front_matter: dict[str, object] | None) -> dict[str, object]:
+def _draft_field(index: ContentIndex, source: Source) -> DraftField | None:
+    """Return the field that marks drafts if the settings of Front Matter CMS name it."""
+    statement = sa.select(ContentFile.sha, ContentFile.size).where(
+        ContentFile.index_id == index.id,
+        ContentFile.generation == index.generation,
+        ContentFile.path == front_matter_cms.FILE,
+    )
+    row = db.session.execute(statement).first()
+    if row is None or (row.size or 0) > galley_file.MAX_BYTES:
+        return None
+    try:
+        with transactions.outside_transaction():
+            return front_matter_cms.read_draft_setting(front_matter_cms.FILE, source.git.blob(source.repo, row.sha))
+    except GitObjectMissing:
+        return None
+
+
+def _values(
+    path: str, sha: str, title: str | None, front_matter: dict[str, object] | None, draft: DraftField | None
+) -> dict[str, object]:
     values = front_matter or {}
     date = date_of(values)
     return {
@@ -92,7 +117,7 @@ def _values(path: str, sha: str, title: str | None, front_matter: dict[str, obje
         "of_sha": sha,
         "title": title_key(path, title),
         "date": date and date[:MAX_DATE],
-        "draft": is_draft(values),
+        "draft": is_draft(values, draft),
     }
 
 
@@ -158,7 +183,7 @@ def index_new_texts(
         return False
     for stored_sha, store in (
         (index.shaped_sha, entry_shapes.store_shapes),
-        (index.listed_sha, store_values),
+        (index.listed_sha, partial(store_values, source=source)),
     ):
         if commit_sha != stored_sha:
             changed = changes(stored_sha)

@@ -13,6 +13,7 @@ from operator import itemgetter
 
 import sqlalchemy as sa
 
+from app.content.draft_state import is_draft
 from app.content.schema.collection_groups import DATA_ENDINGS, FolderCount
 from app.core import clock
 from app.database import inserts
@@ -206,11 +207,6 @@ def date_of(values: dict[str, object]) -> str | None:
     return str(date) if isinstance(date, str | int) else None
 
 
-def is_draft(values: dict[str, object]) -> bool:
-    """Return whether front matter marks a draft."""
-    return values.get("draft") is True
-
-
 def _in(index: ContentIndex) -> list[sa.ColumnElement[bool]]:
     return [ContentFile.index_id == index.id, ContentFile.generation == index.generation, _IS_BLOB]
 
@@ -284,7 +280,8 @@ def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset:
 
 def _select(index: ContentIndex, view: FolderView) -> sa.Select[*tuple[object, ...]]:
     file = ContentFile
-    return sa.select(file.path, file.size, file.sha, file.last_commit).where(*_in(index), *_within(view))
+    columns = (file.path, file.size, file.sha, file.last_commit, file.is_draft)
+    return sa.select(*columns).where(*_in(index), *_within(view))
 
 
 def _rows_at(index: ContentIndex, view: FolderView, paths: Collection[str]) -> list[Row]:
@@ -338,8 +335,8 @@ def _filters(view: FolderView) -> Conditions:
         name = name_contains(view.term, folder=None if view.is_recursive else _prefix(view))
         filters.append(sa.or_(name, contains(_title(), view.term.casefold())))
     if view.is_draft is not None:
-        is_draft = sa.func.coalesce(ContentFile.is_draft, sa.false())
-        filters.append(is_draft if view.is_draft else ~is_draft)
+        marked = sa.func.coalesce(ContentFile.is_draft, sa.false())
+        filters.append(marked if view.is_draft else ~marked)
     return filters
 
 
@@ -404,7 +401,7 @@ def _file(row: Row, text: Row | None, logged: dict[str, str | None] | None) -> L
         row.sha,
         text.title if text is not None else None,
         date_of(values),
-        is_draft(values),
+        is_draft(values) if row.is_draft is None else row.is_draft,
         commit.get("author"),
         commit.get("date"),
     )
