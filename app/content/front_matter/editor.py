@@ -11,7 +11,14 @@ from datetime import datetime
 from app.content.filetypes import file_type
 from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
 from app.content.front_matter.json_editor import edit_json, json_remainder
-from app.content.front_matter.reader import LANGUAGES, MAX_CHARACTERS, Block, find_block, split_front_matter
+from app.content.front_matter.reader import (
+    LANGUAGES,
+    MAX_CHARACTERS,
+    Block,
+    find_block,
+    read_values,
+    split_front_matter,
+)
 from app.content.front_matter.toml_editor import edit_toml, toml_remainder
 from app.content.front_matter.yaml_editor import edit_yaml, yaml_remainder
 from app.content.text import decode
@@ -67,22 +74,32 @@ def _edit(text: str, language: str, changes: Mapping[str, object], unset: Sequen
     )
     if not edit.values and not edit.unset:
         return text
-    return _checked(text, block, edit, values)
+    return _checked(text, block, edit)
 
 
-def _checked(text: str, block: Block, edit: KeyEdit, before: Mapping[str, object]) -> str:
-    """Return the edited text if a second reading returns exactly the requested values and no other byte differs."""
-    edited = text[: block.start] + _EDITORS[block.language](text[block.start : block.end], edit) + text[block.end :]
-    expected = {key: value for key, value in before.items() if key not in edit.unset} | dict(edit.values)
-    after, at = split_front_matter(edited, has_notation=True), find_block(edited)
-    if after.values is None or at is None or not values_equal(_canonical(after.values), _canonical(expected)):
+def _checked(text: str, block: Block, edit: KeyEdit) -> str:
+    """Return the edited text. A second reading must find the same block."""
+    inner = edit_values(block.language, text[block.start : block.end], edit)
+    edited = text[: block.start] + inner + text[block.end :]
+    at = find_block(edited)
+    if at is None or at.language != block.language or (at.start, at.end) != (block.start, block.start + len(inner)):
         raise UnsupportedEdit(NOT_ALONE)
-    changed = Changed(before, expected)
-    parts = [
-        _REMAINDERS[block.language](inner, changed)
-        for inner in (text[block.start : block.end], edited[at.start : at.end])
-    ]
-    if parts[0] != parts[1] or edited[: at.start] != text[: block.start] or edited[at.end :] != text[block.end :]:
+    return edited
+
+
+def edit_values(language: str, text: str, edit: KeyEdit) -> str:
+    """Return a text in YAML, TOML or JSON with an edit of its keys.
+
+    Raises:
+        UnsupportedEdit: a second reading does not return exactly the requested values, or other bytes would differ.
+    """
+    edited = _EDITORS[language](text, edit)
+    expected = {key: value for key, value in edit.old.items() if key not in edit.unset} | dict(edit.values)
+    after, problem = read_values(language, edited, has_notation=True)
+    if problem is not None or not values_equal(_canonical(after), _canonical(expected)):
+        raise UnsupportedEdit(NOT_ALONE)
+    changed = Changed(edit.old, expected)
+    if _REMAINDERS[language](text, changed) != _REMAINDERS[language](edited, changed):
         raise UnsupportedEdit(NOT_ALONE)
     return edited
 

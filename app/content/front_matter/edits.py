@@ -51,7 +51,9 @@ def values_equal(one: object, other: object) -> bool:
         return one.keys() == other.keys() and all(values_equal(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(values_equal, one, other))
-    return (type(one) is type(other) and one == other) or (_is_number(one) and _is_number(other) and one == other)
+    are_texts = isinstance(one, str) and isinstance(other, str)
+    is_comparable = type(one) is type(other) or are_texts or (_is_number(one) and _is_number(other))
+    return is_comparable and one == other
 
 
 def positions_of(keys: Iterable[str]) -> dict[str, int]:

@@ -107,7 +107,7 @@ def split_front_matter(text: str, *, has_notation: bool = False) -> FrontMatter:
     block = find_block(text)
     if block is None:
         return FrontMatter(None, text, _unread_problem(text))
-    values, problem = _read(_READERS[block.language], text[block.start : block.end], has_notation)
+    values, problem = read_values(block.language, text[block.start : block.end], has_notation=has_notation)
     if problem is None and not isinstance(values, dict):
         return FrontMatter(None, text)
     return FrontMatter(values, text[block.body :], problem)
@@ -136,11 +136,12 @@ def _between_fences(text: str, opening: re.Match[str]) -> Block | None:
     return Block(name, opening.end(), closing.start(), closing.end() + text.startswith("\n", closing.end()))
 
 
-def _read(read: Callable[[str, bool], object], inner: str, has_notation: bool) -> tuple[Any, str | None]:
+def read_values(language: str, inner: str, *, has_notation: bool = False) -> tuple[Any, str | None]:
+    """Return the value of a text in YAML, TOML or JSON, and the problem if it cannot be read."""
     if len(inner) > MAX_CHARACTERS:
         return None, "The front matter is too long"
     try:
-        return read(inner, has_notation), None
+        return _READERS[language](inner, has_notation), None
     except (ValueError, RecursionError) as error:
         return None, f"The front matter cannot be read: {str(error)[:200]}"
 

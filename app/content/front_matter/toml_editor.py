@@ -25,7 +25,7 @@ from app.content.front_matter.edits import (
 )
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.toml_reader import count_dots
-from app.content.front_matter.values import WrittenFloat
+from app.content.front_matter.values import WrittenDate, WrittenFloat
 
 _TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"(?:[^"\\\n]++|\\.)*+"?|\'[^\'\n]*+\'?|#[^\n]*+'
@@ -102,7 +102,7 @@ def write_value(value: object, *, like: str = "") -> str:
     if not isinstance(value, str):
         return str(tomlkit.item(value).as_string())
     return (
-        (written_date(value) if like and written_date(like) else None)
+        (written_date(value) if isinstance(value, WrittenDate) or (like and written_date(like)) else None)
         or _literal(value, like)
         or str(tomlkit.item(value).as_string())
     )

@@ -32,6 +32,12 @@ class WrittenFloat(float):
         return WrittenFloat, (self.text,)
 
 
+class WrittenDate(str):
+    """A date or time that is new in a file. It is written without quotes in languages that have dates."""
+
+    __slots__ = ()
+
+
 class FrontMatterTooLarge(ValueError):
     """The front matter is nested too deeply or contains too many values."""
 

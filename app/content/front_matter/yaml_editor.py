@@ -20,7 +20,7 @@ from app.content.front_matter.edits import (
     values_equal,
 )
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
-from app.content.front_matter.values import WrittenFloat
+from app.content.front_matter.values import WrittenDate, WrittenFloat
 from app.content.front_matter.yaml_reader import resolve
 from app.content.front_matter.yaml_tree import Entry, Item, Kind, Node, compose, entries_of, items_of, key_name
 
@@ -54,7 +54,8 @@ def scalar(
     if not isinstance(value, str):
         # YAML 1.1 reads numbers with an exponent only with a point.
         return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value))
-    if _LIKE_DATE.fullmatch(value) and (dates_plain or (like is not None and is_date(like))):
+    is_plain_date = dates_plain or isinstance(value, WrittenDate) or (like is not None and is_date(like))
+    if is_plain_date and _LIKE_DATE.fullmatch(value):
         return value
     if like is not None and resolve(like) == like and resolve(value) == value and _have_same_form(like, value):
         return value

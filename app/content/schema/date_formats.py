@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 MAX_FORMAT = 60
@@ -38,6 +38,9 @@ _TOKENS = {
 """The pattern of each part of a date, and its directive: of `strftime`, or `%Q` for milliseconds."""
 
 _DIRECTIVES = frozenset(directive for _, directive in _TOKENS.values())
+_SINCE_1970 = {"%s": 1, "%Q": 1000}
+_HOURS = frozenset(("%H", "%-H", "%I", "%-I", *_SINCE_1970))
+_DAY_PARTS = (frozenset(("%Y", "%y")), frozenset(("%B", "%b", "%m", "%-m")), frozenset(("%d", "%-d")))
 
 _FROM_MOMENT = {
     "YYYY": "yyyy",
@@ -98,6 +101,46 @@ def has_format(text: str, date_format: str) -> bool:
     return compiled is not None and compiled[0].fullmatch(text) is not None
 
 
+def parsed(text: str, date_format: str) -> datetime | None:
+    """Return the time of a text in a format that names a day, or None. A number of seconds is a time in UTC."""
+    compiled = _compiled(date_format)
+    if compiled is None or not is_day(date_format) or compiled[0].fullmatch(text) is None:
+        return None
+    parts = compiled[1]
+    directives = [part.replace("-", "").replace(":", "") for part in parts if part in _DIRECTIVES]
+    if len(set(directives)) < len(directives):
+        return None
+    try:
+        if is_number(date_format):
+            return datetime.fromtimestamp(int(text) / _SINCE_1970[parts[0]], UTC)
+        readable = "".join(
+            part.replace("-", "").replace(":", "") if part in _DIRECTIVES else part.replace("%", "%%") for part in parts
+        )
+        return datetime.strptime(text, readable)  # noqa: DTZ007 - a text without an offset has no zone
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def is_number(date_format: str) -> bool:
+    """Return whether a format is a number of seconds or milliseconds since 1970."""
+    compiled = _compiled(date_format)
+    return compiled is not None and len(compiled[1]) == 1 and compiled[1][0] in _SINCE_1970
+
+
+def is_day(date_format: str) -> bool:
+    """Return whether a format names a day, perhaps with a time."""
+    compiled = _compiled(date_format)
+    return compiled is not None and (
+        is_number(date_format) or all(not part.isdisjoint(compiled[1]) for part in _DAY_PARTS)
+    )
+
+
+def has_time(date_format: str) -> bool:
+    """Return whether a format has a time of the day."""
+    compiled = _compiled(date_format)
+    return compiled is not None and not _HOURS.isdisjoint(compiled[1])
+
+
 def formatted(moment: datetime, date_format: str) -> str | None:
     """Return a time in a format, or None if the format is unknown."""
     compiled = _compiled(date_format)
@@ -107,8 +150,8 @@ def formatted(moment: datetime, date_format: str) -> str | None:
 
 
 def _written(moment: datetime, directive: str) -> str:
-    if directive in ("%s", "%Q"):
-        return str(int(moment.timestamp() * (1 if directive == "%s" else 1000)))
+    if directive in _SINCE_1970:
+        return str(int(moment.timestamp() * _SINCE_1970[directive]))
     text = moment.strftime(directive.replace("-", "").replace(":", ""))
     if directive == "%f":
         return text[:3]

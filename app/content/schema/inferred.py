@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -10,6 +10,9 @@ from app.content.field_values import ITEM, SEPARATOR, ValueKind
 from app.content.schema.model import MAX_DEPTH, Collection, EntryTemplate, FieldType, SchemaField
 
 REQUIRED_SHARE = 0.95
+DATE_SHARE = 0.8
+"""The share of dates among the values of a field that is a date. The other values are texts."""
+
 MAX_OPTIONS, MIN_OPTION_FILES = 12, 20
 MAX_COLLECTIONS, MAX_FIELDS = 120, 100
 """Enough for three folders in each of 40 languages."""
@@ -45,6 +48,8 @@ _NOT_SITES = frozenset(("__tests__", "test", "tests", "fixtures", "examples", "n
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-")
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE))
+_DATE_KINDS = frozenset((ValueKind.DATE, ValueKind.DATETIME))
+_DATES = (FieldType.DATE, FieldType.DATETIME)
 _TYPES = {
     ValueKind.BOOLEAN: FieldType.BOOLEAN,
     ValueKind.NUMBER: FieldType.NUMBER,
@@ -143,6 +148,7 @@ def _fields(counts: FieldCounts, parent: str, files: int, depth: int) -> tuple[S
 def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> SchemaField:
     kinds, number = counts.kinds[name], sum(counts.kinds[name].values())
     kind = type_of(kinds)
+    is_mixed = kind is FieldType.MIXED or (kind in _DATES and not _DATE_KINDS.issuperset(kinds))
     options = tuple(counts.options.get(name, ())) if kind is FieldType.STRING else ()
     item = f"{name}{SEPARATOR}{ITEM}"
     return SchemaField(
@@ -153,13 +159,21 @@ def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> 
         options=options,
         fields=_fields(counts, name, number, depth + 1) if kind is FieldType.OBJECT else (),
         item=_field(counts, item, "", 0, depth + 1) if kind is FieldType.LIST and item in counts.kinds else None,
-        types=tuple(sorted({_TYPES[each] for each in kinds})) if kind is FieldType.MIXED else (),
+        types=tuple(sorted({_TYPES[each] for each in kinds})) if is_mixed else (),
     )
 
 
-def type_of(kinds: Iterable[ValueKind]) -> FieldType:
-    """Return the type of values of these kinds. Texts of several kinds have one type; anything else is mixed."""
-    present = set(kinds)
+def type_of(kinds: Mapping[ValueKind, int]) -> FieldType:
+    """Return the type of values of these kinds with their numbers.
+
+    Texts of several kinds have one type. Dates with few texts are dates, with the more frequent of both notations.
+    Anything else is mixed.
+    """
+    present = {kind for kind, number in kinds.items() if number}
+    dates = {kind: kinds.get(kind, 0) for kind in _DATE_KINDS}
+    is_date = present <= _DATE_KINDS | _TEXTS and sum(dates.values()) >= DATE_SHARE * sum(kinds.values())
+    if is_date and any(dates.values()):
+        return _TYPES[max(sorted(dates), key=lambda kind: dates[kind])]
     if present <= _TEXTS:
         if present == {ValueKind.IMAGE}:
             return FieldType.IMAGE

@@ -125,8 +125,7 @@ class _Check:
     def value(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         """Yield the invalid values in the value of a field. Raises _TooManyValues."""
         if field.type is FieldType.MIXED:
-            kinds = {kind for listed in field.types for kind in _KINDS.get(listed, _TEXTS)}
-            if field.types and kind_of(value) not in kinds:
+            if field.types and kind_of(value) not in _other_kinds(field):
                 yield _not_one_of(pointer, field.types)
         elif field.multiple:
             if not isinstance(value, list):
@@ -140,7 +139,7 @@ class _Check:
             yield from self._choice(field, value, pointer)
         elif field.type is FieldType.LIST:
             yield from self._list(field, value, pointer)
-        elif kind_of(value) not in _KINDS[field.type] and not _is_date_in_format(field, value):
+        elif kind_of(value) not in _KINDS[field.type] | _other_kinds(field) and not _is_date_in_format(field, value):
             yield InvalidValue(pointer, _EXPECTED[field.type])
         elif field.type is FieldType.OBJECT:
             yield from self._object(field, value, pointer)
@@ -185,7 +184,7 @@ class _Check:
             template = marked("This must be in the range %(range)s")
             if not is_number:
                 template = marked("The length must be in the range %(range)s")
-            yield InvalidValue(pointer, template, {"range": _range(minimum, maximum)})
+            yield InvalidValue(pointer, template, {"range": range_text(minimum, maximum)})
         if field.pattern is None or isinstance(value, list):
             return
         if not text_pattern(field.pattern).matches(str(value), self._count):
@@ -211,11 +210,17 @@ class _Check:
             raise _TooManyValues
 
 
+def _other_kinds(field: SchemaField) -> frozenset[ValueKind]:
+    """Return the kinds of the values that a field with several types may have."""
+    return frozenset(kind for listed in field.types for kind in _KINDS.get(listed, _TEXTS))
+
+
 def _is_date_in_format(field: SchemaField, value: Any) -> bool:
     return field.date_format is not None and isinstance(value, str | int) and has_format(str(value), field.date_format)
 
 
-def _range(minimum: float | None, maximum: float | None) -> str:
+def range_text(minimum: float | None, maximum: float | None) -> str:
+    """Return a range of numbers, for example `1–3` or `≤ 3`. One of the limits is a number."""
     if minimum is None or maximum is None:
         return f"≥ {minimum:g}" if minimum is not None else f"≤ {maximum:g}"
     return f"{minimum:g}–{maximum:g}"
