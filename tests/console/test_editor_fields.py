@@ -153,7 +153,7 @@ def test_draft_accepts_a_value_that_does_not_match_the_schema(scene: ConsoleScen
 def test_fields_without_a_schema_follow_the_values_and_the_usual_names(console: ConsoleScene) -> None:
     page = console.site.owner.client.get(url_of(console, "content/posts/first.md")).text
     assert 'type="date" id="fm.date"' in page
-    assert 'type="checkbox" id="fm.draft"' in page
+    assert 'role="switch" id="fm.draft"' in page
     assert "does not match the schema" not in page
 
 
@@ -264,6 +264,75 @@ def test_day_of_a_time_with_a_schema_keeps_the_notation(console: ConsoleScene) -
     ]
 
 
+def test_new_date_takes_the_most_frequent_notation_of_the_folder(console: ConsoleScene) -> None:
+    site = console.site
+    dates = ["2014-03-12 10:11:00 -0400", "2015-03-12 10:11:00 -0500", "2016-03-12", "2017-03-12T10:11:00Z", "soon"]
+    pages = {f"_posts/{n}.md": f"---\ntitle: P{n}\nday: {text}\n---\n".encode() for n, text in enumerate(dates)}
+    site.repo.commit(pages | {"_posts/new.md": b"---\ntitle: New\n---\n"})
+    schema = b"collections: [{name: posts, folder: _posts, fields: [{name: day, type: datetime}]}]\n"
+    site.repo.commit({".galley.yml": schema})
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    url = url_of(console, "_posts/new.md")
+    page = site.owner.client.get(url)
+    assert 'type="hidden" name="notation.day" value="2014-03-12 10:11:00 -0400"' in page.text
+    sent = form_of(page, "editor-form") | {"fm.day": "2026-01-02T03:04"}
+    assert submit(site.owner, url, **sent).location.endswith("done=saved")
+    assert diff(site) == ["+day: 2026-01-02 03:04:00 +0000"]
+    assert "This value is not a date." in site.owner.client.get(url_of(console, "_posts/4.md")).text
+
+
+FRONT_MATTER_CMS = """{
+  "frontMatter.content.draftField": %s,
+  "frontMatter.content.pageFolders": [{"title": "news", "path": "news"}],
+  "frontMatter.taxonomy.contentTypes": [{"name": "default", "fields": [
+    {"name": "title", "type": "string"}, {"name": "%s", "type": "draft"}]}]
+}"""
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "draft", "public", "edit"),
+    [
+        (None, "draft", "true", "false", {}),
+        (None, "published", "false", "true", {"fm.published": "1"}),
+        ('{"name": "live", "type": "boolean", "invert": true}', "live", "false", "true", {"fm.live": "1"}),
+        ('{"name": "hidden", "type": "boolean"}', "hidden", "true", "false", {}),
+        (
+            '{"name": "state", "type": "choice", "choices": ["draft", "in progress", "published"]}',
+            "state",
+            "in progress",
+            "published",
+            {"fm.state": '"published"'},
+        ),
+    ],
+)
+def test_draft_state_is_equal_in_lists_filters_and_editor(
+    console: ConsoleScene, config: str | None, name: str, draft: str, public: str, edit: dict[str, str]
+) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    pages = {f"news/{one}.md": f"---\ntitle: {one}\n{name}: {public}\n---\n".encode() for one in ("a", "b", "c")}
+    site.repo.commit(pages | {"news/d.md": f"---\ntitle: Unfinished\n{name}: {draft}\n---\n".encode()})
+    if config is not None:
+        site.repo.commit({"frontmatter.json": (FRONT_MATTER_CMS % (config, name)).encode()})
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    listed = site.owner.client.get(f"{base}/collections/news").text
+    assert listed.count(">draft</span>") == 1
+    for url in ("collections/news", "content/news"):
+        drafts, others = (site.owner.client.get(f"{base}/{url}?state={one}").text for one in ("draft", "published"))
+        assert ("Unfinished" in drafts, "edit/news/a.md" in drafts) == (True, False)
+        assert ("Unfinished" in others, "edit/news/a.md" in others) == (False, True)
+    page = site.owner.client.get(f"{base}/edit/news/d.md")
+    assert '<span class="badge badge--warning">Draft: visitors do not see the page</span>' in page.text
+    sent = {key: value for key, value in form_of(page, "editor-form").items() if key != f"fm.{name}"} | edit
+    assert submit(site.owner, f"{base}/edit/news/d.md", **sent).location.endswith("done=saved")
+    assert diff(site) == [f"-{name}: {draft}", f"+{name}: {public}"]
+    assert "Published: visitors see the page" in site.owner.client.get(f"{base}/edit/news/d.md").text
+    form = {"select": "news/d.md", "action": "draft", "base_sha": site.repo.head()}
+    assert submit(site.owner, f"{base}/collections/news", **form).status_code == 303
+    assert diff(site) == [f"-{name}: {public}", f"+{name}: {draft.replace('in progress', 'draft')}"]
+
+
 def test_tab_without_scripts_keeps_the_typed_text_as_a_draft(console: ConsoleScene) -> None:
     owner, url = console.site.owner, url_of(console, "content/posts/first.md")
     sent = form_of(owner.client.get(url), "editor-form") | {"fm.title": "Typed", "list-action": "show"}
@@ -290,6 +359,7 @@ def test_group_with_an_error_is_open(console: ConsoleScene) -> None:
   - name: posts
     folder: content/posts
     fields:
+      - {name: first, type: object, fields: [{name: weight, type: number}]}
       - {name: seo, type: object, fields: [{name: weight, type: number}]}
 """
     console.site.repo.commit({".galley.yml": schema})
@@ -297,9 +367,10 @@ def test_group_with_an_error_is_open(console: ConsoleScene) -> None:
     console.site.world.work_off()
     url = url_of(console, "content/posts/first.md")
     page = console.site.owner.client.get(url)
-    assert "data-group><summary" in page.text
+    assert 'id="group.first" data-group open><summary' in page.text
+    assert 'id="group.seo" data-group><summary' in page.text
     refused = submit(console.site.owner, url, **form_of(page, "editor-form") | {"fm.seo/weight": "seven"})
-    assert "data-group open><summary" in refused.text
+    assert 'id="group.seo" data-group open><summary' in refused.text
 
 
 def test_list_of_texts_suggests_the_values_of_other_entries(scene: ConsoleScene) -> None:

@@ -31,7 +31,7 @@ MOMENT = "2026-05-27T10:30:00+02:00"
         ("a\nb", InputKind.LONG),
         ("x" * 101, InputKind.LONG),
         (["a", "b"], InputKind.LINES),
-        ([], InputKind.JSON),
+        ([], InputKind.LINES),
         (["a "], InputKind.JSON),
         ([1], InputKind.JSON),
         ({"a": 1}, InputKind.JSON),
@@ -86,6 +86,37 @@ def test_new_moment_has_the_offset_of_the_user(app: Flask) -> None:
     with app.test_request_context():
         g.console_timezone = "Asia/Tokyo"
         assert sent_value(InputKind.DATETIME, None, ["2026-06-01T08:00"]) == "2026-06-01T08:00:00+09:00"
+
+
+@pytest.mark.parametrize(
+    ("old", "notation", "sent", "value"),
+    [
+        (None, "2014-03-12 10:11:00 -0400", "2026-06-01T08:00", "2026-06-01 08:00:00 +0900"),
+        (None, "2014-03-12T10:11:00Z", "2026-06-01T08:00", "2026-05-31T23:00:00Z"),
+        (None, "2014-03-12T10:11:00.000+02:00", "2026-06-01T08:00", "2026-06-01T08:00:00.000+09:00"),
+        (None, "2014-03-12T10:11", "2026-06-01T08:00", "2026-06-01T08:00"),
+        ("2014-03-12 10:11 +02:00", "2014-03-12", "2026-06-01T08:00", "2026-06-01 08:00 +02:00"),
+        (None, "MM/dd/yyyy h:mm a", "2026-06-01T18:00", "06/01/2026 6:00 PM"),
+        ("6/1/2026 6:00 PM", "M/d/yyyy h:mm a", "2026-06-02T18:00", "6/2/2026 6:00 PM"),
+        ("2014-03-12", "dd/MM/yyyy HH:mm", "2026-06-01T08:00", "2026-06-01T08:00:00+09:00"),
+        (None, "t", "2026-06-01T08:00", 1780268400),
+        ("1780268400", "t", "2026-06-01T09:00", "1780272000"),
+        (None, "no format", "2026-06-01T08:00", "2026-06-01T08:00:00+09:00"),
+    ],
+)
+def test_new_date_has_the_notation_of_the_folder_or_the_schema(
+    app: Flask, old: Any, notation: str, sent: str, value: object
+) -> None:
+    with app.test_request_context():
+        g.console_timezone = "Asia/Tokyo"
+        assert sent_value(InputKind.DATETIME, old, [sent], notation) == value
+
+
+@pytest.mark.parametrize("old", ["12. march 2026", "12. March 2026"])
+def test_equal_day_in_a_format_keeps_its_spelling(app: Flask, old: str) -> None:
+    with app.test_request_context():
+        assert sent_value(InputKind.DATE, old, ["2026-03-12"], "dd. MMMM yyyy") is UNCHANGED
+        assert sent_value(InputKind.DATE, old, ["2026-03-13"], "dd. MMMM yyyy") == "13. March 2026"
 
 
 def test_checkbox_without_a_value_is_false() -> None:

@@ -41,6 +41,34 @@ SCHEMA = b"""collections:
 """
 
 
+DECAP = b"""backend: {name: git-gateway, branch: main}
+media_folder: static/img
+collections:
+  - name: posts
+    label: Posts
+    folder: content/posts
+    fields:
+      - {name: title, widget: string}
+      - name: blocks
+        widget: list
+        types:
+          - {name: hero, label: Large title, fields: [{name: title, widget: string}]}
+          - {name: quote, fields: [{name: text, widget: text, hint: Say it in one line}]}
+      - {name: body, widget: markdown}
+"""
+PAGE_OF_BLOCKS = b"""---
+title: Team
+blocks:
+  - type: hero
+    title: A
+  - type: map # kept
+    zoom: 3
+    places: [{at: [1, 2]}]
+---
+Text.
+"""
+
+
 def form(**fields: str) -> Form:
     return Form(MultiDict({name.replace("__", "."): value for name, value in fields.items()}))
 
@@ -122,6 +150,14 @@ def test_button_changes_the_order(action: str, order: str) -> None:
     assert sent.text("items.authors") == order
 
 
+def test_button_of_a_variant_adds_an_item_with_its_key() -> None:
+    sent = Form(MultiDict({"items.blocks": "0", ACTION: "add blocks/type/hero"}))
+    apply_action(sent)
+    assert sent.text("items.blocks") == "0,n0"
+    assert (sent.text("kind.blocks/n0/type"), sent.text("fm.blocks/n0/type")) == ("text", "hero")
+    assert changes_of({"blocks": [{}]}, sent).values == {"blocks": [{}, {"type": "hero"}]}
+
+
 def test_pointer_is_the_name_of_an_input() -> None:
     sent = form(items__authors="1,n0")
     assert named_pointer("/authors/1/name", sent) == "authors/n0/name"
@@ -181,6 +217,46 @@ class TestEditor:
         assert refused.status_code == 400
         assert 'id="fm.authors/n0/name-error"' in refused.text
         assert self.names(refused) == ["", "Ada", "Bo"]
+
+    def test_variants_are_added_and_unknown_ones_keep_their_values(self, console: ConsoleScene) -> None:
+        owner = console.site.owner
+        console.site.repo.commit({PATH: PAGE_OF_BLOCKS, "static/admin/config.yml": DECAP})
+        owner.post(console.site.path("/reindex")).ok(202)
+        console.site.world.work_off()
+        page = owner.client.get(self.url(console))
+        assert [one in page.text for one in ("Add Large title", "Add Quote")] == [True, True]
+        page = self.press(console, page, "add blocks/type/quote")
+        assert "Say it in one line" in page.text
+        page = self.press(console, page, "up blocks/n0")
+        sent = form_of(page, 'id="editor-form"') | {"fm.blocks/n0/text": "Sail", "fm.blocks/0/title": "Changed"}
+        refused = submit(owner, self.url(console), **sent | {"fm.blocks/n0/text": ""})
+        assert 'id="fm.blocks/n0/text-error"' in refused.text
+        assert submit(owner, self.url(console), **sent).status_code == 303
+        assert console.site.repo.show(PATH).decode() == (
+            "---\ntitle: Team\nblocks:\n  - type: hero\n    title: Changed\n  - type: quote\n    text: Sail\n"
+            "  - type: map # kept\n    zoom: 3\n    places: [{at: [1, 2]}]\n---\nText.\n"
+        )
+
+    def test_data_file_is_edited_as_fields_and_keeps_its_comments(self, console: ConsoleScene) -> None:
+        owner, path = console.site.owner, "data/team.yaml"
+        data = b"# People\n- name: Ada  # founder\n  links: [{url: /a}]\n- name: Bo\n"
+        console.site.repo.commit({path: data})
+        url = self.url(console).replace(PATH, path)
+        page = owner.client.get(url)
+        assert 'name="body"' not in page.text
+        sent = form_of(page, 'id="editor-form"') | {"fm.items/1/name": "Cy", "fm.items/0/links/0/url": "/b"}
+        added = submit(owner, url, **sent | {ACTION: "add items"})
+        sent = form_of(added, 'id="editor-form"') | {"fm.items/n0/name": "Di"}
+        assert submit(owner, url, **sent).status_code == 303
+        assert console.site.repo.show(path).decode() == (
+            "# People\n- name: Ada  # founder\n  links: [{url: /b}]\n- name: Cy\n- name: Di\n"
+        )
+        source = owner.client.get(f"{url}?mode=source")
+        sent = form_of(source, 'id="editor-form"')
+        shown = sent["body"].replace("\r\n", "\n")
+        assert (shown, "fm.items/0/name" in sent) == (console.site.repo.show(path).decode(), False)
+        assert submit(owner, url, **sent | {"body": "- name: Eve\r\n"}).status_code == 303
+        assert console.site.repo.show(path) == b"- name: Eve\n"
 
     def test_page_without_changes_is_not_written(self, console: ConsoleScene) -> None:
         console.site.repo.commit({PATH: FILE})

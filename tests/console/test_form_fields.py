@@ -134,6 +134,87 @@ def test_group_has_the_fields_of_the_object_and_its_other_values() -> None:
     assert group.children[1].children[0].kind_name == "kind.x/deep/c"
 
 
+def test_field_has_the_hint_and_the_limits_of_the_schema() -> None:
+    text = field(FieldType.STRING, "a", hint="Short", pattern_hint="Letters only", maximum=60)
+    assert (text.hint, text.counted, text.limits, text.has_help) == ("Short Letters only", 60, "", True)
+    assert field(FieldType.STRING, "a", minimum=10, maximum=60).limits == "Characters: 10–60"
+    assert field(FieldType.NUMBER, 3, maximum=5).limits == "Allowed: ≤ 5"
+    assert field(FieldType.LIST, ["a"], minimum=1, maximum=3).limits == "Entries: 1–3"
+    assert not field(FieldType.STRING, "a").has_help
+
+
+@pytest.mark.parametrize(
+    ("date_format", "value", "shown", "text"),
+    [
+        ("dd/MM/yyyy", "12/03/2014", InputKind.DATE, "2014-03-12"),
+        ("d. MMMM yyyy", "12. March 2014", InputKind.DATE, "2014-03-12"),
+        ("MM/dd/yyyy h:mm a", "03/12/2014 5:07 PM", InputKind.DATETIME, "2014-03-12T17:07"),
+        ("t", 1394618820, InputKind.DATETIME, "2014-03-12T10:07"),
+        ("dd/MM/yyyy", "2014-03-12", InputKind.DATE, "2014-03-12"),
+        ("dd/MM/yyyy", None, InputKind.DATE, ""),
+        ("HH:mm", "10:07", InputKind.TEXT, "10:07"),
+    ],
+)
+def test_date_in_a_format_of_the_schema_has_a_control(
+    date_format: str, value: Any, shown: InputKind, text: str
+) -> None:
+    result = field(FieldType.DATETIME, value, date_format=date_format)
+    assert (result.kind, result.text, result.is_unfit) == (shown, text, False)
+
+
+def test_text_in_a_date_field_remains_a_text_with_a_note() -> None:
+    shown = field(FieldType.DATE, "soon", date_format="dd/MM/yyyy")
+    assert (shown.kind, shown.is_no_date) == (InputKind.TEXT, True)
+    dates = SchemaField("x", FieldType.DATE, types=(FieldType.DATE, FieldType.STRING))
+    [inferred] = usual_fields(Collection("posts", "posts", "*.md", (dates,)), {"x": "soon"})
+    assert (inferred.kind, inferred.is_no_date, inferred.is_unfit) == (InputKind.TEXT, True, False)
+
+
+BLOCKS = SchemaField(
+    "",
+    FieldType.OBJECT,
+    variant_key="type",
+    variants=(
+        SchemaField("hero", FieldType.OBJECT, "Large title", fields=(SchemaField("title", FieldType.STRING),)),
+        SchemaField("quote", FieldType.OBJECT, fields=(SchemaField("text", FieldType.TEXT, required=True),)),
+    ),
+)
+
+
+def test_items_of_a_list_have_the_fields_of_their_variants() -> None:
+    values = [{"type": "hero", "title": "A", "own": 1}, {"type": "quote"}, {"type": "map", "zoom": 3}]
+    shown = field(FieldType.LIST, values, item=BLOCKS)
+    assert [(one.value, one.label) for one in shown.variants] == [
+        ("x/type/hero", "Large title"),
+        ("x/type/quote", "Quote"),
+    ]
+    assert [(item.label, [child.path[-1] for child in item.children]) for item in shown.children] == [
+        ("Large title", ["type", "title", "own"]),
+        ("Quote", ["type", "text"]),
+        ("", ["type", "zoom"]),
+    ]
+    assert [(item.children[0].is_key, item.children[0].is_unfit) for item in shown.children] == [
+        (True, False),
+        (True, False),
+        (True, True),
+    ]
+    assert shown.children[0].summary == "A · 1"
+
+
+def test_object_with_variants_lets_the_user_choose_its_kind() -> None:
+    parts = {"variants": BLOCKS.variants, "variant_key": "type"}
+    assert [child.path[-1] for child in field(FieldType.OBJECT, None, **parts).children] == ["type"]
+    kind, text = field(FieldType.OBJECT, {"type": "quote"}, **parts).children
+    assert [option.value for option in kind.options] == ["hero", "quote"]
+    assert (text.path, text.is_required) == (("x", "text"), True)
+
+
+def test_objects_without_a_schema_are_groups() -> None:
+    [shown] = fields_of({"author": {"name": "Ada", "links": {"home": "/a"}}})
+    assert (shown.is_group, shown.summary) == (True, "Ada")
+    assert [child.name for child in shown.children[1].children] == ["fm.author/links/home"]
+
+
 def test_fields_of_values_begin_with_the_title() -> None:
     assert [one.path for one in fields_of({"date": "2026", "title": "A"})] == [("title",), ("date",)]
 

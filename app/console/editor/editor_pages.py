@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -13,7 +13,8 @@ from marshmallow import fields, validate
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.field_lists import ACTION, apply_action
-from app.console.editor.form_fields import page_fields
+from app.console.editor.form_fields import MAX_FIELDS
+from app.console.editor.page_fields import PageFields, page_fields
 from app.console.editor.page_source import (
     EDITOR_INPUTS,
     OpenFile,
@@ -39,6 +40,7 @@ from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
+from app.content.data_text import ROOT, is_data, read_data
 from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
 from app.content.schema.inferred import ROOTS
@@ -84,6 +86,9 @@ def with_path(address: str, path: str) -> str:
 
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
+DATA_FOLDERS = frozenset(("_data", "_i18n", "content", "data", "i18n", "locales"))
+"""Folders whose data files are shown as fields without a schema."""
+
 PANELS = ("", "fields", "preview", "history", "assistant")
 MAX_VERSIONS = 20
 """The versions that the side panel lists."""
@@ -147,19 +152,25 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         return see_other(project_url(scope, f"/conflict/{quote(path)}"))
     text = opened.page
     has_conflict = draft is not None and (draft["base_blob_sha"] or "") != opened.blob_sha
+    content = opened.data
     if draft is not None and not has_conflict and not current_form().was_sent():
-        text = read_page(path, draft["content"].encode())
+        content = draft["content"].encode()
+        text = read_page(path, content)
+    data = _data_values(prepared.schema, path, content) if text is not None and not opened.is_link else None
+    if data is not None and query.mode == "rich":
+        text = PageText(data, "")
     language = file_type(path).language
     return page(
         "project/edit.html",
         file=path,
         opened=opened,
         text=text,
-        shown=page_fields(scope, prepared.schema, path, text, prepared.relate) if text is not None else None,
+        shown=_shown(scope, prepared, path, text, data) if text is not None else None,
         has_image=is_image(path),
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),
-        has_ai=is_configured(),
+        has_ai=is_configured() and not (data is not None and query.mode == "rich"),
+        is_data=data is not None,
         panel=_panel(scope, query.panel, opened, text),
         draft=draft,
         has_conflict=has_conflict,
@@ -177,6 +188,23 @@ def _missing_links(scope: ProjectScope, path: str, text: PageText | None, langua
     if text is None or language not in MARKDOWN:
         return []
     return missing_links(scope.project, scope.index, path, text.body)
+
+
+def _shown(
+    scope: ProjectScope, prepared: _Opened, path: str, text: PageText, data: Mapping[str, object] | None
+) -> PageFields:
+    """Return the fields. A data file that is a list has no other keys."""
+    fields = page_fields(scope, prepared.schema, path, text, prepared.relate)
+    return replace(fields, can_add=False) if data is not None and list(data) == [ROOT] else fields
+
+
+def _data_values(schema: ContentSchema, path: str, content: bytes) -> dict[str, object] | None:
+    """Return the values of a data file that is shown as fields: one of the schema, or in a folder of data."""
+    folders = path.split("/")[:-1]
+    if not is_data(path) or not (collection_of(schema, path) or not DATA_FOLDERS.isdisjoint(folders)):
+        return None
+    values = read_data(path, content)
+    return values if values is not None and len(values) <= MAX_FIELDS else None
 
 
 def _title(text: PageText | None, path: str) -> str:

@@ -15,8 +15,9 @@ from app.content.schema.validation import pointer_to
 from app.core.errors import ErrorMessage, InvalidRequest, PayloadTooLarge
 from app.core.limits import InputLimits
 
-ITEMS, KIND = "items.", "kind."
-"""The prefixes of the hidden inputs with the order of a list and with the kind of an input."""
+INPUT, ITEMS, KIND, NOTATION = "fm.", "items.", "kind.", "notation."
+"""The prefixes of the input of a value, and of the hidden inputs with the order of a list, the kind of an input and the
+notation of a date. The path of the value follows."""
 
 ACTION = "list-action"
 MAX_ITEMS = 200
@@ -39,6 +40,11 @@ class KeyedList(dict[str, Any]):
 def name_of(path: Path) -> str:
     """Return the path of a value as the end of an input's name: its keys separated by `/`."""
     return "".join(map(pointer_to, path))[1:]
+
+
+def variant_target(path: Path, key: str, variant: str) -> str:
+    """Return the target of the button that adds an item of a variant to a list. `key` contains its name."""
+    return name_of((*path, key, variant))
 
 
 def path_of(name: str) -> Path:
@@ -152,12 +158,20 @@ def named_pointer(pointer: str, form: Form) -> str:
 
 
 def apply_action(form: Form) -> None:
-    """Run the command of the pressed button on an item: `add LIST`, `up LIST/ID`, `down LIST/ID`, `remove LIST/ID`."""
+    """Run the command of the pressed button on an item.
+
+    The commands are `add LIST`, `add LIST/KEY/VARIANT`, `up LIST/ID`, `down LIST/ID` and `remove LIST/ID`.
+    """
     verb, _, target = form.text(ACTION).partition(" ")
     path = path_of(target)
     orders = sent_orders(form)
     if verb == "add" and path in orders:
         _store(form, path, [*orders[path], _new_id(orders[path])])
+    elif verb == "add" and path[:-2] in orders and len(orders[path[:-2]]) < MAX_ITEMS:
+        listed, new = orders[path[:-2]], _new_id(orders[path[:-2]])
+        _store(form, path[:-2], [*listed, new])
+        name = name_of((*path[:-2], new, path[-2]))
+        form.values[KIND + name], form.values[INPUT + name] = "text", path[-1]
     elif path[:-1] in orders and path[-1] in orders[path[:-1]]:
         _store(form, path[:-1], list(_moved(orders[path[:-1]], path[-1], verb)))
 

@@ -1,18 +1,15 @@
 """Changes of the front matter that a form describes. Only values whose input changed are written."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.console.editor.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
-from app.console.editor.field_lists import KIND, keyed, named_pointer, path_of, plain, sent_orders
+from app.console.editor.field_lists import INPUT, KIND, NOTATION, keyed, named_pointer, path_of, plain, sent_orders
 from app.console.shell.forms import Form
 from app.content.schema.model import Collection, ContentSchema
-from app.content.schema.validation import validate
+from app.content.schema.validation import InvalidValue, validate
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
-
-INPUT = "fm."
-"""The prefix of the input of a value. The path of the value follows."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,8 @@ def _sent_values(values: Mapping[str, object], form: Form) -> Iterator[tuple[tup
         name = f"{INPUT}{hidden.removeprefix(KIND)}"
         path = path_of(hidden.removeprefix(KIND))
         try:
-            value = sent_value(InputKind(kind), _value_at(values, path), form.all(name))
+            notation = form.text(NOTATION + hidden.removeprefix(KIND))
+            value = sent_value(InputKind(kind), _value_at(values, path), form.all(name), notation)
         except ValueError as error:
             errors.append(FieldError(name, str(error)))
             continue
@@ -98,11 +96,7 @@ def check(
     """
     after = {key: value for key, value in values.items() if key not in changes.unset} | changes.values
     before = validate(schema, collection, values)
-    errors = [
-        error
-        for error in validate(schema, collection, after)
-        if error not in before or _at(values, error.pointer) != _at(after, error.pointer)
-    ]
+    errors = [error for error in validate(schema, collection, after) if not _is_old(error, before, values, after, form)]
     if errors:
         raise InvalidRequest(
             fields=[
@@ -112,5 +106,26 @@ def check(
         )
 
 
-def _at(values: Mapping[str, object], pointer: str) -> object:
-    return _value_at(values, path_of(pointer[1:]))
+def _is_old(
+    error: InvalidValue,
+    before: Sequence[InvalidValue],
+    values: Mapping[str, object],
+    after: Mapping[str, object],
+    form: Form,
+) -> bool:
+    """Return whether an invalid value is in the file. The id of an item of a list is its position in the file."""
+    pointer = f"/{named_pointer(error.pointer, form)}" if error.pointer else ""
+    is_known = error._replace(pointer=pointer) in before
+    return is_known and _at(values, pointer) == _at(after, error.pointer)
+
+
+def _at(values: object, pointer: str) -> object:
+    """Return the value at a JSON pointer, or None."""
+    for key in path_of(pointer[1:]):
+        if isinstance(values, Mapping):
+            values = values.get(key)
+        elif isinstance(values, Sequence) and key.isdigit() and int(key) < len(values):
+            values = values[int(key)]
+        else:
+            return None
+    return values

@@ -1,6 +1,5 @@
 """The fields of the editor: from the schema of a collection, else from the values of the file."""
 
-import dataclasses
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,27 +7,41 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from app.access.scope import ProjectScope
-from app.console.editor.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
-from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of, keyed, name_of, plain
-from app.console.editor.field_values import INPUT
+from app.console.editor.field_inputs import (
+    DATES,
+    InputKind,
+    are_lines,
+    in_format,
+    input_text,
+    is_date,
+    is_iso,
+    kind_of,
+    offset_of,
+)
+from app.console.editor.field_lists import (
+    INPUT,
+    ITEMS,
+    KIND,
+    NOTATION,
+    is_object_list,
+    items_of,
+    name_of,
+    plain,
+    variant_target,
+)
 from app.console.editor.relations import Relate, RelationChoices, no_choices, relation_of
-from app.console.project.images import find_files, site_url
 from app.console.shell.dates import user_zone
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.console.shell.translation import gettext as _
-from app.content.filetypes import file_type
-from app.content.page_text import PageText
-from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
-from app.content.schema.validation import collection_of
+from app.content.schema.date_formats import has_format, has_time, is_day
+from app.content.schema.model import Collection, FieldType, SchemaField
+from app.content.schema.validation import range_text
 from app.core import clock
 from app.core.limits import InputLimits
-from app.resources.project_content.entries.entry_pages import EntryQuery, entries
-from app.resources.project_content.search.references import list_images
 
-MAX_FIELDS = 300
+MAX_FIELDS, MAX_RARE = 300, 30
 MAX_INPUTS = InputLimits.form_fields - 100
 _INPUTS = 2
 _WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
@@ -40,6 +53,9 @@ SUMMARY_VALUES, SUMMARY_CHARACTERS = 3, 60
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
 FEW = 12
 """A relation to at most this number of entries is a choice."""
+_COUNTED = (InputKind.TEXT, InputKind.LONG)
+MAX_GROUPS = 6
+"""Levels of objects without a schema that are shown as groups."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,10 @@ class Option:
 class Field:
     """An input, or a group of inputs if `kind` is None. The children of a list of objects are its items.
 
-    `is_unfit`: the value does not match the type of the schema.
+    `is_unfit`: the value does not match the type of the schema. `is_no_date`: it is a text where other files have
+    dates. `notation`: the format of the date, or a date of another file whose notation a new one has. `variants`: the
+    kinds of items that can be added to a list, by the target of the button. `is_key`: the value names the kind of an
+    object.
     """
 
     path: tuple[str, ...]
@@ -63,6 +82,7 @@ class Field:
     value: Any = None
     is_required: bool = False
     is_unfit: bool = False
+    is_no_date: bool = False
     is_image: bool = False
     is_list: bool = False
     default: str = ""
@@ -70,6 +90,12 @@ class Field:
     suggestions: tuple[str, ...] = ()
     relation: RelationChoices | None = None
     children: tuple["Field", ...] = ()
+    hint: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    notation: str = ""
+    variants: tuple[Option, ...] = ()
+    is_key: bool = False
 
     @property
     def name(self) -> str:
@@ -79,6 +105,11 @@ class Field:
     def kind_name(self) -> str:
         """The name of the hidden input with the kind."""
         return KIND + self.target
+
+    @property
+    def notation_name(self) -> str:
+        """The name of the hidden input with the notation of a date."""
+        return NOTATION + self.target
 
     @property
     def items_name(self) -> str:
@@ -98,7 +129,7 @@ class Field:
     @property
     def text(self) -> str:
         """The text that the input shows."""
-        return input_text(self.kind, self.value) if self.kind is not None else ""
+        return input_text(self.kind, self.value, self.notation) if self.kind is not None else ""
 
     @property
     def chosen(self) -> list[str]:
@@ -128,6 +159,35 @@ class Field:
         return {str(one.value): one.title for one in stored.values() if one is not None}
 
     @property
+    def is_group(self) -> bool:
+        """Return whether the field is an object whose fields are shown."""
+        return self.kind is None and not self.is_list
+
+    @property
+    def has_help(self) -> bool:
+        """Return whether there is a text below the input."""
+        zone = self.kind is InputKind.DATETIME and self.offset
+        texts = (self.hint, self.default, self.limits, self.counted, zone, self.without_entry)
+        return self.is_unfit or self.is_no_date or any(texts) or self.kind in (InputKind.LINES, InputKind.JSON)
+
+    @property
+    def counted(self) -> int | None:
+        """The number of characters that a text can have, or None."""
+        return int(self.maximum) if self.maximum is not None and self.kind in _COUNTED else None
+
+    @property
+    def limits(self) -> str:
+        """The limits of a number, of the characters of a text or of the entries of a list, as a text."""
+        if self.minimum is None and self.maximum is None:
+            return ""
+        limits = range_text(self.minimum, self.maximum)
+        if self.kind is InputKind.NUMBER:
+            return _("Allowed: %(range)s", range=limits)
+        if self.is_list or self.kind in (InputKind.LINES, InputKind.CHOICES):
+            return _("Entries: %(range)s", range=limits)
+        return _("Characters: %(range)s", range=limits) if self.kind in _COUNTED and self.minimum is not None else ""
+
+    @property
     def is_wide(self) -> bool:
         """Return whether the field takes the whole width."""
         return self.kind in _WIDE or len(self.text) > MAX_NARROW
@@ -140,7 +200,8 @@ class Field:
     @property
     def summary(self) -> str:
         """The first values of a group, as the line that stands for it while it is collapsed."""
-        texts = (_shown(one.value) for one in self.children if one.kind in _SUMMARY and one.value not in (None, ""))
+        shown = (one for one in self.children if one.kind in _SUMMARY and not one.is_key)
+        texts = (_shown(one.value) for one in shown if one.value not in (None, ""))
         return " · ".join(text[:SUMMARY_CHARACTERS] for text in islice(texts, SUMMARY_VALUES))
 
     def has_errors(self, form: Form) -> bool:
@@ -173,6 +234,12 @@ def usual_fields(collection: Collection, values: Mapping[str, object]) -> list[F
     return _title_first(fields)
 
 
+def rare_fields(collection: Collection, values: Mapping[str, object]) -> list[Field]:
+    """Return the fields of an inferred schema that only some files have, without a value, frequent ones first."""
+    fields = [one for one in collection.fields if not one.required and one.name not in values][:MAX_RARE]
+    return list(_within_limits(_field(_usual(one, None), None, (one.name,), no_choices) for one in fields))
+
+
 def _usual(field: SchemaField, value: object) -> SchemaField:
     """Return an inferred field without rules. Its options are those that exist; a text input accepts others."""
     values = value if isinstance(value, dict) else {}
@@ -202,7 +269,7 @@ def _inputs_of(field: Field) -> int:
     """Return the largest number of fields that a form sends for a field: its kind and value, or all checked choices."""
     if field.kind is None:
         return int(field.is_list) + sum(map(_inputs_of, field.children))
-    return 1 + len(field.options) if field.kind == InputKind.CHOICES else _INPUTS
+    return 1 + len(field.options) if field.kind == InputKind.CHOICES else _INPUTS + bool(field.notation)
 
 
 def _group(
@@ -216,6 +283,9 @@ def _group(
 
 def _inferred(path: tuple[str, ...], value: object) -> Field:
     shown = Field(path, label_of(path[-1]), kind_of(value), value)
+    if value and isinstance(value, dict) and not is_object_list(value) and len(path) <= MAX_GROUPS:
+        children = tuple(_inferred((*path, key), inner) for key, inner in value.items())
+        return replace(shown, kind=None, children=children)
     if value and is_object_list(value):
         keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
         return _with_items(shown, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
@@ -230,12 +300,22 @@ def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ..
 
 
 def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Relate) -> Field:
-    shown = Field(path, field.label or label_of(field.name), kind_of(value), value, field.required)
-    if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
-        return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, relate)))
-    inner = field.item.fields if field.item is not None else ()
-    if field.type is FieldType.LIST and inner and (value is None or is_object_list(value)):
-        return _with_items(shown, lambda item, at: _group(inner, item, at, relate))
+    shown = Field(
+        path,
+        field.label or label_of(field.name),
+        kind_of(value),
+        value,
+        field.required,
+        hint=" ".join(filter(None, (field.hint, field.pattern_hint))),
+        minimum=field.minimum,
+        maximum=field.maximum,
+    )
+    has_fields = field.type is FieldType.OBJECT and (field.fields or field.variants)
+    if has_fields and (value is None or isinstance(value, dict)):
+        return replace(shown, kind=None, children=tuple(_object(field, value or {}, path, relate)))
+    item = field.item if field.type is FieldType.LIST and (value is None or is_object_list(value)) else None
+    if item is not None and (item.fields or item.variants):
+        return _object_list(shown, item, relate)
     relation = relation_of(field)
     choices = relate(relation) if relation is not None else None
     if choices is not None:
@@ -247,11 +327,14 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
     else:
         kind = _kind(field, value)
     if kind is None:
-        return replace(shown, is_unfit=not (value is None or field.type is FieldType.MIXED))
+        is_date = field.type in (FieldType.DATE, FieldType.DATETIME)
+        is_unfit = not (value is None or field.type is FieldType.MIXED or _has_format(field, value))
+        return replace(shown, is_unfit=is_unfit, is_no_date=is_date and is_unfit)
     options = _options(field, value, kind)
     return replace(
         shown,
         kind=kind,
+        notation=field.date_format or "" if kind in DATES else "",
         options=options,
         is_unfit=len(options) > len(_declared_options(field)),
         is_image=field.type is FieldType.IMAGE,
@@ -280,6 +363,54 @@ def _relation_options(choices: RelationChoices, value: object) -> Iterator[Optio
         yield Option(_text(value), str(value))
 
 
+def _object_list(shown: Field, item: SchemaField, relate: Relate) -> Field:
+    """Return a list of objects, whose items may have the fields of one of several variants."""
+    listed = _with_items(shown, lambda value, at: _object(item, value, at, relate))
+    key = item.variant_key
+    if key is None or not item.variants:
+        return listed
+    labels = {one.name: one.label or label_of(one.name) for one in item.variants}
+    options = tuple(Option(variant_target(shown.path, key, name), label) for name, label in labels.items())
+    items = items_of(shown.value)
+    groups = tuple(
+        replace(group, label=labels.get(_sent_or(group.path, key, items[group.path[-1]]), ""))
+        for group in listed.children
+    )
+    return replace(listed, variants=options, children=groups)
+
+
+def _object(field: SchemaField, values: Mapping[str, object], path: tuple[str, ...], relate: Relate) -> Iterator[Field]:
+    """Yield the fields of an object: the key of its variant, the fields of all, and those of its variant."""
+    key = field.variant_key
+    if key is None or not field.variants:
+        yield from _group(field.fields, values, path, relate)
+        return
+    name = _sent_or(path, key, values)
+    variant = next((one for one in field.variants if one.name == name), None)
+    if not name and len(field.variants) == 1:
+        variant = field.variants[0]
+    known = Field((*path, key), label_of(key), InputKind.TEXT, values.get(key), is_key=True, is_unfit=variant is None)
+    if field.name:  # an object by itself: its kind can be chosen
+        options = tuple(Option(one.name, one.label or label_of(one.name)) for one in field.variants)
+        other = () if variant is not None or not name else (Option(name, name),)
+        known = replace(known, label=_("Kind"), options=(*options, *other), is_unfit=bool(other))
+    yield known
+    form = current_form()
+    others = {
+        name: value
+        for name, value in values.items()
+        if name != key and (value is not None or not form.was_sent() or KIND + name_of((*path, name)) in form.values)
+    }
+    yield from _group((*field.fields, *(variant.fields if variant is not None else ())), others, path, relate)
+
+
+def _sent_or(path: tuple[str, ...], key: str, values: Mapping[str, object]) -> str:
+    """Return the name of the variant of an object: that of the form if it is shown again, else that of the file."""
+    form, name = current_form(), INPUT + name_of((*path, key))
+    value = form.text(name) if form.was_sent() and name in form.values else values.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def _kind(field: SchemaField, value: object) -> InputKind | None:
     """Return the kind of input for a field with a value, or None if the value does not match the type."""
     if field.type is FieldType.LIST or field.multiple:
@@ -300,11 +431,20 @@ def _kind(field: SchemaField, value: object) -> InputKind | None:
 
 def _date_kind(field: SchemaField, value: object) -> InputKind | None:
     """Return the input that shows the value as it is written: a time is never added or removed."""
-    if value is None:
-        return InputKind.DATE if field.type is FieldType.DATE else InputKind.DATETIME
-    if isinstance(value, str) and is_date(value):
-        return InputKind.DATE
-    return InputKind.DATETIME if isinstance(value, str) and is_moment(value) else None
+    kind: InputKind | None = InputKind.DATE if field.type is FieldType.DATE else InputKind.DATETIME
+    if field.date_format is not None and not is_day(field.date_format):
+        kind = None
+    elif field.date_format is not None:
+        kind = InputKind.DATETIME if has_time(field.date_format) else InputKind.DATE
+    if value is None or value == "":
+        return kind
+    if isinstance(value, str) and is_iso(value):
+        return InputKind.DATE if is_date(value) else InputKind.DATETIME
+    return kind if in_format(value, field.date_format or "") is not None else None
+
+
+def _has_format(field: SchemaField, value: object) -> bool:
+    return field.date_format is not None and isinstance(value, str | int) and has_format(str(value), field.date_format)
 
 
 def _list_kind(field: SchemaField, value: object) -> InputKind | None:
@@ -346,91 +486,3 @@ def _shown(value: object) -> str:
 
 def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
-"""Languages whose files may receive front matter if they have none."""
-
-MAX_SUGGESTIONS = 200
-
-
-@dataclass(frozen=True)
-class PageFields:
-    """The fields of a page without its title, the title, and the names of further fields of its collection."""
-
-    fields: Sequence[Field]
-    title: Field | None = None
-    other_names: Sequence[str] = ()
-    can_add: bool = False
-    images: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The files of the repository by the addresses in image fields."""
-
-    relations: Sequence[RelationChoices] = ()
-    """The entries that the relations of the page can name."""
-
-    image_names: Sequence[str] = ()
-    """The texts with which the page may name the images of the repository, if it has an image field."""
-
-
-def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: PageText, relate: Relate) -> PageFields:
-    """Return the fields of a page. Without a collection they follow from its values."""
-    if text.problem is not None:
-        return PageFields(())
-    can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
-    collection = collection_of(schema, path, text.values) if can_add else None
-    form = current_form()
-    values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
-    if collection is None:
-        return PageFields(*_split_title(fields_of(values)), can_add=can_add)
-    is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
-    fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
-    fields = _with_values_of_site(scope, collection, fields)
-    shown = {one.path[0] for one in fields}
-    others = [one.name for one in collection.fields if one.name not in shown]
-    sources = list(_image_sources(fields))
-    images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
-    names = [site_url(one.path, path) for one in images]
-    files = find_files(scope, filter(None, sources), path)
-    relations = {one.list_id: one for one in _relations(fields)}
-    return PageFields(*_split_title(fields), others, can_add, files, list(relations.values()), names)
-
-
-def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:
-    for one in fields:
-        if one.relation is not None and one.kind is not InputKind.SELECT:
-            yield one.relation
-        yield from _relations(one.children)
-
-
-def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Sequence[Field]) -> list[Field]:
-    """Return the fields, lists of texts with the values of other entries of the collection, frequent ones first."""
-    lists = [
-        one
-        for one in fields
-        if one.kind is InputKind.LINES and not (one.suggestions or one.relation) and "." not in one.path[0]
-    ]
-    if not lists:
-        return list(fields)
-    names = tuple(one.path[0] for one in lists)
-    query = EntryQuery(folder=collection.folder or None, fields=names, limit=MAX_SUGGESTIONS)
-    counts = {name: Counter[str]() for name in names}
-    for entry in entries(scope.project, scope.index, query).entries:
-        for name in names:
-            value = entry["fields"][name]
-            if isinstance(value, list):
-                counts[name].update(item for item in value if isinstance(item, str))
-    frequent = {name: tuple(text for text, _number in counts[name].most_common(MAX_SUGGESTIONS)) for name in names}
-    return [replace(one, suggestions=frequent[one.path[0]]) if one in lists else one for one in fields]
-
-
-def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:
-    """Return the fields without the title, and the title."""
-    title = next((one for one in fields if one.is_title), None)
-    return [one for one in fields if one is not title], title
-
-
-def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
-    for one in fields:
-        if one.is_image:
-            yield one.value if isinstance(one.value, str) else ""
-        yield from _image_sources(one.children)

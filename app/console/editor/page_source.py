@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.access.scope import ProjectScope, Scope
-from app.console.editor.field_lists import ACTION, ITEMS, KIND
-from app.console.editor.field_values import INPUT, changes_of, check
+from app.console.editor.field_lists import ACTION, INPUT, ITEMS, KIND, NOTATION
+from app.console.editor.field_values import changes_of, check
 from app.console.shell import api
 from app.console.shell.forms import Form
+from app.content.data_text import edit_data, read_data
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import PageText, read_page, write_page
 from app.content.schema.model import ContentSchema
@@ -29,7 +30,7 @@ from app.resources.project_schema.routes import branch_schema
 MAX_BYTES = 5 * 1024 * 1024
 EDITOR_INPUTS = (
     *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value", "start"),
-    *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*"),
+    *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*", f"{NOTATION}*"),
 )
 """The fields of the editor's form."""
 
@@ -187,12 +188,15 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
     if page is None:
         raise UnprocessableEntity("This file is not text")
     body = form.text("body") if "body" in form.values else page.body
-    values = page.values or {}
+    data = read_data(opened.path, opened.data) if "body" not in form.values else None
+    values = data if data is not None else page.values or {}
     changes = changes_of(values, form)
     collection = collection_of(schema, opened.path, values) if schema is not None else None
     if schema is not None and collection is not None:
         check(schema, collection, values, changes, form)
     try:
+        if data is not None:
+            return edit_data(opened.path, opened.data, changes.values, changes.unset)
         return write_page(opened.path, opened.data, body, changes.values, changes.unset)
     except UnsupportedEdit as reason:
         raise UnprocessableEntity(str(reason)) from reason

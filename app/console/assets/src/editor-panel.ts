@@ -15,7 +15,7 @@ export function initPanel(form: HTMLFormElement, parts: Record<string, PanelPart
   const home = new URL(location.href);
   let shown = "";
   const mark = () => {
-    const current = shown || (NARROW.matches ? "" : "fields");
+    const current = shown || (NARROW.matches || !panels.some((part) => part.dataset.panelPart === "fields") ? "" : "fields");
     for (const toggle of toggles) {
       if (toggle.dataset.panelToggle === current) toggle.setAttribute("aria-current", "true");
       else toggle.removeAttribute("aria-current");

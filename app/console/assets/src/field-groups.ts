@@ -1,0 +1,134 @@
+// Groups of fields and lists of objects: changes without page loads. The service renders a changed list or group.
+import { create, formBody, toast } from "./dom.ts";
+import { text } from "./texts.ts";
+
+const SUMMARY_VALUES = 3;
+type InitFields = (form: HTMLFormElement, root: HTMLElement) => void;
+
+/** Add the controls to the groups and lists below an element. `initFields` adds those of rendered fields. */
+export function initGroups(form: HTMLFormElement, root: HTMLElement, initFields: InitFields): void {
+  const each = <Type extends HTMLElement>(selector: string) => [root, ...root.querySelectorAll<HTMLElement>(selector)].filter((one): one is Type => one.matches(selector));
+  for (const group of each<HTMLDetailsElement>("details[data-group]")) group.addEventListener("toggle", () => !group.open && showSummary(group));
+  for (const select of each<HTMLSelectElement>("select[data-variant]")) initVariant(form, select, initFields);
+  for (const list of each("[data-object-list]")) initList(form, list, initFields);
+}
+
+/** Show the fields of the chosen kind of an object. */
+function initVariant(form: HTMLFormElement, select: HTMLSelectElement, initFields: InitFields): void {
+  select.addEventListener("change", () => {
+    const group = select.closest<HTMLElement>("details[data-group]");
+    if (group) void change(form, group, "show", select, initFields);
+  });
+}
+
+function itemsOf(list: HTMLElement): HTMLDetailsElement[] {
+  return [...list.querySelectorAll<HTMLDetailsElement>(":scope > details[data-item]")];
+}
+
+function orderOf(list: HTMLElement): HTMLInputElement {
+  return list.querySelector<HTMLInputElement>(':scope > input[type="hidden"]')!;
+}
+
+/** Let the buttons, the keys and dragging change a list of objects. The service renders the changed list. */
+function initList(form: HTMLFormElement, list: HTMLElement, initFields: InitFields): void {
+  for (const button of list.querySelectorAll<HTMLButtonElement>('button[name="list-action"]')) {
+    if (button.closest("[data-object-list]") !== list) continue;
+    button.addEventListener("click", (event) => {
+      event.preventDefault();
+      void change(form, list, button.value, button, initFields);
+    });
+  }
+  let dragged: HTMLElement | null = null;
+  for (const item of itemsOf(list)) {
+    const summary = item.querySelector<HTMLElement>(":scope > summary")!;
+    summary.draggable = true;
+    item.addEventListener("toggle", () => !item.open && showSummary(item));
+    summary.addEventListener("keydown", (event) => {
+      const verb = { ArrowUp: "up", ArrowDown: "down" }[event.key];
+      const button = event.altKey && verb ? item.querySelector<HTMLButtonElement>(`:scope > .group__content > .form__actions > button[value^="${verb} "]`) : null;
+      if (!button) return;
+      event.preventDefault();
+      void change(form, list, button.value, summary, initFields);
+    });
+    summary.addEventListener("dragstart", (event) => {
+      event.stopPropagation();
+      dragged = item;
+      event.dataTransfer?.setData("text/plain", summary.textContent!.trim());
+    });
+    item.addEventListener("dragover", (event) => dragged && event.preventDefault());
+    item.addEventListener("drop", (event) => {
+      if (!dragged || dragged === item) return;
+      event.preventDefault();
+      const items = itemsOf(list);
+      if (items.indexOf(dragged as HTMLDetailsElement) < items.indexOf(item)) item.after(dragged);
+      else item.before(dragged);
+      orderOf(list).value = itemsOf(list).map((each) => each.dataset.item).join(",");
+      void change(form, list, "show", dragged.querySelector("summary")!, initFields);
+    });
+    summary.addEventListener("dragend", () => (dragged = null));
+  }
+}
+
+/** Show the first values of a collapsed item or group. */
+function showSummary(item: HTMLDetailsElement): void {
+  const inputs = item.querySelectorAll<HTMLInputElement>(":scope .input[name]:not([hidden])");
+  const values = [...inputs].map((input) => (input instanceof HTMLSelectElement ? input.selectedOptions[0]?.text : input.value) ?? "");
+  item.querySelector(":scope > summary > .group__values")!.textContent = values.filter(Boolean).slice(0, SUMMARY_VALUES).join(" · ");
+}
+
+/** Send a command on a list and show the list that the service returns. If it does not respond, load the page. */
+async function change(form: HTMLFormElement, list: HTMLElement, action: string, source: HTMLElement, initFields: InitFields): Promise<void> {
+  const [verb = "", target = ""] = action.split(" ");
+  const before = itemsOf(list);
+  const item = source.closest<HTMLDetailsElement>("details[data-item]");
+  const id = item && list.contains(item) ? item.dataset.item : "";
+  const removedAt = verb === "remove" && item ? before.indexOf(item) : -1;
+  const open = new Set(before.filter((each) => each.open).map((each) => each.dataset.item));
+  const body = formBody(form);
+  body.set("list-action", action);
+  list.inert = true;
+  const response = await fetch(form.action, { method: "POST", body, credentials: "same-origin" }).catch(() => null);
+  const page = response?.ok && !response.redirected ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+  const rendered = page?.getElementById(list.id);
+  list.inert = false;
+  if (!rendered) {
+    toast(text("The service does not respond. Your text is still here."));
+    return source.focus();
+  }
+  const next = document.importNode(rendered, true);
+  if (next instanceof HTMLDetailsElement) next.open = true;
+  const known = new Set(before.map((each) => each.dataset.item));
+  for (const each of itemsOf(next)) each.open = open.has(each.dataset.item) || !known.has(each.dataset.item);
+  list.replaceWith(next);
+  initFields(form, next);
+  next.dispatchEvent(new Event("input", { bubbles: true }));
+  if (source.id) document.getElementById(source.id)?.focus();
+  else focusAfter(next, verb, target, id ?? "", removedAt, source.matches("summary"));
+  if (removedAt >= 0) offerUndo(form, next, item!, removedAt, initFields);
+}
+
+function focusAfter(list: HTMLElement, verb: string, target: string, id: string, removedAt: number, isSummary: boolean): void {
+  const items = itemsOf(list);
+  const add = list.querySelector<HTMLElement>(":scope > [data-add] :is(button, summary)");
+  if (verb === "add") return void (items.at(-1)?.querySelector<HTMLElement>(".chip-list__input, .input:not([hidden]), .switch, summary") ?? add)?.focus();
+  if (verb === "remove") return void (items[Math.min(removedAt, items.length - 1)]?.querySelector<HTMLElement>("summary") ?? add)?.focus();
+  const item = items.find((each) => each.dataset.item === id);
+  const button = isSummary ? null : item?.querySelector<HTMLElement>(`button[value="${CSS.escape(`${verb} ${target}`)}"]`);
+  (button ?? item?.querySelector<HTMLElement>("summary"))?.focus();
+}
+
+/** Let the user restore a removed item with the values that it had. */
+function offerUndo(form: HTMLFormElement, list: HTMLElement, item: HTMLDetailsElement, at: number, initFields: InitFields): void {
+  const undo = () => {
+    const present = document.getElementById(list.id);
+    if (!present) return;
+    const next = itemsOf(present)[at];
+    if (next) next.before(item);
+    else orderOf(present).after(item);
+    if (!next) present.querySelector(":scope > [data-add]")!.before(item);
+    orderOf(present).value = itemsOf(present).map((each) => each.dataset.item).join(",");
+    void change(form, present, "show", item.querySelector("summary")!, initFields);
+    document.querySelector(".toast")?.remove();
+  };
+  toast(create("p", {}, text("Entry removed")), create("button", { class: "button button--small", type: "button", click: undo }, text("Undo")));
+}

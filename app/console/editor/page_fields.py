@@ -1,0 +1,162 @@
+"""The fields of a page: those of its collection, with what other entries of the collection have."""
+
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.access.scope import ProjectScope
+from app.console.editor.field_inputs import DATES, InputKind, is_date, is_moment, notation_of
+from app.console.editor.field_lists import INPUT, Path, keyed, name_of
+from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
+from app.console.editor.relations import Relate, RelationChoices
+from app.console.project.images import find_files, site_url
+from app.console.shell.pages import current_form
+from app.content.draft_state import DraftField, draft_field_of, is_draft
+from app.content.filetypes import file_type
+from app.content.page_text import PageText
+from app.content.schema.model import Collection, ContentSchema, SourceKind
+from app.content.schema.validation import collection_of
+from app.resources.project_content.entries.entry_pages import EntryQuery, entries
+from app.resources.project_content.search.references import list_images
+
+WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
+"""Languages whose files may receive front matter if they have none."""
+
+MAX_SUGGESTIONS = 200
+
+
+@dataclass(frozen=True)
+class PageFields:
+    """The fields of a page without its title, the title, and the names of further fields of its collection."""
+
+    fields: Sequence[Field]
+    title: Field | None = None
+    other_names: Sequence[str] = ()
+    can_add: bool = False
+    images: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The files of the repository by the addresses in image fields."""
+
+    relations: Sequence[RelationChoices] = ()
+    """The entries that the relations of the page can name."""
+
+    image_names: Sequence[str] = ()
+    """The texts with which the page may name the images of the repository, if it has an image field."""
+
+    draft: DraftField | None = None
+    is_draft: bool = False
+    more: Sequence[Field] = ()
+    """The fields without a value that some other entries have. They are collapsed."""
+
+    @property
+    def draft_input(self) -> str:
+        """The name of the input of the draft state."""
+        return INPUT + name_of((self.draft.name,)) if self.draft is not None else ""
+
+    @property
+    def draft_values(self) -> str:
+        """The values of drafts as the input sends them, as a JSON list of texts."""
+        return json.dumps([json.dumps(value) for value in self.draft.drafts]) if self.draft is not None else ""
+
+
+def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: PageText, relate: Relate) -> PageFields:
+    """Return the fields of a page. Without a collection they follow from its values."""
+    if text.problem is not None:
+        return PageFields(())
+    can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
+    collection = collection_of(schema, path, text.values) if can_add else None
+    form = current_form()
+    values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
+    if collection is None:
+        state = draft_field_of(values)
+        return PageFields(
+            *_split_title(fields_of(values)), can_add=can_add, draft=state, is_draft=is_draft(text.values or {}, state)
+        )
+    is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
+    fields = _with_values_of_site(scope, collection, fields)
+    more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
+    shown = {one.path[0] for one in (*fields, *more)}
+    others = [one.name for one in collection.fields if one.name not in shown]
+    sources = list(_image_sources([*fields, *more]))
+    images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
+    names = [site_url(one.path, path) for one in images]
+    files = find_files(scope, filter(None, sources), path)
+    relations = {one.list_id: one for one in _relations(fields)}
+    state = collection.draft_field(values)
+    return PageFields(
+        *_split_title(fields),
+        others,
+        can_add,
+        files,
+        list(relations.values()),
+        names,
+        draft=state,
+        is_draft=is_draft(text.values or {}, state),
+        more=more,
+    )
+
+
+def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:
+    for one in fields:
+        if one.relation is not None and one.kind is not InputKind.SELECT:
+            yield one.relation
+        yield from _relations(one.children)
+
+
+def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Sequence[Field]) -> list[Field]:
+    """Return the fields with what other entries of the collection have, frequent values first.
+
+    Lists of texts have their values as suggestions, and dates without a value have their notation.
+    """
+    lists = [
+        one
+        for one in fields
+        if one.kind is InputKind.LINES and not (one.suggestions or one.relation) and "." not in one.path[0]
+    ]
+    dates = [one for one in fields if one.kind in DATES and not (one.value or one.notation or "." in one.path[0])]
+    names = tuple(one.path[0] for one in (*lists, *dates))
+    if not names:
+        return list(fields)
+    query = EntryQuery(folder=collection.folder or None, fields=names, limit=MAX_SUGGESTIONS)
+    values = [entry["fields"] for entry in entries(scope.project, scope.index, query).entries]
+    texts = {name: Counter(_texts_of(each[name] for each in values)) for name in names}
+    known = dict[Path, Field]()
+    for one in lists:
+        frequent = tuple(text for text, _number in texts[one.path[0]].most_common(MAX_SUGGESTIONS))
+        known[one.path] = replace(one, suggestions=frequent)
+    for one in dates:
+        known[one.path] = _with_notation(one, texts[one.path[0]])
+    return [known.get(one.path, one) for one in fields]
+
+
+def _texts_of(values: Iterable[object]) -> Iterator[str]:
+    for value in values:
+        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
+
+
+def _with_notation(field: Field, texts: Mapping[str, int]) -> Field:
+    """Return a date without a value with the notation that most other values have. A day remains a day."""
+    counts, examples = Counter[str](), dict[str, str]()
+    for text, number in texts.items():
+        if is_date(text) or (is_moment(text) and field.kind is InputKind.DATETIME):
+            counts[notation_of(text)] += number
+            examples.setdefault(notation_of(text), text)
+    if not counts:
+        return field
+    example = examples[counts.most_common(1)[0][0]]
+    return replace(field, kind=InputKind.DATE if is_date(example) else field.kind, notation=example)
+
+
+def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:
+    """Return the fields without the title, and the title."""
+    title = next((one for one in fields if one.is_title), None)
+    return [one for one in fields if one is not title], title
+
+
+def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
+    for one in fields:
+        if one.is_image:
+            yield one.value if isinstance(one.value, str) else ""
+        yield from _image_sources(one.children)
