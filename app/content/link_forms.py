@@ -6,9 +6,9 @@ the built site (`/posts/fog/`). The links of existing pages show which form it i
 
 import posixpath
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import quote, unquote
 
@@ -23,7 +23,7 @@ _PAGE_ENDINGS = tuple(
 )
 _HUGO = re.compile(r"""\{\{([<%])\s*(ref|relref)\s+["'`]?([^"'`\s>%]{1,500})""")
 _JEKYLL = re.compile(r"\{%-?\s*(link|post_url)\s+([^\s%]{1,500})")
-_INDEX = re.compile(r"/_?index$")
+_INDEX = re.compile(r"/(?:_?index|readme)$", re.IGNORECASE)
 _SAFE = "/@:+,;=!$&'*~._-"
 
 
@@ -43,7 +43,8 @@ class LinkStyle:
     """A form with its details.
 
     Hugo references have the delimiter `<` or `%`, a leading slash and the ending of the file or not. Paths of files
-    start with `./` or not. An address of the site follows `prefix` and ends with `end`: a slash, `.html` or nothing.
+    start with `./` or not. An address of the site ends with `end`: a slash, `.html` or nothing. The pages in the folder
+    `root` have addresses that start with `prefix`; None is an unknown folder.
     """
 
     form: LinkForm
@@ -52,15 +53,20 @@ class LinkStyle:
     has_ending: bool = True
     has_dot: bool = False
     prefix: str = ""
+    root: str | None = None
     end: str = "/"
 
 
 @dataclass(frozen=True)
 class LinkTarget:
-    """A page of the site: its file, and its likely address in the built site."""
+    """A page of the site: its file, and its address in the built site without the prefix of the style.
+
+    `is_written`: the front matter of the page contains the address, which is complete.
+    """
 
     path: str
     address: str
+    is_written: bool = False
 
 
 def is_page_file(url: str) -> bool:
@@ -73,44 +79,69 @@ def without_query(url: str) -> str:
     return url.partition("#")[0].partition("?")[0]
 
 
-def link_style(texts: Sequence[str], default: LinkForm, pages: Iterable[LinkTarget] = ()) -> LinkStyle:
+def link_style(texts: Sequence[str], default: LinkForm, paths: Iterable[str] = ()) -> LinkStyle:
     """Return the most frequent style of the links of the first text that has some, else the default.
 
-    `pages` are known pages. An address of one of them with more before it shows the prefix of all addresses.
+    `paths` are files of pages. An address that ends as one of them shows the folder and the prefix of addresses.
     """
-    known = {page.address.strip("/") for page in pages} - {""}
-    for text in texts:
-        styles = Counter(_styles(text[:MAX_CHARACTERS], known))
-        if styles:
-            return styles.most_common(1)[0][0]
-    return LinkStyle(default)
+    shown = [text[:MAX_CHARACTERS] for text in texts]
+    counts = (Counter(_styles(text)) for text in shown)
+    style = next((count.most_common(1)[0][0] for count in counts if count), LinkStyle(default))
+    if style.form is not LinkForm.SITE:
+        return style
+    known = defaultdict[str, list[list[str]]](list)
+    for path in paths:
+        parts = _INDEX.sub("", posixpath.splitext(path)[0]).split("/")
+        known[parts[-1].lower()].append(parts)
+    addresses = (_address(url) for text in shown for url in _urls(text))
+    roots = Counter(root for url in addresses if url and (root := _root_of(url, known)) is not None)
+    if not roots:
+        return style
+    [((prefix, root), _number)] = roots.most_common(1)
+    return replace(style, prefix=prefix, root=root)
 
 
-def _styles(text: str, known: set[str]) -> Iterator[LinkStyle]:
+def _styles(text: str) -> Iterator[LinkStyle]:
     for match in _HUGO.finditer(text):
         target = match[3]
         has_ending = is_page_file(target)
         yield LinkStyle(LinkForm(match[2]), match[1], target.startswith("/"), has_ending)
     for match in _JEKYLL.finditer(text):
         yield LinkStyle(LinkForm(match[1]))
-    for link in find_links(text, {}):
-        url = without_query(link.url)
-        if link.kind != "link" or not url or "{" in url or url.startswith("@"):
-            continue
+    for url in _urls(text):
         if is_page_file(url) and not url.startswith("/"):
             yield LinkStyle(LinkForm.FILE, has_dot=url.startswith("./"))
-        elif url.startswith("/") and posixpath.splitext(url)[1] in ("", ".html") and len(url) > 1:
+        elif _address(url):
             end = "/" if url.endswith("/") else ".html" if url.endswith(".html") else ""
-            yield LinkStyle(LinkForm.SITE, prefix=_prefix(unquote(url), known), end=end)
+            yield LinkStyle(LinkForm.SITE, end=end)
 
 
-def _prefix(url: str, known: set[str]) -> str:
-    """Return the part of an address before that of a known page, or an empty text."""
-    parts = url.removesuffix(".html").strip("/").split("/")
-    if "/".join(parts) in known:
+def _urls(text: str) -> Iterator[str]:
+    """Yield the targets of links of Markdown without query and fragment."""
+    for link in find_links(text, {}):
+        url = without_query(link.url)
+        if link.kind == "link" and url and "{" not in url and not url.startswith("@"):
+            yield url
+
+
+def _address(url: str) -> str:
+    """Return the path of an address of the site without slashes and ending, or an empty text for other targets."""
+    path, ending = posixpath.splitext(url)
+    if not url.startswith("/") or ending not in ("", ".html"):
         return ""
-    at = next((at for at in range(1, len(parts)) if "/".join(parts[at:]) in known), 0)
-    return "".join(f"/{part}" for part in parts[:at])
+    return unquote(path if ending else url).strip("/")
+
+
+def _root_of(address: str, known: Mapping[str, Sequence[Sequence[str]]]) -> tuple[str, str] | None:
+    """Return the start of an address, and the start of the path of the known page with the longest equal end."""
+    parts, best, size = address.lower().split("/"), None, 0
+    for path in known.get(parts[-1], ()):
+        pairs = zip(reversed(parts), reversed(path), strict=False)
+        length = next((n for n, (a, b) in enumerate(pairs) if a != b.lower()), min(len(parts), len(path)))
+        if length > size:
+            size = length
+            best = "".join(f"/{part}" for part in address.split("/")[:-length]), "/".join(path[:-length])
+    return best
 
 
 def link_to(target: LinkTarget, style: LinkStyle, *, source: str, root: str) -> str:
@@ -129,6 +160,8 @@ def link_to(target: LinkTarget, style: LinkStyle, *, source: str, root: str) -> 
     if style.form is LinkForm.FILE:
         path = quote(posixpath.relpath(target.path, posixpath.dirname(source) or "."), safe=_SAFE)
         return f"./{path}" if style.has_dot and not path.startswith(".") else path
+    if target.is_written:
+        return target.address
     address = target.address.strip("/").removesuffix(".html")
     if not address:
         return f"{style.prefix}/"

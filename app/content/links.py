@@ -58,7 +58,7 @@ _PAGES = frozenset(
         "notebook",
     )
 )
-_INDEXES = frozenset(("index", "_index", "readme", "+page"))
+INDEXES = frozenset(("index", "_index", "readme", "+page"))
 _ROOTS = frozenset(
     (
         "",
@@ -141,7 +141,7 @@ def link_keys(path: str) -> list[str]:
     """Return the keys of links to a file: its own name, and for an index file also the name of its folder."""
     folder, _, name = path.rpartition("/")
     own = _stem(name)
-    return [own, _stem(folder.rpartition("/")[2])] if own in _INDEXES else [own]
+    return [own, _stem(folder.rpartition("/")[2])] if own in INDEXES else [own]
 
 
 def can_resolve_to(source: str, link: Link, target: str) -> bool:
@@ -189,7 +189,7 @@ def _page(path: str) -> str:
     language = file_type(path).language
     bare = posixpath.splitext(path)[0] if language in _PAGES else path
     folder, _, name = bare.rpartition("/")
-    return folder if name.lower() in _INDEXES else bare
+    return folder if name.lower() in INDEXES else bare
 
 
 def _path_of(url: str) -> str:

@@ -18,12 +18,12 @@ FILES = {
 GOOD = """
 [a](/posts/tides/) [b](tides.md) [c]({{< ref "tides" >}}) {{< relref "/posts/tides.md#part" >}} [d](../about/#x) <a href="/about.html">
 [e](/old/tides) [f](/tags/fog/) [g](/posts/) [h](https://example.org/none.md) [i](mailto:a@example.org) [j](#none) [k](/files/a.pdf)
-[l]({{ site.url }}/none) [m](/generated/api/x/) [n](second.md "Title") ![o](/none.png) `[p](none.md)` [q](/de/posts/first/)
+[l]({{ site.url }}/none) [m](/generated/api/x/) [term](g) [n](second.md "Title") ![o](/none.png) `[p](none.md)` [q](/de/posts/first/)
 ```md
 [r](none.md)
 ```
 """
-BAD = ["none.md", "../posts/none.md", "/posts/none/", "/abuot/", "/content/posts/none.md", "missing"]
+BAD = ["none.md", "../posts/none.md", "/posts/none/", "/abuot/", "/content/posts/none.md", "../missing/"]
 
 
 @pytest.fixture
@@ -78,6 +78,8 @@ def test_editor_shows_missing_links_and_saves_them(scene: ConsoleScene) -> None:
         ("a\n```\nb\n~~~\n```\nc", "a\nc"),
         ("a\n~~~~ md\nb\n~~~\nc", "a"),
         ("a `b` c `d", "a  c `d"),
+        ("- a\n\n      1. ```md\n      b\n      ```\nc", "- a\n\nc"),
+        ("a <!-- b --> c {% raw %}d{% endraw %} e {% highlight md %}f", "a  c  e "),
     ],
 )
 def test_code_is_not_checked(text: str, remaining: str) -> None:

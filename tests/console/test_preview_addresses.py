@@ -16,6 +16,7 @@ pytestmark = pytest.mark.one_database
         ("content/posts/_index.md", {}, None, "/posts/"),
         ("content/_index.md", {}, None, "/"),
         ("src/content/blog/a.mdx", {"slug": "b"}, None, "/blog/b/"),
+        ("site/src/content/docs/de/a.mdx", {}, None, "/de/a/"),
         ("texts/a.md", {}, "texts", "/a/"),
         ("_posts/2026-05-27-fog.md", {}, None, "/2026/05/27/fog.html"),
         ("README.md", {}, None, "/"),

@@ -37,14 +37,32 @@ FOG = LinkTarget("content/posts/fog.md", "/posts/fog/")
         ("[a](../b.md)", "docs/guide/a.md", LinkTarget("docs/intro to.md", "/intro/"), "", "../intro%20to.md"),
         ("[a](./b.mdx#part)", "docs/a.md", LinkTarget("docs/sub/c.mdx", "/sub/c/"), "", "./sub/c.mdx"),
         ("[a](/guides/b)", "src/a.md", FOG, "", "/posts/fog"),
-        ("[a](/docs/guides/b/)", "src/a.md", FOG, "", "/docs/posts/fog/"),
-        ("[a](/docs/guides/b/)", "src/a.md", LinkTarget("docs/index.md", "/"), "", "/docs/"),
+        ("[a](/x/guides/b/)", "src/a.md", FOG, "", "/x/posts/fog/"),
+        ("[a](/x/guides/b/)", "src/a.md", LinkTarget("docs/index.md", "/"), "", "/x/"),
+        ("[a](/x/guides/b/)", "src/a.md", LinkTarget("docs/a.md", "/own", is_written=True), "", "/own"),
         ("[a](/b.html)", "src/a.md", FOG, "", "/posts/fog.html"),
     ],
 )
 def test_link_has_the_form_of_other_links(text: str, source: str, target: LinkTarget, root: str, link: str) -> None:
-    style = link_style(["no link", text, "[a](/other)"], LinkForm.SITE, [LinkTarget("guides/b.md", "/guides/b/")])
+    style = link_style(["no link", text, "[a](/other)"], LinkForm.SITE, ["docs/guides/b.md"])
     assert link_to(target, style, source=source, root=root) == link
+
+
+@pytest.mark.parametrize(
+    ("url", "prefix", "root"),
+    [
+        ("/en/guides/fog/", "", "src/content/docs"),
+        ("/guides/fog", "", "src/content/docs/en"),
+        ("/handbook/Fog.html", "/handbook", "src/content/docs/en/guides"),
+        ("/en/guides/", "", "src/content/docs"),
+        ("/other/", "", None),
+    ],
+)
+def test_address_of_a_known_page_shows_prefix_and_folder_of_addresses(url: str, prefix: str, root: str | None) -> None:
+    paths = ["src/content/docs/de/guides/fog.mdx", "src/content/docs/en/guides/fog.mdx"]
+    paths.append("src/content/docs/en/guides/index.mdx")
+    style = link_style([f"[a]({url})"], LinkForm.FILE, paths if url.startswith("/en") else paths[1:])
+    assert (style.form, style.prefix, style.root) == (LinkForm.SITE, prefix, root)
 
 
 @pytest.mark.parametrize(

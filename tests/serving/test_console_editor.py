@@ -214,6 +214,72 @@ def test_lists_and_dates_are_changed_by_keys_without_loading_the_page(console: C
     assert lines[3:4] == ["tags: [three, one, a, b, typed]"]
 
 
+RELATED_SCHEMA = """
+collections:
+  - name: posts
+    folder: content/posts
+    fields:
+      - {name: title, type: string}
+      - {name: author, type: relation, collection: people}
+      - {name: others, type: relation, collection: people, multiple: true}
+  - {name: people, folder: content/people, fields: [{name: title, type: string}]}
+"""
+RELATED = """---
+title: Related
+author: p3
+others: [p1, nobody]
+---
+See [the first]({{< ref "/people/p1.md" >}}) and [none]({{< ref "/people/none.md" >}}).
+"""
+
+
+@pytest.mark.server
+def test_related_entries_and_linked_pages_are_found_by_title(console: Console, project: str, tmp_path: Path) -> None:
+    page, file = console.page, "content/posts/related.md"
+    files = {".galley.yml": RELATED_SCHEMA, "hugo.toml": 'title = "Related"\n', file: RELATED}
+    files |= {f"content/people/p{n}.md": f"---\ntitle: Person number {n}\n---\n" for n in range(20)}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    related = f"/console/projects/{Member(console.service).connect(tmp_path, 'related')}"
+    console.resize({"width": 1440, "height": 900}, "light")
+    author, others = page.get_by_label("Author", exact=True), page.get_by_label("Others", exact=True)
+    for _ in range(100):
+        console.open(f"{related}/edit/{file}", ".ProseMirror")
+        if author.count() and author.input_value() == "Person number 3":
+            break
+        page.wait_for_timeout(300)
+    expect(page.locator(".chip")).to_contain_text(["Person number 1", "nobody"])
+    expect(page.get_by_text("No entry has this value: nobody")).to_be_visible()
+    author.fill("17")
+    expect(page.locator(".choice-list__item")).to_have_count(1)
+    author.press("Enter")
+    expect(author).to_have_value("Person number 17")
+    others.fill("person 12")
+    expect(page.locator(".choice-list__item:visible")).to_have_count(1)
+    others.press("Enter")
+    page.locator(".chip__text", has_text="Person number 12").press("Alt+ArrowLeft")
+    expect(page.get_by_text("1 link leads to a page that does not exist")).to_be_visible()
+    page.locator(".ProseMirror a", has_text="none").click()
+    page.keyboard.press("Control+k")
+    dialog = page.get_by_role("dialog", name="Link")
+    dialog.get_by_label("Page of this site").fill("number 19")
+    expect(dialog.get_by_role("option")).to_have_count(1)
+    for size in (WIDE, NARROW):
+        console.resize(size, "dark")
+        assert page.evaluate(FINDINGS) == []
+    page.keyboard.press("Enter")
+    dialog.get_by_label("Text", exact=True).fill("the last")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("leads to a page that does not exist")).to_be_hidden()
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    [path] = (console.service.home / "instance").rglob("related.git")
+    expected = RELATED.replace("p3", "p17").replace("[p1, nobody]", "[p1, p12, nobody]")
+    expected = expected.replace('[none]({{< ref "/people/none.md" >}})', '[the last]({{< ref "/people/p19.md" >}})')
+    assert GitRepo.existing(path).show(file).decode() == expected
+
+
 @pytest.mark.server
 class TestPreviewPanel:
     def test_preview_follows_the_typed_text_and_is_a_tab_on_a_narrow_screen(

@@ -55,6 +55,8 @@ from app.resources.project_content.search.missing_links import missing_links
 PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
 _DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")
 _INDEX_NAMES = ("index", "_index", "readme")
+STARLIGHT = "/src/content/docs/"
+"""The folder of the collection whose pages Starlight serves at the root of the site."""
 
 
 def page_path(path: str, values: Mapping[str, object], content_root: str | None) -> str:
@@ -70,6 +72,9 @@ def page_path(path: str, values: Mapping[str, object], content_root: str | None)
     if dated is not None:
         return quote(f"/{dated[1]}/{dated[2]}/{dated[3]}/{dated[4]}.html")
     roots = (content_root.strip("/"), *ROOTS) if content_root else ROOTS
+    above, is_starlight, _ = f"/{stem}".partition(STARLIGHT)
+    if is_starlight:
+        roots = (*roots[: -len(ROOTS)], f"{above}{STARLIGHT}".strip("/"), *ROOTS)
     root = next((root for root in roots if stem.startswith(f"{root}/")), "")
     folder, _slash, name = (stem[len(root) + 1 :] if root else stem).rpartition("/")
     slug = values.get("slug")

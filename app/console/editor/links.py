@@ -15,7 +15,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page
 from app.console.shell.rendering import page
 from app.content.entry_filters import EntryFilter, Operator
-from app.content.link_forms import LinkForm, LinkTarget, link_style, link_to
+from app.content.link_forms import LinkForm, LinkStyle, LinkTarget, link_style, link_to
 from app.content.schema.collection_groups import language_code
 from app.content.schema.relations import title_of
 from app.http.envelope import json_response
@@ -54,19 +54,18 @@ class LinkQuery(RequestQuery):
 def find_pages(*, scope: ProjectScope, query: LinkQuery) -> Response:
     """Return the pages whose title or file name contains some words as JSON: `pages` with title, path and link."""
     folder = query.file.rpartition("/")[0]
-    siblings = _entries(scope, EntryQuery(folder=folder or None, fields=ADDRESS_FIELDS, limit=MAX_EXAMPLES))
-    targets = {one["path"]: _target(scope, one) for one in siblings}
-    paths = [query.file, *(path for path in targets if path != query.file)]
-    default = FORMS.get(scope.project.generator, LinkForm.SITE)
-    style = link_style(texts_of(scope.project, scope.index, paths), default, targets.values())
+    siblings = _entries(scope, EntryQuery(folder=folder or None, fields=ADDRESS_FIELDS, limit=MAX_ENTRIES))
+    paths = [one["path"] for one in siblings]
+    texts = texts_of(scope.project, scope.index, [query.file, *paths[:MAX_EXAMPLES]])
+    style = link_style(texts, FORMS.get(scope.project.generator, LinkForm.SITE), paths)
     root = _root(scope, query.file, style.form)
-    listed = _matching(scope, query.q) if query.q.strip() else siblings[:MAX_RESULTS]
+    listed = _matching(scope, query) if query.q.strip() else siblings[: MAX_RESULTS + 1]
     titles = titles_of(scope.project, scope.index, [one["path"] for one in listed])
     pages = [
         {
             "path": one["path"],
             "title": titles.get(one["path"]) or title_of(one["fields"]) or one["path"].rpartition("/")[2],
-            "url": link_to(_target(scope, one), style, source=query.file, root=root),
+            "url": link_to(_target(scope, one, style), style, source=query.file, root=root),
         }
         for one in listed
         if one["path"] != query.file
@@ -80,30 +79,41 @@ def _entries(scope: ProjectScope, query: EntryQuery) -> list[Mapping[str, Any]]:
     return [one for one in listed if PAGES.search(one["path"]) and "/." not in f"/{one['path']}"]
 
 
-def _matching(scope: ProjectScope, text: str) -> Sequence[Mapping[str, Any]]:
-    """Return the pages whose title or path contains each word, those whose title starts with the text first."""
-    terms = text.casefold().split()
-    selection = FileSelection(term=max(terms, key=len))
-    query = EntryQuery(fields=(*ADDRESS_FIELDS, "title"), limit=MAX_ENTRIES, selection=selection)
-    listed = _entries(scope, query)
+def _matching(scope: ProjectScope, query: LinkQuery) -> Sequence[Mapping[str, Any]]:
+    """Return the pages whose title or path contains each word.
+
+    Pages in the language of the file precede others, then those whose title starts with the text, short titles first.
+    """
+    terms = query.q.casefold().split()
+    term, names = max(terms, key=len), (*ADDRESS_FIELDS, "title")
+    listed = _entries(scope, EntryQuery(fields=names, limit=MAX_ENTRIES, selection=FileSelection(term=term)))
     if not listed:
-        contains = (EntryFilter("path", Operator.CONTAINS, max(terms, key=len)),)
-        listed = _entries(scope, EntryQuery(fields=(*ADDRESS_FIELDS, "title"), limit=MAX_ENTRIES, filters=contains))
+        contains = (EntryFilter("path", Operator.CONTAINS, term),)
+        listed = _entries(scope, EntryQuery(fields=names, limit=MAX_ENTRIES, filters=contains))
     titles = titles_of(scope.project, scope.index, [one["path"] for one in listed])
+    language = _language(query.file)
 
     def is_match(one: Mapping[str, Any]) -> bool:
-        own = f"{titles.get(one['path'], '')} {one['path']}".casefold()
-        return all(term in own for term in terms)
+        own = f"{titles.get(one['path'], '')} {PAGES.sub('', one['path'])}".casefold()
+        return all(each in own for each in terms)
 
-    def order(one: Mapping[str, Any]) -> tuple[bool, int]:
+    def order(one: Mapping[str, Any]) -> tuple[bool, bool, int]:
         title = titles.get(one["path"], "").casefold()
-        return not title.startswith(terms[0]), len(title)
+        return _language(one["path"]) != language, not title.startswith(terms[0]), len(title)
 
     return sorted(filter(is_match, listed), key=order)[:MAX_RESULTS]
 
 
-def _target(scope: ProjectScope, one: Mapping[str, Any]) -> LinkTarget:
-    return LinkTarget(one["path"], page_path(one["path"], one["fields"], scope.project.paths.get("content")))
+def _language(path: str) -> str:
+    """Return the folder of a language in a path, or an empty text."""
+    return next((part for part in path.split("/")[:-1] if language_code(part)), "")
+
+
+def _target(scope: ProjectScope, one: Mapping[str, Any], style: LinkStyle) -> LinkTarget:
+    is_below = style.root is not None and f"{one['path']}/".startswith(f"{style.root}/" if style.root else "")
+    root = style.root if is_below else scope.project.paths.get("content")
+    is_written = any(str(one["fields"].get(name) or "").startswith("/") for name in ("url", "permalink"))
+    return LinkTarget(one["path"], page_path(one["path"], one["fields"], root), is_written)
 
 
 def _root(scope: ProjectScope, path: str, form: LinkForm) -> str:

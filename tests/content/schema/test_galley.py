@@ -52,6 +52,15 @@ class TestReadGalley:
         assert schema is not None
         assert ([each.folder for each in schema.collections], schema.problems) == ([""], ())
 
+    def test_relation_to_no_collection_is_a_problem(self) -> None:
+        fields = "[{name: a, type: relation, collection: none}, {name: b, type: list, item: {type: relation}}]"
+        schema = read_galley(".galley.yml", f"collections: [{{name: pages, folder: '', fields: {fields}}}]".encode())
+        assert schema is not None
+        assert {problem.pointer: problem.message for problem in schema.problems} == {
+            "/collections/0/fields/0/collection": "There is no collection “none”",
+            "/collections/0/fields/1/item/collection": "A relation needs a collection",
+        }
+
     def test_missing_folder_is_a_problem(self) -> None:
         schema = read_galley(".galley.yml", b"collections: [{name: pages}]")
         assert schema is not None

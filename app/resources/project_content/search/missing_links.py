@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from app.content.field_values import text_key
 from app.content.link_forms import is_page_file, without_query
-from app.content.links import Link, can_resolve_to, find_links, is_local, key_of, link_keys
+from app.content.links import INDEXES, Link, can_resolve_to, find_links, is_local, key_of, link_keys
 from app.content.words import fold
 from app.extensions import db
 from app.models.content_search import ContentField
@@ -36,7 +36,8 @@ _GENERATED = frozenset(
 )
 """First names of addresses at which sites have pages without a file."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})")
+_RAW = (("<!--", "-->"), ("{% raw %}", "{% endraw %}"), ("{% highlight", "{% endhighlight %}"))
 _CODE = re.compile(r"`[^`\n]{1,1000}`")
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-z]{2,4})?", re.IGNORECASE)
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-(.+)")
@@ -68,7 +69,7 @@ def missing_links(project: Project, index: ContentIndex | None, path: str, body:
 
 
 def without_code(text: str) -> str:
-    """Return a text of Markdown without its code."""
+    """Return a text of Markdown without its code, comments and raw text of Liquid."""
     lines, fence = [], ""
     for line in text.splitlines():
         mark = _FENCE.match(line)
@@ -79,7 +80,10 @@ def without_code(text: str) -> str:
             fence = mark[1]
         elif mark[1].startswith(fence):
             fence = ""
-    return _CODE.sub("", "\n".join(lines))
+    result = _CODE.sub("", "\n".join(lines))
+    for start, end in _RAW:
+        result = "".join(part.partition(end)[2] if number else part for number, part in enumerate(result.split(start)))
+    return result
 
 
 def _is_to_page(link: Link) -> bool:
@@ -89,8 +93,10 @@ def _is_to_page(link: Link) -> bool:
         return False
     if not is_local(url) or (url[0] in "@~" and not is_page_file(url)):
         return False
-    ending = posixpath.splitext(url.rstrip("/").rpartition("/")[2])[1]
-    return is_page_file(url) or ending in ("", ".html") or link.kind == "reference"
+    if is_page_file(url) or link.kind == "reference":
+        return True
+    # A plain name is often the key of an extension of Markdown.
+    return "/" in url and posixpath.splitext(url.rstrip("/").rpartition("/")[2])[1] in ("", ".html")
 
 
 def _plain(url: str) -> str:
@@ -113,13 +119,16 @@ def _names(index: ContentIndex, keys: Iterable[str]) -> _Names:
     for part in db.session.scalars(statement).partitions(PATHS_PER_STEP):
         time.sleep(0)  # yields to other requests
         for path in part:
-            folders.update(path.split("/")[:-1])
-            own = link_keys(path)
-            dated = _DATED.fullmatch(own[0])
-            for key in [*own, dated[1]] if dated is not None else own:
+            folder, _, name = path.rpartition("/")
+            folders.add(folder)
+            stem = (name.rpartition(".")[0] or name).lower()
+            # Most files have one key, which is their name.
+            own = link_keys(path) if stem in INDEXES or not path.isascii() else [stem]
+            dated = _DATED.fullmatch(stem)
+            for key in [*own, fold(dated[1])] if dated is not None else own:
                 if key in searched:
                     paths[key].append(path)
-    return _Names(paths, set(map(fold, folders)))
+    return _Names(paths, {fold(name) for folder in folders for name in folder.split("/")})
 
 
 def _may_exist(source: str, link: Link, names: _Names) -> bool:
