@@ -94,10 +94,10 @@ def link_style(texts: Sequence[str], default: LinkForm, paths: Iterable[str] = (
         parts = _INDEX.sub("", posixpath.splitext(path)[0]).split("/")
         known[parts[-1].lower()].append(parts)
     addresses = (_address(url) for text in shown for url in _urls(text))
-    roots = Counter(root for url in addresses if url and (root := _root_of(url, known)) is not None)
-    if not roots:
+    starts = Counter(start for url in addresses if url and (start := _start_of(url, known)) is not None)
+    if not starts:
         return style
-    [((prefix, root), _number)] = roots.most_common(1)
+    [((prefix, root), _number)] = starts.most_common(1)
     return replace(style, prefix=prefix, root=root)
 
 
@@ -132,7 +132,7 @@ def _address(url: str) -> str:
     return unquote(path if ending else url).strip("/")
 
 
-def _root_of(address: str, known: Mapping[str, Sequence[Sequence[str]]]) -> tuple[str, str] | None:
+def _start_of(address: str, known: Mapping[str, Sequence[Sequence[str]]]) -> tuple[str, str] | None:
     """Return the start of an address, and the start of the path of the known page with the longest equal end."""
     parts, best, size = address.lower().split("/"), None, 0
     for path in known.get(parts[-1], ()):

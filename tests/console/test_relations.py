@@ -22,13 +22,20 @@ collections:
       - {name: port, type: relation, collection: ports, value_field: "ports.*.id"}
       - {name: ship, type: relation, collection: ships, value_field: name}
       - {name: nothing, type: relation, collection: none}
+      - name: blocks
+        type: list
+        item:
+          type: object
+          variant_key: kind
+          variants:
+            - {name: crew, type: object, fields: [{name: captain, type: relation, collection: people, value_field: "{{name}}"}]}
   - {name: people, folder: content/people, fields: [{name: name, type: string}]}
   - {name: ports, folder: data, pattern: ports.yml}
   - {name: ships, folder: ships, pattern: "*.json"}
 """
 FILES = {
     ".galley.yml": SCHEMA,
-    FILE: b"---\ntitle: Related\nauthor: j1\nothers: [jane, nobody]\nport: 7\n---\nText.\n",
+    FILE: b"---\ntitle: Related\nauthor: j1\nothers: [jane, nobody]\nport: 7\nblocks: [{kind: crew, captain: Jane Doe}]\n---\nText.\n",
     "content/people/jane.md": b"---\nname: Jane Doe\nkey: j1\n---\n",
     "content/people/bob/index.md": b"---\ntitle: Bob\nkey: b1\n---\n",
     "data/ports.yml": b"ports:\n  - {id: 7, name: Oslo}\n  - {id: 9, name: Bergen}\n",
@@ -70,6 +77,7 @@ def test_relations_show_titles_and_keep_values_without_an_entry(scene: ConsoleSc
         '<option value="&#34;Aurora&#34;">MS Aurora</option>',
         '<option value="bob">Bob</option><option value="jane">Jane Doe</option>',
         "No entry has this value: nobody",
+        '<option value="&#34;Jane Doe&#34;" selected>Jane Doe</option>',
         'type="text" id="fm.nothing"',
     ):
         assert part in response.text
@@ -80,7 +88,8 @@ def test_relations_show_titles_and_keep_values_without_an_entry(scene: ConsoleSc
     form |= {"fm.author": '"b1"', "fm.port": "9", "fm.others": "bob\r\nnobody\r\njane"}
     assert scene.site.owner.client.post(url_of(scene), data=form).status_code == 303
     assert scene.site.repo.show(FILE) == (
-        b"---\ntitle: Related\nauthor: b1\nothers: [bob, nobody, jane]\nport: 9\n---\nText.\n"
+        b"---\ntitle: Related\nauthor: b1\nothers: [bob, nobody, jane]\nport: 9\n"
+        b"blocks: [{kind: crew, captain: Jane Doe}]\n---\nText.\n"
     )
 
 

@@ -71,10 +71,9 @@ def page_path(path: str, values: Mapping[str, object], content_root: str | None)
     dated = _DATED.search(stem)
     if dated is not None:
         return quote(f"/{dated[1]}/{dated[2]}/{dated[3]}/{dated[4]}.html")
-    roots = (content_root.strip("/"), *ROOTS) if content_root else ROOTS
     above, is_starlight, _ = f"/{stem}".partition(STARLIGHT)
-    if is_starlight:
-        roots = (*roots[: -len(ROOTS)], f"{above}{STARLIGHT}".strip("/"), *ROOTS)
+    own = [content_root.strip("/")] if content_root else []
+    roots = [*own, *([f"{above}{STARLIGHT}".strip("/")] if is_starlight else []), *ROOTS]
     root = next((root for root in roots if stem.startswith(f"{root}/")), "")
     folder, _slash, name = (stem[len(root) + 1 :] if root else stem).rpartition("/")
     slug = values.get("slug")

@@ -105,14 +105,15 @@ def _target(schema: ContentSchema, name: str, value_field: str | None) -> Relati
 
 
 def _with_values(listed: Sequence[SchemaField], values: object) -> Iterator[tuple[SchemaField, object]]:
-    """Yield the relations of fields, also inside of objects and lists, with their values."""
+    """Yield the relations of fields, also inside of objects, variants and lists, with their values."""
     mapping = values if isinstance(values, Mapping) else {}
     for one in listed:
         value = mapping.get(one.name)
         relation = relation_of(one)
         if relation is not None:
             yield relation, value
-        inner = one.item.fields if one.type is FieldType.LIST and one.item is not None else one.fields
+        owner = one.item if one.type is FieldType.LIST and one.item is not None else one
+        inner = [*owner.fields, *(each for variant in owner.variants for each in variant.fields)]
         if inner:
             items = value if isinstance(value, list) else [value]
             for item in items[:MAX_OPTIONS] or [None]:

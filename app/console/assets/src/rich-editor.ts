@@ -15,6 +15,7 @@ import { CardView, enterCard } from "./editor-cards.ts";
 import { cellBelow, insertTable, isEmptyParagraph, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask, withBlock } from "./editor-tables.ts";
 import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
+import { isTemplateTarget } from "./markdown/links.ts";
 import { editCard } from "./markdown/parse.ts";
 import { schema } from "./markdown/schema.ts";
 import { cleanHtml, parseText, restoreSpaces } from "./paste.ts";
@@ -160,6 +161,8 @@ class RichEditor extends HTMLElement {
   }
 
   private imageView(node: Node) {
+    const { src, alt } = node.attrs;
+    if (isTemplateTarget(src)) return { dom: create("code", { class: "raw-inline", dir: "ltr" }, `![${alt}](${src})`) };
     const dom = create("img", { alt: node.attrs.alt, title: node.attrs.title ?? node.attrs.src, "data-source": node.attrs.src });
     const urls = this.imageUrls(node.attrs.src);
     const next = () => {
