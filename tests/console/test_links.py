@@ -18,7 +18,7 @@ FILES = {
 GOOD = """
 [a](/posts/tides/) [b](tides.md) [c]({{< ref "tides" >}}) {{< relref "/posts/tides.md#part" >}} [d](../about/#x) <a href="/about.html">
 [e](/old/tides) [f](/tags/fog/) [g](/posts/) [h](https://example.org/none.md) [i](mailto:a@example.org) [j](#none) [k](/files/a.pdf)
-[l]({{ site.url }}/none) [m](/generated/api/x/) [term](g) [n](second.md "Title") ![o](/none.png) `[p](none.md)` [q](/de/posts/first/)
+[l]({{ site.url }}/none) [m](/generated/api/x/) [term](g) [root](posts/tides.md) [n](second.md "Title") ![o](/none.png) `[p](none.md)` [q](/de/posts/first/)
 ```md
 [r](none.md)
 ```

@@ -136,7 +136,9 @@ def _may_exist(source: str, link: Link, names: _Names) -> bool:
     key = key_of(url)
     targets = names.paths.get(key, [])
     if is_page_file(url) and link.kind != "reference":
-        return any(can_resolve_to(source, Link(url, link.kind), target) for target in targets)
+        # Docusaurus also resolves paths from the root of the documentation.
+        ends = f"/{url}"
+        return any(can_resolve_to(source, Link(url, link.kind), each) or f"/{each}".endswith(ends) for each in targets)
     if targets or key in names.folders or key in ("", ".", ".."):
         return True
     if link.kind == "reference":
