@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, FilePayload, Locator, Page
@@ -17,6 +18,13 @@ TAB_STOPS = 150
 FOCUS = """each => document.activeElement === each
   && (each.matches("[contenteditable], .visually-hidden") || getComputedStyle(each).outlineStyle !== "none")"""
 """JavaScript: the element has the focus, and the focus is visible."""
+
+IS_BEFORE_FOCUS = """each => document.activeElement !== document.body
+  && (document.activeElement.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_PRECEDING) > 0"""
+HAS_CURSOR = "each => each.contains(getSelection().anchorNode)"
+LINES = 80
+TYPED_TOGETHER_MS = 1100
+"""Chromium searches the options for the characters that are typed within a second."""
 
 WITHIN_S = 60.0
 CHOOSER_ATTEMPTS = 3
@@ -32,15 +40,18 @@ class Person:
         *,
         language: str = "en",
         width: int = 1280,
+        theme: Literal["light", "dark"] = "light",
         has_scripts: bool = True,
         has_pointer: bool = True,
     ) -> None:
         self.base, self.language, self.has_scripts, self.has_pointer = base, language, has_scripts, has_pointer
+        self.theme = theme
         self.faults: list[str] = []
         self.context = browser.new_context(
             locale=language,
             viewport={"width": width, "height": 844},
             java_script_enabled=has_scripts,
+            color_scheme=theme,
             reduced_motion="reduce",
         )
         self.context.set_default_timeout(WITHIN_S * 1000)
@@ -93,6 +104,32 @@ class Person:
         self.use(link)
         self.page.wait_for_url(lambda url: url != address)
 
+    def press_link(self, name: str) -> None:
+        """Use a link that opens a dialog, or its page without scripts."""
+        self.use(self.page.get_by_role("link", name=self.say(name), exact=True).first)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose an option of a list. The keyboard selects it by its text."""
+        field = self.page.get_by_label(self.say(label), exact=True).first
+        if self.has_pointer:
+            field.select_option(label=self.say(option))
+            return
+        self.reach(field)
+        self.page.wait_for_timeout(TYPED_TOGETHER_MS)
+        self.page.keyboard.type(self.say(option))
+
+    def set_date(self, field: Locator, value: str) -> None:
+        """Set a date, or a date with a time. The keyboard types the parts in the order of American English."""
+        if self.has_pointer:
+            field.fill(value)
+            return
+        day, _, minute = value.partition("T")
+        self.reach(field)
+        self.page.keyboard.type(day[5:7] + day[8:] + day[:4])
+        if minute:
+            self.page.keyboard.press("ArrowRight")
+            self.page.keyboard.type(f"{minute[:2]}{minute[3:]}AM")
+
     def use_entry(self, title: str) -> None:
         """Open an entry of a list, whose name is no text of the console."""
         self.use(self.page.get_by_role("link", name=title).first)
@@ -133,11 +170,32 @@ class Person:
         self.reach(target)
         self.page.keyboard.press("Enter")
 
+    def focus(self, target: Locator) -> None:
+        """Move the focus to an element."""
+        if self.has_pointer:
+            target.click()
+        else:
+            self.reach(target)
+
+    def focus_start(self, paragraph: Locator) -> None:
+        """Move the cursor to the start of a paragraph of the formatted text."""
+        if self.has_pointer:
+            paragraph.click(position={"x": 2, "y": 8})
+        else:
+            self.reach(self.page.locator(".ProseMirror"))
+            self.page.keyboard.press("Control+Home")
+            for _ in range(LINES):
+                if paragraph.evaluate(HAS_CURSOR):
+                    break
+                self.page.keyboard.press("ArrowDown")
+            assert paragraph.evaluate(HAS_CURSOR)
+        self.page.keyboard.press("Home")
+
     def reach(self, target: Locator) -> None:
         """Move the focus to an element with the Tab key, and check that the focus is visible."""
         target.wait_for(state="attached")
         for _ in range(TAB_STOPS):
             if target.evaluate(FOCUS):
                 return
-            self.page.keyboard.press("Tab")
+            self.page.keyboard.press("Shift+Tab" if target.evaluate(IS_BEFORE_FOCUS) else "Tab")
         raise AssertionError(f"the Tab key does not reach {target}")

@@ -7,6 +7,7 @@ import re
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -24,34 +25,28 @@ VIEWS: tuple[tuple[ViewportSize, Theme], ...] = (
     ({"width": 1440, "height": 900}, "light"),
     ({"width": 390, "height": 844}, "dark"),
 )
-PUBLIC = dict.fromkeys(
-    (
-        *("/console/sign-in", "/console/sign-up", "/console/verify?email=a@mail.example.org"),
-        *("/console/forgot-password", "/console/reset-password?token=x", "/console/invitation", "/console/none"),
-    ),
-    "main",
-)
-SIGNED_IN = tuple(
-    f"/console{path}"
-    for path in (
-        *("", "/admin/users", "/admin/jobs", "/admin/indexes", "/account", "/account/billing"),
-        *("/account/connections", "/account/preferences", "/account/sessions", "/account/tokens"),
-    )
-)
-ORGANIZATION = ("", "/members", "/service-accounts", "/settings", "/connect", "/connect?provider=local")
-PAGES = {
-    **dict.fromkeys(("", "/content/", "/content/content/posts", "/content/content?view=tree&state=draft"), "main"),
-    **dict.fromkeys(("/search?q=fog", "/search?q=nothing", "/activity", "/history", "/media", "/preview"), "main"),
-    **dict.fromkeys(("/settings", "/edit/none.md"), "main"),
-    **dict.fromkeys(("/collections/content-posts", "/collections/content-posts?view=grid&group=year", "/data"), "main"),
-    "/edit/content/posts/fog-signals.md": ".ProseMirror",
-    "/edit/content/posts/fog-signals.md?mode=source": ".cm-content",
+FILE = "content/posts/fog-signals.md"
+READY = {
+    f"/edit/{FILE}": ".ProseMirror",
+    f"/edit/{FILE}?mode=source": ".cm-content",
+    f"/edit/{FILE}?panel=fields": ".ProseMirror",
     "/edit/hugo.toml": ".cm-content",
 }
 """Paths below a project, and the selector of an element that appears when the page is ready."""
 
-FILE = "content/posts/fog-signals.md"
+PROJECT_PATHS = (
+    *(
+        *READY,
+        "/edit/none.md",
+        "/collections/content-posts?view=grid&group=year",
+        "/content/content?view=tree&state=draft",
+    ),
+    *("/search?q=fog", "/search?q=nothing"),
+)
+QUERIES = ("verify?email=a@mail.example.org", "reset-password?token=x")
 CHANGED = "content/docs/knots.md"
+SHORTCUTS = ("Control+k", "?")
+MIN_DIALOGS = 5
 HOST = {"GITLAB_URL": "http://127.0.0.1:9", "GITLAB_CLIENT_ID": "console", "GITLAB_CLIENT_SECRET": "secret"}
 """A Git host. The browser answers its requests."""
 
@@ -73,15 +68,18 @@ addEventListener("securitypolicyviolation", (event) => problems.push(`policy ${e
 addEventListener("error", (event) => problems.push(`error ${event.message ?? event.target.outerHTML}`), true);
 addEventListener("unhandledrejection", (event) => problems.push(`rejection ${event.reason}`));
 """
-FINDINGS = """async () => {
+FINDINGS = """async (rules) => {
+  const closed = [...document.querySelectorAll("details:not([open])")];
+  for (const each of closed) each.open = true;
   // axe-core need not compute the selectors of nodes and the details of passed rules.
-  const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false });
+  const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false, ...(rules && { runOnly: rules }) });
   const findings = violations.filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`);
   const overflow = document.documentElement.scrollWidth > innerWidth ? ["overflow"] : [];
+  for (const each of closed) each.open = false;
   return [...findings, ...problems, ...overflow];
 }"""
-"""Findings of axe-core, the recorded problems and a horizontal overflow of the page."""
+"""Findings of axe-core, of all rules or some, the recorded problems and a horizontal overflow. Closed parts are opened."""
 
 
 class Console:
@@ -115,13 +113,33 @@ class Console:
     def problems(self) -> dict[int, list[str]]:
         """Return the findings and problems of the open page in both views by the width of the view.
 
-        The current view is the first. The page stays in the other one.
+        In the other theme of a view, only the colours can differ. The current view is the first. The page stays in
+        the other one.
         """
         found = {}
         for size, theme in VIEWS if self.page.viewport_size == VIEWS[0][0] else reversed(VIEWS):
+            self.resize(size, "dark" if theme == "light" else "light")
+            found[size["width"]] = self.page.evaluate(FINDINGS, ["color-contrast"])
             self.resize(size, theme)
-            found[size["width"]] = self.page.evaluate(FINDINGS)
+            found[size["width"]] += self.page.evaluate(FINDINGS)
         return {width: problems for width, problems in found.items() if problems}
+
+    def open_dialogs(self, known: set[str]) -> Iterator[str]:
+        """Open each dialog of the page once whose name is not known, and yield its name. Escape closes it."""
+        triggers = self.page.locator("[aria-haspopup=dialog]:visible")
+        openers: dict[str, Callable[[], None]] = {
+            trigger.get_attribute("aria-label") or trigger.inner_text(): trigger.click for trigger in triggers.all()
+        }
+        openers |= {key: partial(self.page.keyboard.press, key) for key in SHORTCUTS}
+        for name, open_dialog in openers.items():
+            if name in known:
+                continue
+            known.add(name)
+            open_dialog()
+            self.page.locator("dialog[open]").wait_for()
+            yield name
+            self.page.keyboard.press("Escape")
+            self.page.locator("dialog[open]").wait_for(state="detached")
 
     def resize(self, size: ViewportSize, theme: Theme) -> None:
         """Set the size of the page and the preferred theme."""
@@ -148,6 +166,26 @@ def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with running_console(browser, tmp_path_factory.mktemp("console"), **HOST, **CLONES) as console:
         console.service.flask("user", "promote", "owner@demo.example.org")
         yield console
+
+
+def page_paths(console: Console, **values: str) -> list[str]:
+    """Return the paths of all pages of the console. A URL with a new parameter needs a value."""
+    rules = [rule for rule in console.service.app.url_map.iter_rules() if rule.endpoint.startswith("console.")]
+    parameters = {
+        "unknown": "none",
+        "name": "content-posts",
+        "folder": "content/posts",
+        "file": FILE,
+        "import_id": "none",
+        "sha": "0" * 40,
+    }
+    parameters |= values
+    built = [
+        rule.build({name: parameters[name] for name in rule.arguments})
+        for rule in rules
+        if "GET" in (rule.methods or ())
+    ]
+    return sorted(url for _, url in filter(None, built))
 
 
 def history(service: Service) -> str:
@@ -228,17 +266,31 @@ def repository(service: Service) -> GitRepo:
 
 @pytest.mark.server
 class TestBrowser:
-    def test_screens_have_no_serious_finding_in_both_themes_and_sizes(self, console: Console) -> None:
-        findings = {}
-        for paths in (PUBLIC, None):
-            if paths is None:
-                project, organization = console.sign_in(), console.organization()
-                paths = dict.fromkeys([*SIGNED_IN, *(f"{organization}{path}" for path in ORGANIZATION)], "main")
-                paths |= {project + path: ready for path, ready in PAGES.items()}
-            for path, ready in paths.items():
-                console.open(path, ready)
-                findings[path] = console.problems()
+    def test_pages_and_their_dialogs_have_no_serious_finding_in_both_themes_and_sizes(self, console: Console) -> None:
+        findings: dict[str, object] = {}
+        dialogs: set[str] = set()
+        for is_signed_in in (False, True):
+            project, organization = (console.sign_in(), console.organization()) if is_signed_in else ("/p", "/o")
+            ids = {"project_id": project.rpartition("/")[2], "org_id": organization.rpartition("/")[2]}
+            paths = [*page_paths(console, **ids), *(f"/console/{path}" for path in QUERIES)]
+            if is_signed_in:
+                paths += [f"{organization}/connect?provider=local", *(project + path for path in PROJECT_PATHS)]
+            for path in paths:
+                console.resize(*VIEWS[0])
+                response = console.page.goto(console.service.base + path)
+                opened = console.page.url.removeprefix(console.service.base)
+                is_page = response is not None and response.headers["content-type"].startswith("text/html")
+                if not is_page or opened in findings or (not is_signed_in and "next=" in opened):
+                    continue
+                ready = READY.get(opened.removeprefix(project), "main")
+                console.page.locator(f"html.has-script {ready}").first.wait_for()
+                findings[opened] = console.problems()
+                console.resize(*VIEWS[0])
+                for name in console.open_dialogs(dialogs):
+                    findings[f"{opened}: {name}"] = console.problems()
+                    console.resize(*VIEWS[0])
         assert {path: problems for path, problems in findings.items() if problems} == {}
+        assert len(dialogs) >= MIN_DIALOGS
 
     def test_states_of_screens_have_no_serious_finding_in_both_themes_and_sizes(self, console: Console) -> None:
         console.page.context.clear_cookies()

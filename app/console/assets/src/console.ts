@@ -26,6 +26,7 @@ document.addEventListener("keydown", (event) => {
     void import("./palette.ts").then(({ openPalette }) => openPalette());
   }
 });
+for (const link of document.querySelectorAll("a[data-new-entry]")) link.setAttribute("aria-haspopup", "dialog");
 document.addEventListener("click", (event) => {
   const link = (event.target as Element).closest<HTMLAnchorElement>("a[data-new-entry]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;

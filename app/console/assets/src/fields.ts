@@ -65,6 +65,7 @@ function initImages(form: HTMLFormElement, root: HTMLElement): void {
   if (!editor) return;
   for (const button of root.querySelectorAll<HTMLButtonElement>("button[data-choose-image]")) {
     button.hidden = false;
+    button.setAttribute("aria-haspopup", "dialog");
     button.addEventListener("click", async () => {
       const { chooseImage } = await import("./image-dialog.ts");
       const chosen = await chooseImage(editor, { isField: true });

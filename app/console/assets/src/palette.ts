@@ -42,7 +42,7 @@ export async function openPalette(): Promise<void> {
     if (shown.length) input.setAttribute("aria-activedescendant", `palette-${active}`);
     else {
       input.removeAttribute("aria-activedescendant");
-      list.append(create("li", { class: "palette__item muted" }, text("No results.")));
+      list.append(create("li", { class: "palette__item muted", role: "option", "aria-disabled": "true" }, text("No results.")));
     }
     list.children[active]?.scrollIntoView({ block: "nearest" });
   };

@@ -10,7 +10,9 @@ export function initPreviewPage(page: HTMLElement): void {
   const form = document.querySelector<HTMLFormElement>("#preview-start");
   form?.addEventListener("submit", (event) => {
     event.preventDefault();
-    for (const button of document.querySelectorAll<HTMLButtonElement>(".content-header__actions button")) button.disabled = true;
+    const stop = document.querySelector<HTMLFormElement>("#preview-stop")!;
+    [form.hidden, stop.hidden] = [true, false];
+    stop.querySelector("button")!.focus();
     for (const part of page.querySelectorAll<HTMLElement>("[data-preview-shown]")) part.hidden = true;
     void follow(page, true, form);
   });

@@ -249,6 +249,7 @@ class RichEditor extends HTMLElement {
     const update: (() => void)[] = [];
     for (const [name, label, command, mark] of buttons) {
       const button = create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label }, icon(name));
+      if (name === "link") button.setAttribute("aria-haspopup", "dialog");
       button.addEventListener("mousedown", (event) => event.preventDefault());
       button.addEventListener("click", () => this.run(command));
       update.push(() => {
@@ -260,7 +261,7 @@ class RichEditor extends HTMLElement {
     }
     if (acceptsImages(this)) {
       const label = text("Image");
-      bar.append(create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label, click: () => void this.editImage() }, icon("image")));
+      bar.append(create("button", { type: "button", class: "format-bar__button", "aria-label": label, "aria-haspopup": "dialog", title: label, click: () => void this.editImage() }, icon("image")));
     }
     update.push(() => {
       const { parent } = this.view!.state.selection.$from;
