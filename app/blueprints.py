@@ -112,11 +112,58 @@ class FailureDataSchema(
     COMPONENT = "http_FailureData"
 
 
+FIELDS: dict[str, str] = {
+    "access_token_expires_at": "The time at which the access token expires, or null if it does not.",
+    "additions": "The number of added lines.",
+    "apiKey": "A key of the AI provider for this request. Without it the key of the operator is used.",
+    "base_blob_sha": "The blob of the file on which the change is based, or null for a new file.",
+    "base_sha": "The commit on which the change is based: `commit_sha` of the tree that the user saw.",
+    "branch": "The name of a branch.",
+    "commitSha": "The 40 hexadecimal digits of a commit.",
+    "commit_sha": "The 40 hexadecimal digits of a commit.",
+    "createdAt": "The time of the creation.",
+    "deleted": "True after the deletion.",
+    "deletions": "The number of removed lines.",
+    "email": "An e-mail address.",
+    "expiresAt": "The time at which it ends.",
+    "file": "The path of a file, as it is in Git.",
+    "file_type": "The extension of the file.",
+    "front_matter": "The values of the front matter, or null if the file has none.",
+    "generator": "The generator of the site, or null if it is unknown.",
+    "id": "The id of the object.",
+    "indexed_at": "The time of the last complete index.",
+    "language": "The language of a text as a short code.",
+    "last_used_at": "The time of the last use.",
+    "model": "The name of a model of the AI provider.",
+    "org_id": "The id of an organization.",
+    "organization_id": "The id of an organization.",
+    "path": "The path of a file, as it is in Git.",
+    "previewUrl": "The address of the preview with a token that opens it.",
+    "previous_path": "The path before the file was moved.",
+    "projectId": "The id of a project.",
+    "project_id": "The id of a project.",
+    "provider": "The name of an external service.",
+    "refresh_token_expires_at": "The time at which the refresh token expires, or null if it does not.",
+    "repository": "The owner and the name of a repository, separated by a slash.",
+    "repository_id": "The id of the repository at its provider.",
+    "sandboxId": "The id of the sandbox of a preview.",
+    "sandboxName": "The name of the sandbox of a preview. It is part of the address.",
+    "sha": "The 40 hexadecimal digits of a commit or blob.",
+    "size": "The number of bytes.",
+    "title": "The title of a page.",
+    "updatedAt": "The time of the last change.",
+    "url": "An address of the web.",
+    "user_id": "The id of a user.",
+    "user_name": "The name of a user.",
+}
+"""Descriptions of the fields that have one meaning in all resources. The description of a field itself has priority."""
+
 OVERVIEW = ApiOverview(
     introduction=INTRODUCTION,
     first_tags=(system, media, auth, auth_social, auth_account, api_token, service_account),
     failure_data=FailureDataSchema,
     flat_prefixes=("/api/v1/auth/",),
+    fields=FIELDS,
 )
 
 

@@ -51,12 +51,14 @@ class ApiOverview:
         first_tags: the blueprints whose tags come first. The others follow in the order of registration.
         failure_data: schema of `result` in the error envelope.
         flat_prefixes: below these paths the keys of `result` are repeated at the top level.
+        fields: descriptions of fields by their name, for fields without a description of their own.
     """
 
     introduction: str
     first_tags: tuple[ApiBlueprint, ...]
     failure_data: type[Schema]
     flat_prefixes: tuple[str, ...]
+    fields: Mapping[str, str]
 
 
 def overview(app: Flask) -> ApiOverview:

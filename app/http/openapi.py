@@ -21,10 +21,11 @@ from app.http.api_document.components import (
     describe_parameters,
     new_document,
 )
-from app.http.api_document.operations import merged_paths, operation
+from app.http.api_document.operations import merged_paths, operation, path_of
+from app.http.api_document.prose import FIELDS
 from app.http.api_document.responses import add_flat_keys, failure_schema
 from app.http.blueprint import ApiBlueprint, overview, tags
-from app.http.endpoint import endpoint_of, find_endpoint
+from app.http.endpoint import Endpoint, endpoint_of, find_endpoint
 from app.http.headers import inline_script_sources, sources_below
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
@@ -136,7 +137,20 @@ def _add(spec: APISpec, rule: Rule, path: str, app: Flask) -> None:
     is_flat = envelope.is_flat(app, path)
     methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
     operations = {each.lower(): operation(each, rule, path, declared, tag, is_flat=is_flat) for each in methods}
+    main = _main_rule(declared, app)
+    if main is not rule and declared.redirect is None:
+        for each in operations.values():
+            each |= {
+                "deprecated": True,
+                "description": f"{each['description']} Another name of `{path_of(str(main))}`.",
+            }
     spec.path(path=path, operations=operations)
+
+
+def _main_rule(declared: Endpoint, app: Flask) -> Rule:
+    """Return the rule of an endpoint that has several: the first one whose name does not end with `_alias`."""
+    rules = (rule for rule in app.url_map.iter_rules() if find_endpoint(app.view_functions[rule.endpoint]) is declared)
+    return min(rules, key=lambda rule: rule.endpoint.endswith("_alias"))
 
 
 def _complete(document: dict[str, Any], components: Components, app: Flask, *, with_examples: bool) -> None:
@@ -146,7 +160,9 @@ def _complete(document: dict[str, Any], components: Components, app: Flask, *, w
     parts["headers"] = headers.response_components(endpoints)
     parts["parameters"] = headers.request_components(endpoints)
     parts["examples"] = error_codes.examples(document)
-    describe(document, components.classes)
+    parts["schemas"]["ErrorCode"] = error_codes.schema()
+    parts["schemas"]["Failure"]["properties"]["code"] = {"$ref": "#/components/schemas/ErrorCode"}
+    describe(document, components.classes, {**FIELDS, **overview(app).fields})
     describe_forms(document)
     describe_parameters(document, {tag.name: tag.parameters for tag in tags(app)})
     add_flat_keys(document)

@@ -13,6 +13,9 @@ from app.http.api_document.prose import PARAMETERS
 from app.http.json_schema import id_pattern, keywords_of
 from app.http.validation import DateTimeMs, IdField, StrictBoolean
 
+NULL: dict[str, object] = {"type": ["string", "null"], "maxLength": 0}
+"""Null, or an empty text, which counts as absent. Generators of clients do not support the type `null` alone."""
+
 PREFIX = "#/components/schemas/"
 _INTERNAL_NOTE = re.compile(r"\s*\((?:contract|spec|architecture|limits)[^)]*\)")
 
@@ -28,6 +31,7 @@ class Components:
         """Register the conversion of our own fields. The plugin must belong to a document."""
         self.plugin.map_to_openapi_type(DateTimeMs, "string", "date-time")
         self.plugin.map_to_openapi_type(StrictBoolean, "boolean", None)
+        self.plugin.map_to_openapi_type(fields.Url, "string", "uri")
         self.plugin.converter.add_attribute_function(_keywords)
         self.plugin.converter.add_parameter_attribute_function(_style)
 
@@ -73,7 +77,9 @@ def _style(_converter: object, field: object, **_kwargs: object) -> dict[str, ob
 
 
 def _constant(value: object) -> dict[str, object]:
-    kind = {bool: "boolean", str: "string", int: "integer", list: "array", type(None): "null"}[type(value)]
+    if value is None:
+        return NULL
+    kind = {bool: "boolean", str: "string", int: "integer", list: "array"}[type(value)]
     return {"type": kind, "maxItems": 0, "items": {}} if kind == "array" else {"type": kind, "const": value}
 
 
@@ -82,8 +88,11 @@ def ecma_pattern(pattern: str) -> str:
     return "^" + pattern.removeprefix("^").removesuffix(r"\Z").removesuffix("$") + "$"
 
 
-def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]]) -> None:
-    """Add descriptions, alternatives, and the required fields of responses."""
+def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]], texts: Mapping[str, str]) -> None:
+    """Add descriptions, alternatives, and the required fields of responses.
+
+    `texts` contains the descriptions of fields by their name.
+    """
     schemas = document["components"]["schemas"]
     responses = set(response_components(document))
     for name, schema in schemas.items():
@@ -96,6 +105,8 @@ def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]]) -> N
                 optional.add(field)
             if "default" in keywords and keywords["default"] is None:
                 del keywords["default"]
+            if field in texts and "$ref" not in keywords:
+                keywords.setdefault("description", texts[field])
         if name in responses:
             schema["required"] = sorted(set(schema.get("properties", {})) - optional)
         schema.update(getattr(kind, "RULES", {}))
@@ -153,7 +164,7 @@ def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) ->
         variant = copy.deepcopy({name: value for name, value in schema.items() if name != "description"})
         for name in {name for other in one_of for name in other}:
             kind = variant["properties"][name]
-            variant["properties"][name] = _not_null(kind) if name in names else {"type": "null"}
+            variant["properties"][name] = _not_null(kind) if name in names else NULL
         variant["required"] = sorted(required | set(names))
         variants.append(variant)
     return {"description": schema.get("description", ""), "anyOf": variants}

@@ -116,6 +116,12 @@ def examples(document: dict[str, Any]) -> dict[str, object]:
     }
 
 
+def schema() -> dict[str, object]:
+    """Return the type of the codes."""
+    text = "The cause of a failure. Later versions may add codes: programs treat an unknown code by its HTTP status."
+    return {"type": "string", "enum": list(error_codes()), "description": text}
+
+
 def _example(row: ErrorCode) -> dict[str, object]:
     fields = (
         [{"path": "name", "message": "Missing data for required field."}] if row.code == "VALIDATION_FAILED" else []

@@ -2,6 +2,7 @@
 
 from app.access.guards import Guard
 from app.core.clock import format_duration
+from app.core.limits import InputLimits
 from app.core.rates import Rate, RateLimits
 from app.http.endpoint import Endpoint
 
@@ -9,10 +10,21 @@ PARAMETERS: dict[str, str] = {
     "cursor": "`meta.next_cursor` of the previous page.",
     "file": "The path of a file, as it is in Git.",
     "id": "The id of the object.",
-    "limit": "The largest number of items. A value above the maximum is reduced to it.",
+    "limit": f"The largest number of items. A value above {InputLimits.page_size_max} is reduced to it.",
     "ref": "The name of a branch. The default is the working branch.",
 }
 """Descriptions of parameters that have one meaning in all routes."""
+
+FIELDS: dict[str, str] = {
+    "statusCode": "The HTTP status.",
+    "success": "Whether the request succeeded.",
+    "message": "A sentence for people.",
+    "next_cursor": "The value of `cursor` for the next page, or null on the last page.",
+    "total": "The number of all items.",
+    "result": "The result of the request.",
+    "errorMessage": "The invalid fields, empty for other failures.",
+}
+"""Descriptions of the fields of the envelope and of lists."""
 
 _PERMISSIONS: dict[str, str] = {
     "public": "No sign-in is needed.",

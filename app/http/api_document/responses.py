@@ -7,6 +7,7 @@ from marshmallow import Schema, fields
 
 from app.http.api_document.error_codes import codes_by_status
 from app.http.api_document.headers import ETAG, LOCATION, REQUEST_ID, RETRY_AFTER, references, success_headers
+from app.http.api_document.prose import FIELDS
 from app.http.endpoint import SAFE, Endpoint
 from app.http.json_schema import OPTIONAL
 
@@ -17,7 +18,10 @@ META: dict[str, object] = {
     "type": "object",
     "description": "The position in the list.",
     "required": ["next_cursor"],
-    "properties": {"next_cursor": {"type": ["string", "null"]}, "total": {"type": ["integer", "null"]}},
+    "properties": {
+        "next_cursor": {"type": ["string", "null"], "description": FIELDS["next_cursor"]},
+        "total": {"type": ["integer", "null"], "description": FIELDS["total"]},
+    },
 }
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 
@@ -118,9 +122,9 @@ def _json(declared: Endpoint, status: int, *, is_flat: bool) -> object:
         "type": "object",
         "required": ["statusCode", "success", "message", "result"],
         "properties": {
-            "statusCode": {"type": "integer", "const": status},
-            "success": {"type": "boolean", "const": True},
-            "message": {"type": "string"},
+            "statusCode": {"type": "integer", "const": status, "description": FIELDS["statusCode"]},
+            "success": {"type": "boolean", "const": True, "description": FIELDS["success"]},
+            "message": {"type": "string", "description": FIELDS["message"]},
             "result": result,
         },
     }

@@ -86,7 +86,7 @@ def invite(*, scope: OrganizationScope, body: s.InviteMemberBody) -> ViewResult:
 @endpoint(
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.ChangeRoleBody,
-    result=s.MemberRoleSchema,
+    result=s.ChangedRoleSchema,
     etag_of=DETAILS,
     message="Member role updated",
 )

@@ -201,7 +201,7 @@ class InvitedMemberSchema(PassthroughSchema):
     status = fields.String(validate=validate.OneOf(["active", "invited"]))
 
 
-class MemberRoleSchema(PassthroughSchema):
+class ChangedRoleSchema(PassthroughSchema):
     """The role of a member after a change."""
 
     user_id = fields.String()

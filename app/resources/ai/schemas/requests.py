@@ -90,7 +90,7 @@ class EditorCommandBody(AiRequestBody):
     """A command of the rich-text editor."""
 
     RULES: ClassVar[dict[str, object]] = {
-        "if": {"required": ["messages"], "properties": {"messages": {"type": "array", "minItems": 1}}},
+        "if": {"required": ["messages"], "properties": {"messages": {"type": "array", "items": {}, "minItems": 1}}},
         "else": {"required": ["prompt"], "properties": {"prompt": {"type": "string", "minLength": 1}}},
     }
 

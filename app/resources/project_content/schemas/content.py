@@ -267,7 +267,7 @@ class EditFrontMatterBody(RequestBody):
 
     RULES: ClassVar[dict[str, Any]] = {
         "if": {"required": ["set"], "properties": {"set": {"type": "object", "minProperties": 1}}},
-        "else": {"required": ["unset"], "properties": {"unset": {"type": "array", "minItems": 1}}},
+        "else": {"required": ["unset"], "properties": {"unset": {"type": "array", "items": {}, "minItems": 1}}},
     }
 
     def __post_init__(self) -> None:
