@@ -227,10 +227,13 @@ class TestEditor:
         assert [one in page.text for one in ("Add Large title", "Add Quote")] == [True, True]
         page = self.press(console, page, "add blocks/type/quote")
         assert "Say it in one line" in page.text
-        page = self.press(console, page, "up blocks/n0")
-        sent = form_of(page, 'id="editor-form"') | {"fm.blocks/n0/text": "Sail", "fm.blocks/0/title": "Changed"}
-        refused = submit(owner, self.url(console), **sent | {"fm.blocks/n0/text": ""})
+        sent = form_of(page, 'id="editor-form"')
+        refused = submit(owner, self.url(console), **sent)
         assert 'id="fm.blocks/n0/text-error"' in refused.text
+        self.press(console, page, "up blocks/n0")
+        sent = form_of(owner.client.get(self.url(console)), 'id="editor-form"')
+        assert sent["items.blocks"] == "0,n1,1"  # the items of the draft have the ids of those of the file
+        sent |= {"fm.blocks/n1/text": "Sail", "fm.blocks/0/title": "Changed"}
         assert submit(owner, self.url(console), **sent).status_code == 303
         assert console.site.repo.show(PATH).decode() == (
             "---\ntitle: Team\nblocks:\n  - type: hero\n    title: Changed\n  - type: quote\n    text: Sail\n"

@@ -137,7 +137,7 @@ def test_group_has_the_fields_of_the_object_and_its_other_values() -> None:
 def test_field_has_the_hint_and_the_limits_of_the_schema() -> None:
     text = field(FieldType.STRING, "a", hint="Short", pattern_hint="Letters only", maximum=60)
     assert (text.hint, text.counted, text.limits, text.has_help) == ("Short Letters only", 60, "", True)
-    assert field(FieldType.STRING, "a", minimum=10, maximum=60).limits == "Characters: 10–60"
+    assert field(FieldType.STRING, "a", minimum=10, maximum=60).limits == "Characters: ≥ 10"
     assert field(FieldType.NUMBER, 3, maximum=5).limits == "Allowed: ≤ 5"
     assert field(FieldType.LIST, ["a"], minimum=1, maximum=3).limits == "Entries: 1–3"
     assert not field(FieldType.STRING, "a").has_help

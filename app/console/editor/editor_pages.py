@@ -37,6 +37,7 @@ from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
+from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
@@ -169,7 +170,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         file=path,
         opened=opened,
         text=text,
-        shown=_shown(scope, prepared, path, text, data) if text is not None else None,
+        shown=_shown(scope, prepared, text, data) if text is not None else None,
         has_image=is_image(path),
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),
@@ -194,12 +195,15 @@ def _missing_links(scope: ProjectScope, path: str, text: PageText | None, langua
     return missing_links(scope.project, scope.index, path, text.body)
 
 
-def _shown(
-    scope: ProjectScope, prepared: _Opened, path: str, text: PageText, data: Mapping[str, object] | None
-) -> PageFields:
-    """Return the fields. A data file that is a list has no other keys."""
-    fields = page_fields(scope, prepared.schema, path, text, prepared.relate)
-    return replace(fields, can_add=False) if data is not None and list(data) == [ROOT] else fields
+def _shown(scope: ProjectScope, prepared: _Opened, text: PageText, data: Mapping[str, object] | None) -> PageFields:
+    """Return the fields. A data file that is a list has the name of the file instead of a key."""
+    path = scope.path["file"]
+    base = prepared.file.values if prepared.file is not None else {}
+    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, base)
+    if data is None or list(data) != [ROOT]:
+        return shown
+    label = label_of(path.rpartition("/")[2].rpartition(".")[0])
+    return replace(shown, fields=[replace(one, label=label) for one in shown.fields], can_add=False)
 
 
 def _data_values(schema: ContentSchema, path: str, content: bytes) -> dict[str, object] | None:

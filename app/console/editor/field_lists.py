@@ -70,6 +70,37 @@ def items_of(value: Any) -> KeyedList:
     return items
 
 
+def with_ids(values: Mapping[str, object], base: Mapping[str, object]) -> dict[str, object]:
+    """Return values with the items of lists of objects by their ids. `base` contains the values of the file.
+
+    Equal items have the position in the file as their id, then the other items in their order. Further items are added.
+    """
+    return {key: _with_ids(value, base.get(key)) for key, value in values.items()}
+
+
+def _with_ids(value: Any, base: Any) -> object:
+    if isinstance(value, dict):
+        return with_ids(value, base if isinstance(base, dict) else {})
+    if not value or not is_object_list(value):
+        return value
+    present = base if is_object_list(base) else []
+    free, positions = list(range(len(present))), dict[int, int]()
+    for at, item in enumerate(value):
+        match = next((position for position in free if present[position] == item), None)
+        if match is not None:
+            positions[at] = match
+            free.remove(match)
+    changed = (at for at in range(len(value)) if at not in positions)
+    positions |= dict(zip(changed, free, strict=False))
+    items = KeyedList()
+    for at, item in enumerate(value):
+        is_added = at not in positions
+        one = f"n{at}" if is_added else str(positions[at])
+        items[one] = with_ids(item, {} if is_added else present[positions[at]])
+    items.empty = frozenset(one for one, item in items.items() if item == {})
+    return items
+
+
 def sent_orders(form: Form) -> dict[Path, list[str]]:
     """Return the ids of each list of a form in their order, outer lists first.
 

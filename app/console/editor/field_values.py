@@ -1,6 +1,7 @@
 """Changes of the front matter that a form describes. Only values whose input changed are written."""
 
 import copy
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from app.console.shell.forms import Form
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import InvalidValue, validate
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
+
+_NEW_ITEM = re.compile(r"n\d+")
+"""The id of an item that the form adds to a list."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +117,22 @@ def _is_old(
     after: Mapping[str, object],
     form: Form,
 ) -> bool:
-    """Return whether an invalid value is in the file. The id of an item of a list is its position in the file."""
-    pointer = f"/{named_pointer(error.pointer, form)}" if error.pointer else ""
-    is_known = error._replace(pointer=pointer) in before
-    return is_known and _at(values, pointer) == _at(after, error.pointer)
+    """Return whether an invalid value is in the file, also as a part of another item of its list.
+
+    A draft that is opened again has other positions than the file.
+    """
+    if any(_NEW_ITEM.fullmatch(part) for part in named_pointer(error.pointer, form).split("/")):
+        return False
+    value, shape = _at(after, error.pointer), _shape(error.pointer)
+    return any(
+        (_shape(one.pointer), one.template, _at(values, one.pointer)) == (shape, error.template, value)
+        for one in before
+    )
+
+
+def _shape(pointer: str) -> list[str]:
+    """Return the keys of a pointer without positions."""
+    return ["*" if key.isdigit() else key for key in pointer.split("/")]
 
 
 def _at(values: object, pointer: str) -> object:

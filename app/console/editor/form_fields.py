@@ -178,14 +178,15 @@ class Field:
     @property
     def limits(self) -> str:
         """The limits of a number, of the characters of a text or of the entries of a list, as a text."""
-        if self.minimum is None and self.maximum is None:
+        maximum = None if self.counted else self.maximum  # the counter contains it
+        if self.minimum is None and maximum is None:
             return ""
-        limits = range_text(self.minimum, self.maximum)
+        limits = range_text(self.minimum, maximum)
         if self.kind is InputKind.NUMBER:
             return _("Allowed: %(range)s", range=limits)
         if self.is_list or self.kind in (InputKind.LINES, InputKind.CHOICES):
             return _("Entries: %(range)s", range=limits)
-        return _("Characters: %(range)s", range=limits) if self.kind in _COUNTED and self.minimum is not None else ""
+        return _("Characters: %(range)s", range=limits) if self.kind in _COUNTED else ""
 
     @property
     def is_wide(self) -> bool:
@@ -282,13 +283,14 @@ def _group(
 
 
 def _inferred(path: tuple[str, ...], value: object) -> Field:
-    shown = Field(path, label_of(path[-1]), kind_of(value), value)
+    shown = Field(path, label_of(path[-1]), kind_of(plain(value)), plain(value))
     if value and isinstance(value, dict) and not is_object_list(value) and len(path) <= MAX_GROUPS:
         children = tuple(_inferred((*path, key), inner) for key, inner in value.items())
         return replace(shown, kind=None, children=children)
     if value and is_object_list(value):
         keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
-        return _with_items(shown, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
+        listed = replace(shown, value=value)
+        return _with_items(listed, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
     return shown
 
 
@@ -316,6 +318,8 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
     item = field.item if field.type is FieldType.LIST and (value is None or is_object_list(value)) else None
     if item is not None and (item.fields or item.variants):
         return _object_list(shown, item, relate)
+    value = plain(value)
+    shown = replace(shown, kind=kind_of(value), value=value)
     relation = relation_of(field)
     choices = relate(relation) if relation is not None else None
     if choices is not None:

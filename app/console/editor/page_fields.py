@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.access.scope import ProjectScope
 from app.console.editor.field_inputs import DATES, InputKind, is_date, is_moment, notation_of
-from app.console.editor.field_lists import INPUT, Path, keyed, name_of
+from app.console.editor.field_lists import INPUT, Path, keyed, name_of, with_ids
 from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
 from app.console.editor.relations import Relate, RelationChoices
 from app.console.project.images import find_files, site_url
@@ -60,14 +60,22 @@ class PageFields:
         return json.dumps([json.dumps(value) for value in self.draft.drafts]) if self.draft is not None else ""
 
 
-def page_fields(scope: ProjectScope, schema: ContentSchema, path: str, text: PageText, relate: Relate) -> PageFields:
-    """Return the fields of a page. Without a collection they follow from its values."""
+def page_fields(
+    scope: ProjectScope,
+    schema: ContentSchema,
+    path: str,
+    text: PageText,
+    relate: Relate,
+    base: Mapping[str, object],
+) -> PageFields:
+    """Return the fields of a page. Without a collection they follow from its values. `base` are those of the file."""
     if text.problem is not None:
         return PageFields(())
     can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
     collection = collection_of(schema, path, text.values) if can_add else None
     form = current_form()
-    values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
+    own = text.values or {}
+    values = keyed(own, form, is_shown_again=True) if form.was_sent() else with_ids(own, base)
     if collection is None:
         state = draft_field_of(values)
         return PageFields(

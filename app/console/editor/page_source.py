@@ -56,6 +56,12 @@ class OpenFile:
         return None if self.is_link else read_page(self.path, self.data)
 
     @property
+    def values(self) -> dict[str, object]:
+        """The values of a data file or of the front matter."""
+        page = self.page
+        return read_data(self.path, self.data) or (page.values if page is not None else None) or {}
+
+    @property
     def target(self) -> str | None:
         """The path to which a symbolic link leads, or None for other files and a link that leaves the repository."""
         path = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), self.data.decode("utf-8", "replace")))

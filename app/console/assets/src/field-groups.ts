@@ -110,7 +110,8 @@ async function change(form: HTMLFormElement, list: HTMLElement, action: string, 
 function focusAfter(list: HTMLElement, verb: string, target: string, id: string, removedAt: number, isSummary: boolean): void {
   const items = itemsOf(list);
   const add = list.querySelector<HTMLElement>(":scope > [data-add] :is(button, summary)");
-  if (verb === "add") return void (items.at(-1)?.querySelector<HTMLElement>(".chip-list__input, .input:not([hidden]), .switch, summary") ?? add)?.focus();
+  const last = items.at(-1);
+  if (verb === "add") return void (last?.querySelector<HTMLElement>(".chip-list__input, .input:not([hidden]), .switch") ?? last?.querySelector("summary") ?? add)?.focus();
   if (verb === "remove") return void (items[Math.min(removedAt, items.length - 1)]?.querySelector<HTMLElement>("summary") ?? add)?.focus();
   const item = items.find((each) => each.dataset.item === id);
   const button = isSummary ? null : item?.querySelector<HTMLElement>(`button[value="${CSS.escape(`${verb} ${target}`)}"]`);
