@@ -376,3 +376,78 @@ def test_palette_opens_a_file_by_a_word_of_its_text(console: Console, project: s
     assert page.evaluate(FINDINGS) == []
     page.get_by_role("option").filter(has_text="content/docs/knots.md").click()
     page.wait_for_url("**/edit/content/docs/knots.md")
+
+
+KINDS = """collections:
+  - name: kinds
+    folder: content/kinds
+    fields:
+      - {name: title, type: string}
+      - {name: draft, type: boolean, hint: A sentence about drafts.}
+      - {name: summary, type: text, maximum: 10}
+      - name: blocks
+        type: list
+        item:
+          type: object
+          variant_key: type
+          variants:
+            - {name: hero, type: object, label: Large title, fields: [{name: text, type: string}]}
+            - {name: quote, type: object, fields: [{name: text, type: string, required: true}]}
+"""
+PAGE_OF_KINDS = """---
+title: Kinds
+draft: true
+blocks:
+  - type: hero
+    text: First
+  - type: map # kept
+    zoom: 3
+---
+Text.
+"""
+
+
+@pytest.mark.server
+def test_kinds_counters_and_the_draft_state_follow_the_input_without_loading_the_page(
+    console: Console, project: str
+) -> None:
+    page = console.page
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    repo, file = GitRepo.existing(path), "content/kinds/kinds.md"
+    repo.commit({file: PAGE_OF_KINDS.encode(), ".galley.yml": KINDS.encode()})
+    console.open(f"{project}/collections")  # the service notices the new head
+    add = page.get_by_role("button", name="Add Quote: Blocks")
+    console.resize(WIDE, "light")
+    console.open(f"{project}/edit/{file}", ".ProseMirror")
+    for _ in range(START_MS // 500):
+        if add.count():
+            break
+        page.wait_for_timeout(500)
+        console.open(f"{project}/edit/{file}", ".ProseMirror")
+    page.evaluate("window.isSamePage = true")
+    add.click()
+    added = page.locator("[name='fm.blocks/n0/text']")
+    expect(added).to_be_focused()
+    added.fill("Sail")
+    summary = page.locator("details[data-item='n0'] > summary")
+    summary.press("Alt+ArrowUp")
+    expect(page.locator("details[data-item]").nth(1)).to_have_attribute("data-item", "n0")
+    expect(summary).to_be_focused()
+    state = page.locator(".draft-state")
+    expect(state).to_have_text(re.compile("^Draft: visitors do not see the page"), use_inner_text=True)
+    page.get_by_role("switch", name="Draft").press("Space")
+    expect(state).to_have_text("Published: visitors see the page", use_inner_text=True)
+    text, help_text = page.locator("[name='fm.summary']"), page.locator("[id='fm.summary-help']")
+    text.fill("Eleven char")
+    expect(help_text).to_have_text("11 of 10 characters")
+    expect(help_text).to_have_attribute("data-over", "")
+    text.fill("Short")
+    expect(help_text).to_have_text("5 of 10 characters")
+    for size in (WIDE, NARROW):
+        console.resize(size, "dark")
+        assert page.evaluate(FINDINGS) == []
+    assert page.evaluate("window.isSamePage")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    changed = [line for line in repo.text("diff", "HEAD~1", "HEAD").splitlines() if re.match(r"[+-][^+-]", line)]
+    assert changed == ["-draft: true", "+draft: false", "+  - type: quote", "+    text: Sail", "+summary: Short"]
