@@ -69,6 +69,8 @@ def test_shown_text_sent_back_is_no_change(kind: InputKind, value: Any) -> None:
         (InputKind.TEXT, "a", "", ""),
         (InputKind.NUMBER, 1, " 2.5 ", 2.5),
         (InputKind.NUMBER, 1, "", REMOVED),
+        (InputKind.RELATION, "jane", "", REMOVED),
+        (InputKind.RELATION, "jane", " bob ", "bob"),
         (InputKind.DATE, "2026-05-27", "2026-06-01", "2026-06-01"),
         (InputKind.DATE, "2026-05-27", "", REMOVED),
         (InputKind.DATETIME, MOMENT, "2026-06-01T08:00", "2026-06-01T08:00:00+02:00"),

@@ -101,9 +101,9 @@ def test_option_is_shown_as_it_is_written_in_the_file() -> None:
         ("few", 7, InputKind.SELECT, []),
         ("few", "bob", InputKind.SELECT, ["bob"]),
         ("many", None, InputKind.NUMBER, []),
-        ("many", "bob", InputKind.TEXT, ["bob"]),
-        ("searched", "x", InputKind.TEXT, ["x"]),
-        ("searched", "z", InputKind.TEXT, []),
+        ("many", "bob", InputKind.RELATION, ["bob"]),
+        ("searched", "x", InputKind.RELATION, ["x"]),
+        ("searched", "z", InputKind.RELATION, []),
         ("none", "x", InputKind.TEXT, []),
     ],
 )
@@ -114,6 +114,11 @@ def test_relation_is_a_choice_of_few_entries_and_marks_a_value_without_an_entry(
     assert (shown.kind, shown.without_entry, shown.is_unfit) == (kind, without_entry, False)
     if kind is InputKind.SELECT:
         assert shown.text in [one.value for one in shown.options]
+
+
+def test_summary_of_a_group_contains_titles_of_entries() -> None:
+    inner = (SchemaField("who", FieldType.RELATION, collection="searched"), SchemaField("role", FieldType.STRING))
+    assert field(FieldType.OBJECT, {"who": "y", "role": "Text"}, fields=inner).summary == "Y · Text"
 
 
 def test_list_of_relations_marks_values_without_an_entry() -> None:

@@ -30,6 +30,7 @@ class InputKind(StrEnum):
     DATE = "date"
     DATETIME = "datetime"
     LINES = "lines"
+    RELATION = "relation"
     SELECT = "select"
     CHOICES = "choices"
     JSON = "json"
@@ -114,7 +115,7 @@ def input_text(kind: InputKind, value: object, notation: str = "") -> str:
         return local.date().isoformat() if kind is InputKind.DATE else local.isoformat().removesuffix(":00")
     if kind is InputKind.LINES and isinstance(value, list):
         return "\n".join(map(str, value))
-    if isinstance(value, str) and kind in (InputKind.TEXT, InputKind.LONG, *DATES):
+    if isinstance(value, str) and kind in (InputKind.TEXT, InputKind.LONG, InputKind.RELATION, *DATES):
         match = _MOMENT.fullmatch(value) if kind is InputKind.DATETIME else None
         return f"{match[1]}T{match[3]}{match[4] or ''}" if match else value
     return json.dumps(value, ensure_ascii=False)
@@ -139,6 +140,8 @@ def sent_value(kind: InputKind, old: object, sent: Sequence[str], notation: str 
         return UNCHANGED
     if kind in (InputKind.TEXT, InputKind.LONG):
         return text
+    if kind is InputKind.RELATION:
+        return text.strip() or REMOVED
     if kind is InputKind.LINES:
         return [line.strip() for line in text.split("\n") if line.strip()]
     if not text.strip():

@@ -48,7 +48,10 @@ _WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSO
 MAX_NARROW = 28
 """Characters that an input in one of three columns shows."""
 
-_SUMMARY = (InputKind.TEXT, InputKind.LONG, InputKind.NUMBER, InputKind.DATE, InputKind.DATETIME, InputKind.SELECT)
+_SUMMARY = (
+    *(InputKind.TEXT, InputKind.LONG, InputKind.NUMBER, InputKind.DATE, InputKind.DATETIME, InputKind.SELECT),
+    InputKind.RELATION,
+)
 SUMMARY_VALUES, SUMMARY_CHARACTERS = 3, 60
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
 FEW = 12
@@ -148,6 +151,12 @@ class Field:
         return self.offset if self.offset[:1] in ("+", "-") else "+00:00" if self.offset else f"{now:%z}"
 
     @property
+    def shown_value(self) -> str:
+        """The value as the user reads it: of a relation the title of the entry."""
+        entry = self.relation.by_text.get(str(self.value)) if self.relation is not None else None
+        return entry.title if entry is not None else _shown(self.value)
+
+    @property
     def without_entry(self) -> list[object]:
         """The values of a relation that name no entry."""
         return self.relation.without_entry(self.value) if self.relation is not None else []
@@ -202,7 +211,7 @@ class Field:
     def summary(self) -> str:
         """The first values of a group, as the line that stands for it while it is collapsed."""
         shown = (one for one in self.children if one.kind in _SUMMARY and not one.is_key)
-        texts = (_shown(one.value) for one in shown if one.value not in (None, ""))
+        texts = (one.shown_value for one in shown if one.value not in (None, ""))
         return " · ".join(text[:SUMMARY_CHARACTERS] for text in islice(texts, SUMMARY_VALUES))
 
     def has_errors(self, form: Form) -> bool:
@@ -348,13 +357,13 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
 
 def _relation_kind(choices: RelationChoices, value: object) -> InputKind | None:
     """Return the input of a relation to one entry: a choice of few, else its value."""
-    if isinstance(value, dict | list | bool):
+    if isinstance(value, dict | list | bool) or (isinstance(value, str) and "\n" in value):
         return None
     if not choices.search_url and 0 < len(choices.options) <= FEW:
         return InputKind.SELECT
     if value is None and choices.options and not isinstance(choices.options[0].value, str):
         return InputKind.NUMBER
-    return kind_of(value)
+    return InputKind.RELATION if isinstance(value, str | None) else kind_of(value)
 
 
 def _relation_options(choices: RelationChoices, value: object) -> Iterator[Option]:

@@ -71,7 +71,7 @@ function initList(form: HTMLFormElement, list: HTMLElement, initFields: InitFiel
 
 /** Show the first values of a collapsed item or group. */
 function showSummary(item: HTMLDetailsElement): void {
-  const inputs = item.querySelectorAll<HTMLInputElement>(":scope .input[name]:not([hidden])");
+  const inputs = item.querySelectorAll<HTMLInputElement>(":scope .input[name]:not([hidden]), :scope .relation > .input");
   const values = [...inputs].map((input) => (input instanceof HTMLSelectElement ? input.selectedOptions[0]?.text : input.value) ?? "");
   item.querySelector(":scope > summary > .group__values")!.textContent = values.filter(Boolean).slice(0, SUMMARY_VALUES).join(" · ");
 }

@@ -98,7 +98,9 @@ function initRelation(input: HTMLInputElement): void {
   search.addEventListener("keydown", (event) => {
     if (event.key === "Enter") event.preventDefault();
   });
+  const hadFocus = document.activeElement === input;
   input.hidden = true;
   input.after(create("div", { class: "relation" }, search, list), stored);
   show();
+  if (hadFocus) search.focus();
 }
