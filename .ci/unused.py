@@ -32,12 +32,12 @@ EXCEPTIONS = [
     ("app/console/**/*.py", r"console_\w+", "attributes of flask.g, read with g.get"),
     (
         "app/console/**/*.py",
-        r"panel|insert_into|was_sent|can_have_both|has_drafts|list_label|organization_url|other_projects|may|project_url|is_checked|checked|errors",
+        r"panel|was_sent|can_have_both|has_drafts|list_label|organization_url|other_projects|may|project_url|is_checked|checked|errors",
         "used by templates, or a field of a query schema",
     ),
     (
         "app/console/editor/*_fields.py",
-        r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values",
+        r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images",
         "used by templates",
     ),
     ("app/resources/project_content/tree/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),

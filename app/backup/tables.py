@@ -21,7 +21,8 @@ from app.models.base import Base, UtcDateTime
 from app.models.content_search import is_search_table
 
 ALEMBIC = "alembic_version"
-BATCH_SIZE = 1000
+BATCH_SIZE, BINARY_BATCH_SIZE = 1000, 8
+"""The rows that are held in memory. A row with binary values can have 20 MiB."""
 
 
 def tables_of(connection: sa.Connection, jobs: JobEngine) -> list[sa.Table]:
@@ -58,7 +59,8 @@ def lines_of(
     secret_indexes = (
         [index for index, column in enumerate(columns) if column.name.endswith("_secret")] if observe else []
     )
-    statement = sa.select(*map(_read, columns)).execution_options(stream_results=True, yield_per=BATCH_SIZE)
+    size = BINARY_BATCH_SIZE if any(isinstance(column.type, sa.LargeBinary) for column in columns) else BATCH_SIZE
+    statement = sa.select(*map(_read, columns)).execution_options(stream_results=True, yield_per=size)
     for row in connection.execute(statement):
         for index in secret_indexes:
             observe(columns[index].name, row[index])  # type: ignore[misc]

@@ -2,7 +2,16 @@
 
 from app.console.account import account_pages, administration, billing, home, profile, provider_pages, token_pages
 from app.console.blueprint import ROOT, blueprint
-from app.console.editor import conflict, editor_pages, links, new_entry_page, relations, removed_page, suggestions
+from app.console.editor import (
+    conflict,
+    draft_images,
+    editor_pages,
+    links,
+    new_entry_page,
+    relations,
+    removed_page,
+    suggestions,
+)
 from app.console.organization import connect, imports, organizations
 from app.console.project import (
     bulk,
@@ -28,6 +37,7 @@ __all__ = [
     "conflict",
     "connect",
     "content",
+    "draft_images",
     "editor_pages",
     "errors",
     "headers",

@@ -37,7 +37,7 @@ class InputLimits:
     form_fields: int = 1_000
     form_bytes: int = 6 * MIB
     form_unauthenticated_bytes: int = 64 * KIB
-    part_heads_bytes: int = 64 * KIB
+    part_heads_bytes: int = 128 * KIB
     unauthenticated_bytes: int = MIB
     bodies_bytes: int = 256 * MIB
     bodies_address_bytes: int = 64 * MIB
@@ -199,6 +199,17 @@ class CommitLimits:
 
 
 @dataclass(frozen=True)
+class DraftLimits:
+    """Limits of the images of drafts. A commit can contain the images of one draft and the largest text."""
+
+    images: int = 50
+    image_bytes: int = 20 * MIB
+    user_image_bytes: int = 100 * MIB
+    orphan_ttl_s: int = DAY
+    unnamed_ttl_s: int = 10 * MINUTE
+
+
+@dataclass(frozen=True)
 class Limits:
     """The creation limits, which the operator can set, and the fixed limits."""
 
@@ -218,3 +229,4 @@ class Limits:
     outbound: OutboundLimits = OutboundLimits()
     stores: StoreLimits = StoreLimits()
     commit: CommitLimits = CommitLimits()
+    draft: DraftLimits = DraftLimits()

@@ -80,6 +80,11 @@ class BodyAdmission:
             self._budget.reserve(self._address, needed_bytes - self._reserved_bytes)
             self._reserved_bytes = needed_bytes
 
+    def hold(self, size_bytes: int) -> None:
+        """Reserve memory for stored bytes that the request reads after its body. Raises as `BodyBudget.reserve`."""
+        self._budget.reserve(self._address, size_bytes)
+        self._reserved_bytes += size_bytes
+
     def release(self) -> None:
         self._budget.release(self._address, self._reserved_bytes)
         self._reserved_bytes = 0
@@ -112,6 +117,13 @@ def begin_admission(
     )
     admission: BodyAdmission = g.body_admission
     return admission
+
+
+def hold(size_bytes: int) -> None:
+    """Reserve memory for stored bytes until the end of the running request. Raises as `BodyBudget.reserve`."""
+    admission: BodyAdmission | None = g.get("body_admission")
+    if admission is not None:
+        admission.hold(size_bytes)
 
 
 def _release(_error: BaseException | None) -> None:

@@ -1,4 +1,4 @@
-"""Tables of the content index: one row per branch, its files by generation, and the parsed blobs. Unsaved drafts."""
+"""Tables of the content index: one row per branch, its files by generation, and the parsed blobs. Drafts and images."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column
+from app.models.base import SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column, utcnow_ms
 from app.models.project import Project
 
 # Git orders paths by bytes, so the database must do the same.
@@ -132,3 +132,32 @@ class ProjectDraft(Timestamps, Base):
     file: Mapped[str]
     content: Mapped[str]
     base_blob_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+
+
+class DraftImage(Base):
+    """An image that a user uploaded for the draft of a file. The save of the file commits it.
+
+    `path` is the path of the future file, and `url` its address in the text.
+    """
+
+    __tablename__ = "draft_images"
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "user_id", "branch", "file", "path"),
+        sa.Index("ix_draft_images_created_at", "created_at"),
+    )
+
+    id: Mapped[str] = id_column("dim")
+    project_id: Mapped[str] = foreign_key("projects.id", index=False)
+    user_id: Mapped[str] = foreign_key("users.id")
+    branch: Mapped[str]
+    file: Mapped[str]
+    path: Mapped[str]
+    url: Mapped[str]
+    size: Mapped[int] = mapped_column(sa.BigInteger)
+    content: Mapped[bytes] = mapped_column(sa.LargeBinary, deferred=True)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+
+    @property
+    def name(self) -> str:
+        """The last segment of the path."""
+        return self.path.rpartition("/")[2]

@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+import sqlalchemy as sa
 from flask import Flask
 
 from app.backup import tables
 from app.backup.json_lines import LineDigest
 from app.extensions import db, drivers
+from app.models.project import Project
+from app.models.project_content import DraftImage
 from config import Settings
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
@@ -67,7 +70,21 @@ def populated_service(
             World(app).work_off(within_s=300)
             me = World(app).person()
             connect_github(me, outside.hosts, outside.hosts.on_github(login_of(me)).installation)
+            _store_draft_image(app, me.id)
             yield app, outside
+
+
+def _store_draft_image(app: Flask, user_id: str) -> None:
+    """Write a row with binary values."""
+    with app.app_context():
+        project_id = db.session.scalar(sa.select(Project.id).limit(1))
+        data = bytes(range(256))
+        image = DraftImage(
+            user_id=user_id, branch="main", file="a.md", path="a.png", url="a.png", size=256, content=data
+        )
+        image.project_id = project_id or ""
+        db.session.add(image)
+        db.session.commit()
 
 
 def contents(app: Flask) -> dict[str, tuple[int, str]]:

@@ -63,6 +63,7 @@ PAGES = (
             *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
             *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/links", "/relations"),
+            *("/images/:file", "/draft-image/:file"),
         )
     ),
     *(
@@ -81,7 +82,15 @@ PAGES = (
                 "/check-links/:file",
             ),
             *("/discard-draft/:file", "/conflict/:file", "/removed/:file", "/rename/:file", "/delete/:file"),
-            *("/restore/:file", "/media", "/preview", "/preview/stop", "/preview-text/:file", "/suggest-message/:file"),
+            *(
+                "/restore/:file",
+                "/images/:file",
+                "/media",
+                "/preview",
+                "/preview/stop",
+                "/preview-text/:file",
+                "/suggest-message/:file",
+            ),
         )
     ),
     *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project", "/connection")),

@@ -132,8 +132,9 @@ WITHOUT_A_LINK = {
     "/console/projects/:project_id/thumbnail/:sha",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
     *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),
+    *("/console/projects/:project_id/images/:file", "/console/projects/:project_id/draft-image/:file"),
 }
-"""Files, unknown pages, pages to which a mail or a redirect leads, and searches of scripts."""
+"""Files, unknown pages, pages to which a mail or a redirect leads, and searches and images of scripts."""
 
 MAX_VISITS = 3
 

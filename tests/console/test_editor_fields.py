@@ -168,8 +168,8 @@ def test_image_field_offers_the_images_of_the_repository(console: ConsoleScene) 
     shown = console.site.owner.client.get(url).text
     assert '<datalist id="image-names"><option value="/picture.png"></datalist>' in shown
     assert 'list="image-names"' in shown
-    assert 'data-choose-image="fm.cover"' in shown
-    assert f'/console/projects/{console.ids["project_id"]}/media#upload"' in shown
+    assert 'data-image-field="cover"' in shown
+    assert 'type="file" name="image.cover"' in shown
 
 
 NOTATIONS = b"""---

@@ -1,11 +1,33 @@
-"""Addresses of images in pages."""
+"""Addresses of images in pages, and the folders for new ones."""
 
 import pytest
 
-from app.console.project.images import candidates, is_image, media_folder, site_url
+from app.console.project.images import (
+    MediaFolder,
+    address_of,
+    candidates,
+    declared_folders,
+    field_at,
+    media_folder,
+    site_url,
+    upload_folder,
+)
+from app.content.image_types import is_image, is_image_content
+from app.content.schema.model import Collection, FieldType, SchemaField
 from app.models.project import Generator, Project
 
 pytestmark = pytest.mark.one_database
+
+PAGE = "content/posts/2026/tides.md"
+ASTRO = MediaFolder("src/assets", "~/assets/")
+
+
+def image_field(name: str = "cover", folder: str | None = None, address: str | None = None) -> SchemaField:
+    return SchemaField(name, FieldType.IMAGE, media_folder=folder, public_folder=address)
+
+
+def collection(*fields: SchemaField, folder: str | None = None, address: str | None = None) -> Collection:
+    return Collection("posts", "content/posts", "**/*.md", fields, media_folder=folder, public_folder=address)
 
 
 @pytest.mark.parametrize(
@@ -46,3 +68,79 @@ def test_media_folder_is_that_of_the_settings_or_of_the_generator(
     generator: Generator | None, paths: dict[str, str | None], folder: str
 ) -> None:
     assert media_folder(Project(generator=generator, paths=paths)) == folder
+
+
+@pytest.mark.parametrize(
+    ("field", "page_collection", "expected"),
+    [
+        (None, None, MediaFolder("static", "/")),
+        (None, collection(folder="static/posts"), MediaFolder("static/posts", "/posts/")),
+        (None, collection(folder="/assets/img/", address="/img"), MediaFolder("assets/img", "/img/")),
+        (None, collection(folder="src/assets", address="~/assets/"), MediaFolder("src/assets", "~/assets/")),
+        (None, collection(folder="./"), MediaFolder("content/posts/2026", "")),
+        (None, collection(folder="./img"), MediaFolder("content/posts/2026/img", "img/")),
+        (None, collection(folder="./../img", address="../img"), MediaFolder("content/posts/img", "../img/")),
+        (None, collection(folder="static", address=""), MediaFolder("static", "")),
+        (None, collection(folder="../outside"), MediaFolder("static", "/")),
+        (None, collection(folder="static/{{slug}}"), MediaFolder("static", "/")),
+        (
+            image_field(folder="covers"),
+            collection(folder="static/posts", address="/p"),
+            MediaFolder("covers", "/covers/"),
+        ),
+        (
+            image_field(address="/c"),
+            collection(folder="static/posts", address="/p"),
+            MediaFolder("static/posts", "/c/"),
+        ),
+        (image_field(), collection(folder="static/posts", address="/p"), MediaFolder("static/posts", "/p/")),
+        (image_field(address="/c"), collection(), MediaFolder("static", "/c/")),
+    ],
+)
+def test_upload_folder_is_that_of_the_field_the_collection_or_the_project(
+    field: SchemaField | None, page_collection: Collection | None, expected: MediaFolder
+) -> None:
+    project = Project(generator=Generator.HUGO, paths={})
+    assert upload_folder(project, PAGE, field, page_collection) == expected
+
+
+def test_upload_folder_without_a_media_folder_is_that_of_the_page() -> None:
+    project = Project(generator=None, paths={})
+    assert upload_folder(project, PAGE, None, None) == MediaFolder("content/posts/2026", "")
+    assert upload_folder(project, "index.md", None, None) == MediaFolder("", "")
+
+
+def test_field_of_an_input_is_found_in_objects_lists_and_variants() -> None:
+    photo, banner = image_field("photo", "people"), image_field("banner", "banners")
+    gallery = SchemaField("gallery", FieldType.LIST, item=image_field("", "gallery"))
+    people = SchemaField("people", FieldType.LIST, item=SchemaField("", FieldType.OBJECT, fields=(photo,)))
+    block = SchemaField("block", FieldType.OBJECT, variants=(SchemaField("hero", FieldType.OBJECT, fields=(banner,)),))
+    fields = (gallery, people, block)
+    assert field_at(fields, ("gallery",)) is gallery.item
+    assert field_at(fields, ("people", "n0", "photo")) is photo
+    assert field_at(fields, ("block", "banner")) is banner
+    assert field_at(fields, ("people", "0", "unknown")) is None
+    declared = declared_folders(collection(*fields), PAGE)
+    assert [one.folder for one in declared] == ["gallery", "people", "banners"]
+
+
+def test_declared_address_and_file_name_each_other() -> None:
+    assert candidates("~/assets/img/a.png", PAGE, [ASTRO])[0] == "src/assets/img/a.png"
+    assert address_of("src/assets/img/a.png", PAGE, [ASTRO]) == "~/assets/img/a.png"
+    assert address_of("static/a.png", PAGE, [ASTRO]) == "/a.png"
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "expected"),
+    [
+        ("a.png", b"\x89PNG\r\n\x1a\n", True),
+        ("a.jpg", b"RIFF\0\0\0\0WEBP", True),
+        ("a.avif", b"\0\0\0\x1cftypavif", True),
+        ("a.svg", b'<?xml version="1.0"?>\n<SVG xmlns="', True),
+        ("a.svg", b"\x89PNG\r\n\x1a\n", False),
+        ("a.png", b"<html>", False),
+        ("a.png", b"", False),
+    ],
+)
+def test_image_is_recognized_by_ending_and_first_bytes(name: str, head: bytes, expected: bool) -> None:
+    assert is_image_content(name, head) == expected

@@ -1,4 +1,4 @@
-"""The media library: the list for the editor, the usage of an image, and uploads that fail."""
+"""The media library: the usage of an image, and uploads that fail."""
 
 import io
 from typing import Any
@@ -26,13 +26,6 @@ def upload(console: ConsoleScene, name: str, data: bytes = PNG, **more: Any) -> 
     fields |= {"folder": "static"} | more.pop("fields", {})
     with console.app.app_context():
         return client.post(f"{base_of(console)}/media", data=fields | {"file": (io.BytesIO(data), name)}, **more)
-
-
-def test_list_for_the_editor_has_addresses_for_its_page(console: ConsoleScene) -> None:
-    url = f"{base_of(console)}/media?q=PICT&insert_into=content/posts/first.md"
-    listed = console.site.owner.client.get(url, headers=JSON)
-    assert listed.json == {"images": [{"path": "static/picture.png", "url": "/picture.png"}], "total": 1}
-    assert console.site.owner.client.get(f"{base_of(console)}/media?q=no", headers=JSON).json["images"] == []
 
 
 def test_image_lists_the_pages_that_refer_to_it(console: ConsoleScene) -> None:
@@ -77,12 +70,3 @@ def test_upload_without_a_file_is_refused_at_the_field(console: ConsoleScene) ->
     refused = upload(console, "")
     assert refused.status_code == 400
     assert 'id="file-error"' in refused.text
-
-
-def test_upload_from_the_editor_returns_the_address(console: ConsoleScene) -> None:
-    client = console.site.owner.client
-    data = {"path": "content/posts/first.md", "file": (io.BytesIO(PNG), "Low tide.png")}
-    with console.app.app_context():
-        sent = client.post(f"{base_of(console)}/media", data=data, headers=JSON)
-    assert (sent.status_code, sent.json["url"]) == (201, "Low-tide.png")
-    assert console.site.repo.show("content/posts/Low-tide.png") == PNG

@@ -15,6 +15,7 @@ from app.models.base import Base, utcnow_ms
 from app.models.login import LoginAttempt, SocialAccount
 from app.models.order import Order
 from app.models.organization import Invitation, Membership, Role
+from app.models.project_content import DraftImage
 from app.models.sandbox import PreviewState, Sandbox
 from app.resources.project_content.index import cleanup
 from tests.contract.stored import rows_naming
@@ -154,6 +155,10 @@ def _write_rows(person: Person, project: str, elsewhere: str) -> None:
             Sandbox(
                 project_id=project, user_id=person.id, label=word, node="here", host_id=None,
                 state=PreviewState.RUNNING, expires_at=later,
+            ),
+            DraftImage(
+                project_id=elsewhere, user_id=person.id, branch="main", file="content/b.md", path="a.png", url="a.png",
+                size=1, content=b"1",
             ),
         ]
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """The editor in Chromium: AI suggestions, a preview that follows the typed text, the log of a failed start, and images."""
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -451,3 +452,98 @@ def test_kinds_counters_and_the_draft_state_follow_the_input_without_loading_the
     expect(page.locator(".toast", has_text="Saved")).to_be_visible()
     changed = [line for line in repo.text("diff", "HEAD~1", "HEAD").splitlines() if re.match(r"[+-][^+-]", line)]
     assert changed == ["-draft: true", "+draft: false", "+  - type: quote", "+    text: Sail", "+summary: Short"]
+
+
+PICTURES = b"""collections:
+  - name: pictures
+    label: Pictures
+    folder: content/pictures
+    media_folder: static/pictures
+    public_folder: /pictures
+    fields:
+      - {name: title, type: string}
+      - {name: cover, type: image, label: Cover}
+      - {name: cover_alt, type: string, label: Cover text}
+      - {name: gallery, type: list, label: Gallery, item: {type: image}}
+"""
+GIVE_IMAGE = """([selector, kind, name, base64]) => {
+  const bytes = Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], name, {type: "image/png"}));
+  const target = document.querySelector(selector);
+  const { left, top } = target.getBoundingClientRect();
+  const init = {bubbles: true, cancelable: true, clientX: left + 5, clientY: top + 5};
+  target.dispatchEvent(kind === "paste" ? new ClipboardEvent(kind, {...init, clipboardData: data}) : new DragEvent(kind, {...init, dataTransfer: data}));
+}"""
+
+
+def give_image(page: Page, selector: str, kind: str, name: str) -> None:
+    """Drop or paste an image at an element, as a user does with a file."""
+    page.evaluate(GIVE_IMAGE, [selector, kind, name, base64.b64encode(PNG).decode()])
+
+
+@pytest.mark.server
+def test_images_belong_to_the_draft_until_the_save(console: Console, project: str) -> None:
+    page, file = console.page, "content/pictures/one.md"
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    repo = GitRepo.existing(path)
+    head = repo.commit({".galley.yml": PICTURES, file: b"---\ntitle: One\n---\nText.\n"})
+    console.resize(WIDE, "light")
+    console.open(f"{project}/edit/{file}", ".ProseMirror")
+    while not page.locator("[data-image-field=cover]").count():  # The schema is indexed.
+        page.wait_for_timeout(500)
+        console.open(f"{project}/edit/{file}", ".ProseMirror")
+    cover, gallery = page.locator("[data-image-field=cover]"), page.locator("[data-image-field=gallery]")
+    give_image(page, "[data-image-field=cover] [data-drop-zone]", "drop", "pier.png")
+    picture = cover.locator("img")
+    expect(picture).to_be_visible()
+    expect(picture).to_have_js_property("naturalWidth", 1)
+    give_image(page, "[data-image-field=gallery] button", "paste", "pier.png")
+    expect(gallery.get_by_role("img", name="/pictures/pier-2.png")).to_be_visible()
+    give_image(page, ".ProseMirror > p", "paste", "tide.png")
+    page.get_by_role("dialog", name="Describe the image").get_by_label("Description").fill("Low tide")
+    page.keyboard.press("Enter")
+    expect(page.locator(".ProseMirror img[alt='Low tide']")).to_have_js_property("naturalWidth", 1)
+    cover.get_by_role("button", name="Remove: Cover").click()
+    expect(picture).to_be_hidden()
+    cover.get_by_role("button", name="Choose: Cover").click()
+    dialog = page.get_by_role("dialog", name="Image")
+    dialog.locator("label", has_text="pier.png").click()
+    dialog.get_by_label("Description").fill("The pier")
+    for size, theme in ((WIDE, "light"), (NARROW, "dark")):
+        console.resize(size, "light" if theme == "light" else "dark")
+        assert page.evaluate(FINDINGS) == []
+    console.resize(WIDE, "light")
+    dialog.get_by_role("button", name="Apply").click()
+    expect(picture).to_be_visible()
+    expect(page.get_by_label("Cover text")).to_have_value("The pier")
+    assert page.evaluate(FINDINGS) == []
+    assert repo.head() == head
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    names = ("pier.png", "pier-2.png", "tide.png")
+    saved = repo.git("show", "--format=", "--name-only", "main").decode().split()
+    assert set(saved) == {file, *(f"static/pictures/{name}" for name in names)}
+    text = repo.show(file).decode()
+    for line in (
+        "cover: /pictures/pier.png",
+        "cover_alt: The pier",
+        "/pictures/pier-2.png",
+        "![Low tide](/pictures/tide.png)",
+    ):
+        assert line in text
+    _discard_image(page, repo)
+    assert page.evaluate(FINDINGS) == []
+
+
+def _discard_image(page: Page, repo: GitRepo) -> None:
+    """Paste another image, load the page again with its draft, and discard the draft."""
+    head = repo.head()
+    give_image(page, ".ProseMirror > p", "paste", "gone.png")
+    page.get_by_role("dialog", name="Describe the image").get_by_role("button", name="Apply").click()
+    expect(page.locator("[data-editor-status]")).to_have_text("Draft stored")
+    page.reload()
+    expect(page.locator(".ProseMirror img[alt='gone']")).to_have_js_property("naturalWidth", 1)
+    page.get_by_role("button", name="Discard the draft").click()
+    expect(page.locator(".ProseMirror img[data-source]")).to_have_count(1)
+    assert repo.head() == head

@@ -12,6 +12,7 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.editor.draft_images import forget_text, image_url, images_of, take_files
 from app.console.editor.field_lists import ACTION, apply_action
 from app.console.editor.form_fields import MAX_FIELDS
 from app.console.editor.page_fields import PageFields, page_fields
@@ -32,7 +33,7 @@ from app.console.editor.relations import Relate, no_choices, read_choices
 from app.console.editor.saving import edit_url, save_edit
 from app.console.editor.suggestions import is_configured
 from app.console.project.changes import ShownVersion, shown_versions
-from app.console.project.images import is_image, site_url
+from app.console.project.images import site_url
 from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
 from app.console.project.project_home import BASE, MEMBER, project_url
@@ -43,11 +44,13 @@ from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
 from app.content.data_text import ROOT, is_data, read_data
 from app.content.filetypes import file_type
+from app.content.image_types import is_image
 from app.content.page_text import PageText, read_page
 from app.content.schema.inferred import ROOTS
 from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
+from app.core.limits import DraftLimits
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.project_content import routes as content
@@ -97,6 +100,9 @@ DATA_FOLDERS = frozenset(("_data", "_i18n", "content", "data", "i18n", "locales"
 PANELS = ("", "fields", "preview", "history", "assistant")
 MAX_VERSIONS = 20
 """The versions that the side panel lists."""
+
+MAX_IMAGES = DraftLimits.images
+"""The files of one form, each of an image field."""
 
 WITHOUT_RELOAD = (None, Generator.JEKYLL, Generator.STATIC)
 """Generators whose open pages do not follow changes. The panel of the preview loads these pages again."""
@@ -165,18 +171,20 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
     if data is not None and query.mode == "rich":
         text = PageText(data, "")
     language = file_type(path).language
+    shown = _shown(scope, prepared, text, data) if text is not None else None
     return page(
         "project/edit.html",
         file=path,
         opened=opened,
         text=text,
-        shown=_shown(scope, prepared, text, data) if text is not None else None,
+        shown=shown,
         has_image=is_image(path),
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),
         has_ai=is_configured() and not (data is not None and query.mode == "rich"),
         is_data=data is not None,
         panel=_panel(scope, query.panel, opened, text),
+        media_folders=[[one.address, one.path("")] for one in shown.folders] if shown is not None else [],
         draft=draft,
         has_conflict=has_conflict,
         missing=_missing_links(scope, path, text, language),
@@ -199,7 +207,8 @@ def _shown(scope: ProjectScope, prepared: _Opened, text: PageText, data: Mapping
     """Return the fields. A data file that is a list has the name of the file instead of a key."""
     path = scope.path["file"]
     base = prepared.file.values if prepared.file is not None else {}
-    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, base)
+    draft_images = {one.url: image_url(scope, path, one.url) for one in images_of(scope, path)}
+    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, base, draft_images)
     if data is None or list(data) != [ROOT]:
         return shown
     label = label_of(path.rpartition("/")[2].rpartition(".")[0])
@@ -248,10 +257,13 @@ def _versions(scope: ProjectScope, path: str) -> list[ShownVersion]:
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=read_schema)
+@Page(
+    guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=read_schema, max_files=MAX_IMAGES
+)
 def save_file(*, scope: ProjectScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = open_edited(scope, form)
+    take_files(scope, form, prepared, opened.path, (opened.page.values if opened.page is not None else None) or {})
     if ACTION in form.values:
         return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
@@ -271,7 +283,7 @@ def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
 
 def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
     if data == opened.data and not opened.is_new:
-        delete_draft(scope, opened.path)
+        forget_text(scope, opened.path)
     else:
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
 

@@ -87,6 +87,7 @@ class Field:
     is_unfit: bool = False
     is_no_date: bool = False
     is_image: bool = False
+    """The value is the address of an image, or a list of addresses."""
     is_list: bool = False
     default: str = ""
     options: tuple[Option, ...] = ()
@@ -344,13 +345,14 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
         is_unfit = not (value is None or field.type is FieldType.MIXED or _has_format(field, value))
         return replace(shown, is_unfit=is_unfit, is_no_date=is_date and is_unfit)
     options = _options(field, value, kind)
+    inner_type = field.item.type if field.item is not None else None
     return replace(
         shown,
         kind=kind,
         notation=field.date_format or "" if kind in DATES else "",
         options=options,
         is_unfit=len(options) > len(_declared_options(field)),
-        is_image=field.type is FieldType.IMAGE,
+        is_image=field.type is FieldType.IMAGE or (inner_type is FieldType.IMAGE and kind is InputKind.LINES),
         default=_shown(field.default) if value is None and field.default is not None else "",
     )
 

@@ -11,7 +11,8 @@ from app.console.editor.field_inputs import DATES, InputKind, is_date, is_moment
 from app.console.editor.field_lists import INPUT, Path, keyed, name_of, with_ids
 from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
 from app.console.editor.relations import Relate, RelationChoices
-from app.console.project.images import find_files, site_url
+from app.console.project.images import MediaFolder, address_of, declared_folders, find_files, raw_url
+from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.content.draft_state import DraftField, draft_field_of, is_draft
 from app.content.filetypes import file_type
@@ -36,13 +37,18 @@ class PageFields:
     other_names: Sequence[str] = ()
     can_add: bool = False
     images: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The files of the repository by the addresses in image fields."""
+    """The URLs of the images of the draft and of the repository by their addresses in image fields."""
 
     relations: Sequence[RelationChoices] = ()
     """The entries that the relations of the page can name."""
 
     image_names: Sequence[str] = ()
     """The texts with which the page may name the images of the repository, if it has an image field."""
+
+    folders: Sequence[MediaFolder] = ()
+    """The media folders of the collection of the page."""
+
+    has_images: bool = False
 
     draft: DraftField | None = None
     is_draft: bool = False
@@ -67,10 +73,14 @@ def page_fields(
     text: PageText,
     relate: Relate,
     base: Mapping[str, object],
+    draft_images: Mapping[str, str],
 ) -> PageFields:
-    """Return the fields of a page. Without a collection they follow from its values. `base` are those of the file."""
+    """Return the fields of a page. Without a collection they follow from its values.
+
+    `base` are the values of the file, and `draft_images` the URLs of the images of the draft by their addresses.
+    """
     if text.problem is not None:
-        return PageFields(())
+        return PageFields((), images=draft_images)
     can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
     collection = collection_of(schema, path, text.values) if can_add else None
     form = current_form()
@@ -79,7 +89,11 @@ def page_fields(
     if collection is None:
         state = draft_field_of(values)
         return PageFields(
-            *_split_title(fields_of(values)), can_add=can_add, draft=state, is_draft=is_draft(text.values or {}, state)
+            *_split_title(fields_of(values)),
+            can_add=can_add,
+            images=draft_images,
+            draft=state,
+            is_draft=is_draft(text.values or {}, state),
         )
     is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
@@ -87,19 +101,20 @@ def page_fields(
     more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
     shown = {one.path[0] for one in (*fields, *more)}
     others = [one.name for one in collection.fields if one.name not in shown]
-    sources = list(_image_sources([*fields, *more]))
-    images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
-    names = [site_url(one.path, path) for one in images]
-    files = find_files(scope, filter(None, sources), path)
+    sources, folders = list(_image_sources([*fields, *more], form)), declared_folders(collection, path)
+    listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
+    files = find_files(scope, filter(None, sources), path, folders)
     relations = {one.list_id: one for one in _relations(fields)}
     state = collection.draft_field(values)
     return PageFields(
         *_split_title(fields),
         others,
         can_add,
-        files,
-        list(relations.values()),
-        names,
+        images={url: raw_url(scope.project, file) for url, file in files.items()} | dict(draft_images),
+        relations=list(relations.values()),
+        image_names=[address_of(one.path, path, folders) for one in listed],
+        folders=folders,
+        has_images=bool(sources),
         draft=state,
         is_draft=is_draft(text.values or {}, state),
         more=more,
@@ -163,8 +178,9 @@ def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:
     return [one for one in fields if one is not title], title
 
 
-def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
+def _image_sources(fields: Iterable[Field], form: Form) -> Iterator[str]:
+    """Yield the addresses in the image fields, an empty one for a field without a value."""
     for one in fields:
         if one.is_image:
-            yield one.value if isinstance(one.value, str) else ""
-        yield from _image_sources(one.children)
+            yield from str(form.value(one.name, one.text)).split("\n") if one.text or form.was_sent() else ("",)
+        yield from _image_sources(one.children, form)

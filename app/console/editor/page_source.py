@@ -28,9 +28,12 @@ from app.resources.project_draft import routes as drafts
 from app.resources.project_schema.routes import branch_schema
 
 MAX_BYTES = 5 * 1024 * 1024
+IMAGE = "image."
+"""The prefix of the file inputs of image fields. The path of the field follows."""
+
 EDITOR_INPUTS = (
     *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value", "start"),
-    *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*", f"{NOTATION}*"),
+    *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*", f"{NOTATION}*", f"{IMAGE}*"),
 )
 """The fields of the editor's form."""
 

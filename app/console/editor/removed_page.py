@@ -7,8 +7,9 @@ from flask import Response
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.editor.image_commits import follow_rename, plan_images
 from app.console.editor.page_source import branch_source, delete_draft, present_head, read_draft, write_draft
 from app.console.project.content import save
 from app.console.project.project_home import BASE, MEMBER, project_url
@@ -94,12 +95,13 @@ def save_removed(*, scope: ProjectScope, form: Form, prepared: FileRemoval) -> R
     if not target:
         raise InvalidRequest.field("new_path", _("Enter a file name."))
     message = _("Restore %(name)s", name=path) if target == path else _("Create %(name)s", name=target)
-    save(scope, message, present_head(scope), {"path": target, "action": "create", "content": text})
+    plan = plan_images(scope, path, text.encode(), new_path=target)
+    save(scope, message, present_head(scope), {"path": target, "action": "create", "content": plan.data}, *plan.files)
     delete_draft(scope, path)
     return see_other(project_url(scope, f"/edit/{quote(target)}?done=saved"))
 
 
-def _follow(scope: Scope, removal: FileRemoval, text: str, base_blob_sha: str | None) -> Response:
+def _follow(scope: ProjectScope, removal: FileRemoval, text: str, base_blob_sha: str | None) -> Response:
     """Move the draft to the renamed page and lead to the comparison with its present text."""
     if removal.new_path is None:
         raise Conflict(_("This page was not renamed."))
@@ -111,5 +113,6 @@ def _follow(scope: Scope, removal: FileRemoval, text: str, base_blob_sha: str | 
         InvalidRequest
     ):  # The history of some hosts ends at a rename. Without the base, both texts are compared as a whole.
         write_draft(scope, removal.new_path, text.encode(), None)
+    follow_rename(scope, scope.path["file"], removal.new_path)
     delete_draft(scope, scope.path["file"])
     return see_other(project_url(scope, f"/conflict/{quote(removal.new_path)}"))

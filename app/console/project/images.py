@@ -2,11 +2,13 @@
 
 import posixpath
 import re
-from collections.abc import Iterable
-from urllib.parse import unquote
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
 
 from app.access.scope import Scope
-from app.content.filetypes import file_type
+from app.content.image_types import is_image
+from app.content.schema.model import Collection, FieldType, SchemaField
 from app.models.project import Generator, Project
 from app.resources.project_content.tree.folder_listing import existing_files
 
@@ -29,13 +31,94 @@ MEDIA_FOLDERS: dict[str, str] = {
 
 THUMBNAIL_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif")
 """The endings of images that are decoded for a thumbnail. Vector images have none."""
+Level = Collection | SchemaField
+"""A part of the schema that can have a media folder."""
 
 _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
 
-def is_image(path: str) -> bool:
-    """Return whether a file is an image by its ending."""
-    return (file_type(path).mime or "").startswith("image/")
+@dataclass(frozen=True)
+class MediaFolder:
+    """A folder of images, and the start of their addresses in a page, to which the path below the folder is added."""
+
+    folder: str
+    address: str
+
+    def path(self, name: str) -> str:
+        """Return the path of an image."""
+        return f"{self.folder}/{name}" if self.folder else name
+
+    def url(self, path: str) -> str | None:
+        """Return the address of an image in the folder or below it, else None."""
+        start = self.path("")
+        return f"{self.address}{path[len(start) :]}" if path.startswith(start) else None
+
+
+def upload_folder(project: Project, page_path: str, *levels: Level | None) -> MediaFolder:
+    """Return the folder for a new image of a page: that of the first level that names one, else of the project.
+
+    The levels are the field and the collection of the page. A level without a folder can have an address.
+    """
+    address = None
+    for level in levels:
+        if level is None:
+            continue
+        address = level.public_folder if address is None else address
+        declared = _declared(level, page_path)
+        if declared is not None:
+            return declared if address is None else MediaFolder(declared.folder, _with_slash(address))
+    folder = media_folder(project) or page_path.rpartition("/")[0]
+    usual = site_url(f"{folder}/" if folder else "", page_path)
+    return MediaFolder(folder, usual if address is None else _with_slash(address))
+
+
+def declared_folders(collection: Collection | None, page_path: str) -> list[MediaFolder]:
+    """Return the media folders of a collection and of its image fields, for a page of the collection."""
+    levels: Sequence[Level] = (collection, *_image_fields(collection.fields)) if collection is not None else ()
+    folders = (_declared(level, page_path) for level in levels)
+    return list(dict.fromkeys(folder for folder in folders if folder is not None))
+
+
+def field_at(fields: Sequence[SchemaField], path: Sequence[str]) -> SchemaField | None:
+    """Return the field of an input of the editor, or of the items if it is a list. `path` contains ids of items."""
+    field: SchemaField | None = None
+    for key in path:
+        if field is not None and field.type is FieldType.LIST:
+            field = field.item
+        else:
+            field = next((one for one in fields if one.name == key), None)
+        if field is None:
+            return None
+        fields = [*field.fields, *(inner for variant in field.variants for inner in variant.fields)]
+    return field.item if field is not None and field.type is FieldType.LIST else field
+
+
+def _image_fields(fields: Iterable[SchemaField]) -> Iterator[SchemaField]:
+    for field in fields:
+        if field.type is FieldType.IMAGE:
+            yield field
+        yield from _image_fields((*field.fields, *field.variants, *((field.item,) if field.item is not None else ())))
+
+
+def _declared(level: Level, page_path: str) -> MediaFolder | None:
+    """Return the media folder of a field or collection. One outside of the repository or with a placeholder is none."""
+    if level.media_folder is None or "{{" in level.media_folder:
+        return None
+    below = posixpath.normpath(level.media_folder.strip("/") or ".")
+    is_relative = level.media_folder.split("/")[0] == "."
+    folder = posixpath.normpath(posixpath.join(page_path.rpartition("/")[0] if is_relative else "", below))
+    if folder.split("/")[0] == "..":
+        return None
+    folder = "" if folder == "." else folder
+    if level.public_folder is not None:
+        return MediaFolder(folder, _with_slash(level.public_folder))
+    if is_relative:
+        return MediaFolder(folder, "" if below == "." else f"{below}/")
+    return MediaFolder(folder, site_url(f"{folder}/" if folder else "", page_path))
+
+
+def _with_slash(address: str) -> str:
+    return f"{address.rstrip('/')}/" if address else ""
 
 
 def has_thumbnail(path: str) -> bool:
@@ -57,27 +140,50 @@ def site_url(path: str, page_path: str) -> str:
     return f"/{remaining}" if first in SITE_ROOTS else f"/{path}"
 
 
-def candidates(source: str, page_path: str) -> list[str]:
+def candidates(source: str, page_path: str, folders: Iterable[MediaFolder] = ()) -> list[str]:
     """Return the files that an address in a page may name, the best first. An address of another site has none."""
     if not source or _ABSOLUTE.match(source):
         return []
     path = unquote(re.sub(r"[?#].*", "", source))
-    if path.startswith("/"):
-        return [*(f"{root}{posixpath.normpath(path)}" for root in SITE_ROOTS), posixpath.normpath(path)[1:]]
+    is_absolute = path.startswith("/")
+    declared = [
+        posixpath.normpath(folder.path(path[len(folder.address) :]))
+        for folder in folders
+        if path.startswith(folder.address) and is_absolute == folder.address.startswith("/")
+    ]
+    if is_absolute:
+        path = posixpath.normpath(path)
+        return [*declared, *(f"{root}{path}" for root in SITE_ROOTS), path[1:]]
     own = posixpath.normpath(posixpath.join(page_path.rpartition("/")[0], path))
     path = posixpath.normpath(path)
-    return [own, *(f"{root}/{path}" for root in SITE_ROOTS if not path.startswith(".."))]
+    return [*declared, own, *(f"{root}/{path}" for root in SITE_ROOTS if not path.startswith(".."))]
 
 
-def find_files(scope: Scope, sources: Iterable[str], page_path: str) -> dict[str, str]:
+def find_files(
+    scope: Scope, sources: Iterable[str], page_path: str, folders: Iterable[MediaFolder] = ()
+) -> dict[str, str]:
     """Return the file of each address that names an image of the branch, with one statement."""
-    images = find_images(scope, ((source, page_path) for source in sources))
+    images = find_images(scope, ((source, page_path) for source in sources), folders)
     return {source: path for (source, _), path in images.items()}
 
 
-def find_images(scope: Scope, addresses: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+def find_images(
+    scope: Scope, addresses: Iterable[tuple[str, str]], folders: Iterable[MediaFolder] = ()
+) -> dict[tuple[str, str], str]:
     """Return the file of each address in a page that names an image of the branch, with one statement."""
-    possible = {address: list(filter(is_image, candidates(*address))) for address in addresses}
+    folders = tuple(folders)
+    possible = {address: list(filter(is_image, candidates(*address, folders))) for address in addresses}
     present = existing_files(scope.index, {path for paths in possible.values() for path in paths})
     matches = {address: next((path for path in paths if path in present), None) for address, paths in possible.items()}
     return {address: path for address, path in matches.items() if path is not None}
+
+
+def address_of(path: str, page_path: str, folders: Iterable[MediaFolder]) -> str:
+    """Return the text with which a page names an image of the repository."""
+    declared = (folder.url(path) for folder in folders)
+    return next((url for url in declared if url is not None), site_url(path, page_path))
+
+
+def raw_url(project: Project, path: str) -> str:
+    """Return the URL of the bytes of an image of the branch."""
+    return f"/api/v1/project-content/{project.id}/raw?file={quote(path)}"

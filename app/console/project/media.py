@@ -11,16 +11,16 @@ from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import present_head
 from app.console.project.content import save
-from app.console.project.images import has_thumbnail, is_image, media_folder, site_url
+from app.console.project.images import has_thumbnail, media_folder
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
 from app.console.shell.forms import Form
-from app.console.shell.pages import Page, see_other, wants_json
+from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.image_types import is_image
 from app.content.slugs import file_name_of
 from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
-from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.search.references import count_pages, list_images
@@ -30,11 +30,10 @@ PER_PAGE = 60
 
 @dataclass(frozen=True, kw_only=True)
 class MediaQuery(RequestQuery):
-    """A filter and a page of the images, and the page of the site into which an image is inserted."""
+    """A filter and a page of the images."""
 
     q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
-    insert_into: Annotated[str, fields.String(load_default="", validate=Length(max=1_024))]
 
 
 def _read_head(scope: ProjectScope, query: MediaQuery) -> str:
@@ -44,22 +43,18 @@ def _read_head(scope: ProjectScope, query: MediaQuery) -> str:
 @blueprint.get(f"{BASE}/media")
 @Page(guard=MEMBER, query=MediaQuery, upstream=_read_head)
 def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
-    """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
+    """Show the images of the repository."""
     number = query.page
     listed = list_images(scope.index, query.q, offset=(number - 1) * PER_PAGE, limit=PER_PAGE)
-    shown = listed.images
-    if wants_json():
-        images = [{"path": one.path, "url": site_url(one.path, query.insert_into)} for one in shown]
-        return json_response({"images": images, "total": listed.total}, 200)
     more = number + 1 if listed.total > number * PER_PAGE else None
     return page(
         "project/media.html",
-        images=shown,
+        images=listed.images,
         more=more,
         query=query,
         head=prepared,
         has_thumbnail=has_thumbnail,
-        pages=count_pages(scope.project, scope.index, [one.path for one in shown]),
+        pages=count_pages(scope.project, scope.index, [one.path for one in listed.images]),
         folder=media_folder(scope.project),
     )
 
@@ -74,7 +69,7 @@ def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
 
 
 @blueprint.post(f"{BASE}/media")
-@Page(guard=MEMBER, inputs=("file", "base_sha", "folder", "path"), shown_by="media", names={"files.0.path": "folder"})
+@Page(guard=MEMBER, inputs=("file", "base_sha", "folder"), shown_by="media", names={"files.0.path": "folder"})
 def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     """Add an image to the repository."""
     file = form.files.get("file")
@@ -84,7 +79,7 @@ def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     if not is_image(name):
         message = _("This is not an image.")
         raise UnsupportedMediaType(message, fields=[FieldError("file", message)])
-    folder = _folder(scope, form)
+    folder = form.text("folder").strip().strip("/")
     path = f"{folder}/{name}" if folder else name
     change = {"path": path, "action": "create", "content": file.read()}
     try:
@@ -94,13 +89,4 @@ def upload_media(*, scope: ProjectScope, form: Form) -> Response:
             raise
         message = _("A file of this name exists already. Rename the image, or choose another folder.")
         raise Conflict(message, fields=[FieldError("folder", message)]) from error
-    if wants_json():
-        return json_response({"path": path, "url": site_url(path, form.text("path"))}, 201)
     return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))
-
-
-def _folder(scope: ProjectScope, form: Form) -> str:
-    """Return the folder of an upload: the chosen one, else the media folder, else that of the edited page."""
-    if "folder" in form.values:
-        return form.text("folder").strip().strip("/")
-    return media_folder(scope.project) or form.text("path").rpartition("/")[0]

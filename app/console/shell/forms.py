@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from flask import Request, Response, after_this_request
 from werkzeug.datastructures import FileStorage, MultiDict
@@ -77,8 +78,15 @@ class Form:
         return [translate(item.message) for item in fields if self.names.get(item.path, item.path) == name]
 
 
-def read(request: Request, *, accepts: Callable[[str], bool], max_bytes: int, admit: Callable[[int], None]) -> Form:
-    """Read the form of a request. Fields that it does not accept are dropped.
+def read(
+    request: Request,
+    *,
+    accepts: Callable[[str], bool],
+    max_bytes: int,
+    max_files: int = InputLimits.multipart_files,
+    admit: Callable[[int], None],
+) -> Form:
+    """Read the form of a request. Fields that it does not accept, and file inputs without a file, are dropped.
 
     Raises:
         UnsupportedMediaType: the body is no form.
@@ -96,7 +104,7 @@ def read(request: Request, *, accepts: Callable[[str], bool], max_bytes: int, ad
         sent = read_urlencoded(request, max_bytes=max_bytes, admit=admit)
         form.values = MultiDict((name, value) for name, value in sent if accepts(name))
     elif request.mimetype == TYPES[1]:
-        parts = _Parts(form, accepts)
+        parts = _Parts(form, accepts, max_files)
         after_this_request(parts.close)
         decode_multipart(request, parts.take, max_bytes=max_bytes, admit=admit)
     if any("\0" in value for _, value in form.values.items(multi=True)):
@@ -105,10 +113,10 @@ def read(request: Request, *, accepts: Callable[[str], bool], max_bytes: int, ad
 
 
 class _Parts:
-    """The parts of a multipart form: text in memory, and one file as a temporary file."""
+    """The parts of a multipart form: text in memory, and files as temporary files."""
 
-    def __init__(self, form: Form, accepts: Callable[[str], bool]) -> None:
-        self._form, self._accepts = form, accepts
+    def __init__(self, form: Form, accepts: Callable[[str], bool], max_files: int) -> None:
+        self._form, self._accepts, self._max_files = form, accepts, max_files
         self._parts = 0
         self._free_bytes = InputLimits.form_bytes
         self._name: str | None = None
@@ -121,15 +129,15 @@ class _Parts:
             case Field(name=name):
                 self._begin(name)
             case File(name=name, filename=filename):
-                self._begin(name)
+                self._begin(name if filename else None)
                 if self._name is not None:
                     self._begin_file(self._name, filename)
             case Data(data=data, more_data=more):
                 self._add(bytes(data), last=not more)
 
     def close(self, response: Response) -> Response:
-        """Close the temporary file."""
-        for file in self._form.files.values():
+        """Close the temporary files."""
+        for file in chain.from_iterable(self._form.files.listvalues()):
             file.close()
         return response
 
@@ -141,7 +149,7 @@ class _Parts:
         self._text, self._file = [], None
 
     def _begin_file(self, name: str, filename: str) -> None:
-        if len(self._form.files) >= InputLimits.multipart_files:
+        if sum(map(len, self._form.files.listvalues())) >= self._max_files:
             raise PayloadTooLarge(ErrorMessage("The form has too many fields"))
         self._file = FileStorage(tempfile.TemporaryFile(), filename, name)  # noqa: SIM115 (closed with the request)
         self._form.files.add(name, self._file)

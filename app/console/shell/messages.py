@@ -17,6 +17,7 @@ def notice(name: str | None) -> str | None:
     texts = {
         "saved": _("Saved"),
         "created": _("Created"),
+        "saved-renamed": _("Saved. An image got another name, because the site has a new file with its name."),
         "deleted": _("Deleted"),
         "renamed": _("Renamed"),
         "moved": _("Moved"),

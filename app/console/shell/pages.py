@@ -56,7 +56,13 @@ class PageSteps(RequestSteps):
             held_bytes=forms.held_bytes,
         )
         most = InputLimits.form_unauthenticated_bytes if declared.guard.public else forms.MAX_BYTES
-        form = g.console_form = forms.read(request, accepts=declared.accepts, max_bytes=most, admit=admission.admit)
+        form = g.console_form = forms.read(
+            request,
+            accepts=declared.accepts,
+            max_bytes=most,
+            max_files=declared.max_files,
+            admit=admission.admit,
+        )
         form.names = declared.names or {}
         return {"form": form}
 
@@ -85,8 +91,9 @@ class Page(Endpoint):
     """The declaration of a page (GET) or of a form (POST).
 
     The view of a form takes the keyword-only parameter `form`. `inputs` are the names of its fields; `fm.*` stands for
-    all names with this prefix. Other fields are dropped. If the form fails, the page `shown_by` is returned again with
-    the sent values. `names` gives the input of each field whose path in the API differs.
+    all names with this prefix. Other fields are dropped. `max_files` limits the files. If the form fails, the page
+    `shown_by` is returned again with the sent values. `names` gives the input of each field whose path in the API
+    differs.
     """
 
     steps: ClassVar[type[RequestSteps]] = PageSteps
@@ -96,6 +103,7 @@ class Page(Endpoint):
     inputs: tuple[str, ...] | None = None
     shown_by: str | None = None
     names: dict[str, str] | None = None
+    max_files: int = InputLimits.multipart_files
 
     @property
     def arguments(self) -> tuple[str, ...]:

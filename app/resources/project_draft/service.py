@@ -11,6 +11,7 @@ from app.models.base import utcnow_ms
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex, ProjectDraft
 from app.models.user import User
+from app.resources.project_draft import images
 
 MAX_DRAFTS = 500
 UNIQUE = ("project_id", "user_id", "branch", "file")
@@ -124,7 +125,13 @@ def create(project: Project, *, by: User, file: str, content: str) -> DraftWithH
 
 
 def delete(project: Project, *, by: User, branch: str | None, file: str) -> None:
-    """Delete the draft of a user for a file, if it exists."""
+    """Delete the draft of a user for a file with its images, if it exists."""
+    delete_text(project, by=by, branch=branch, file=file)
+    images.delete_of_draft(project, by=by, branch=branch or project.branch, file=file)
+
+
+def delete_text(project: Project, *, by: User, branch: str | None, file: str) -> None:
+    """Delete the text of a draft, if it exists. Its images remain, so that the text can name them again."""
     draft = ProjectDraft
     db.session.execute(
         sa.delete(draft).where(

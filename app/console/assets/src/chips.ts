@@ -128,6 +128,11 @@ export function initChips(area: HTMLTextAreaElement, entries: ChipEntries | null
     if (entries) input.value = "";
     else if (input.value.trim()) add();
   });
+  area.addEventListener("chip-add", (event) => {
+    items.push((event as CustomEvent<string>).detail);
+    render();
+    store();
+  });
   box.addEventListener("click", (event) => event.target === box && input.focus());
   render();
 }

@@ -132,14 +132,16 @@ class EditorForm {
       this.submitNatively(submitter);
       return;
     }
+    const isRenamed = new URL(response.url).searchParams.get("done") === "saved-renamed";
     const isSamePage = response.redirected && new URL(response.url).pathname === location.pathname;
-    if (isSamePage && this.takeOver(await response.text(), String(body.get("body") ?? ""))) {
+    if (isSamePage && !isRenamed && this.takeOver(await response.text(), String(body.get("body") ?? ""))) {
       if (this.snapshotWithout(READ_ON_SAVE) === snapshot) this.stored = this.snapshot();
       this.isSaving = false;
       this.onInput();
       return;
     }
-    this.isSaving = false; // The draft keeps what was typed during the save.
+    // The draft keeps what was typed during the save. Without that, the stored text is newer than the form.
+    this.isSaving = isRenamed && this.snapshotWithout(READ_ON_SAVE) === snapshot;
     location.assign(response.url);
   }
 
@@ -158,6 +160,7 @@ class EditorForm {
     const page = new DOMParser().parseFromString(html, "text/html");
     const other = page.querySelector<HTMLFormElement>("form[data-editor]");
     if (!other || lineFeeds(other.querySelector<HTMLTextAreaElement>("textarea[name=body]")?.value ?? "") !== lineFeeds(sent)) return false;
+    this.form.dataset.images = other.dataset.images;
     if (!page.querySelector("[data-draft-banner]")) document.querySelector("[data-draft-banner]")?.remove();
     for (const input of other.querySelectorAll<HTMLInputElement>("input[name]")) {
       if (!READ_ON_SAVE.includes(input.name)) continue;

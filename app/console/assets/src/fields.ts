@@ -1,6 +1,7 @@
 // Controls of the fields in the side panel: chips, counters, dates and image buttons. Groups and lists of objects are loaded if needed.
 import { initChips } from "./chips.ts";
 import { create } from "./dom.ts";
+import { initImages } from "./image-field.ts";
 import { text } from "./texts.ts";
 
 const GROUPS = "[data-object-list], details[data-group]";
@@ -57,22 +58,4 @@ function initDraftState(form: HTMLFormElement, state: HTMLElement): void {
     const value = input.matches("[type=checkbox]") ? String((input as HTMLInputElement).checked) : input.value;
     [...state.children].forEach((each, at) => each.toggleAttribute("hidden", drafts.includes(value) !== (at === 0)));
   });
-}
-
-/** Let the buttons at image fields choose an image of the repository or upload one. */
-function initImages(form: HTMLFormElement, root: HTMLElement): void {
-  const editor = form.querySelector<HTMLElement>("[data-upload-url]");
-  if (!editor) return;
-  for (const button of root.querySelectorAll<HTMLButtonElement>("button[data-choose-image]")) {
-    button.hidden = false;
-    button.setAttribute("aria-haspopup", "dialog");
-    button.addEventListener("click", async () => {
-      const { chooseImage } = await import("./image-dialog.ts");
-      const chosen = await chooseImage(editor, { isField: true });
-      const input = document.getElementById(button.dataset.chooseImage!) as HTMLInputElement | null;
-      if (!chosen || !input) return;
-      input.value = chosen.url;
-      input.dispatchEvent(new Event("input", { bubbles: true }));
-    });
-  }
 }

@@ -1,7 +1,7 @@
 // Choice of an image and of its description: from the media library of the repository, or a new file.
 import { create, createDialog, show } from "./dom.ts";
 import { text } from "./texts.ts";
-import { upload } from "./upload.ts";
+import { imagesUrl, addPreview, upload } from "./upload.ts";
 
 const SEARCH_DELAY_MS = 250;
 
@@ -13,6 +13,14 @@ export interface ChosenImage {
 interface ListedImage {
   path: string;
   url: string;
+  preview: string;
+}
+
+interface ImageTarget {
+  /** The field that receives the image, empty for the text. */
+  field?: string;
+  /** The present description. A field without a description has none. */
+  description?: string | null;
 }
 
 /** Ask for the description of an image. Returns null if the user cancels. */
@@ -22,9 +30,10 @@ export async function describeImage(alt: string, title = text("Describe the imag
   return (await show(confirmOnEnter(dialog, input, "set"))) === "set" ? input.value.trim() : null;
 }
 
-/** Let the user choose an image of the repository or upload one. A field has no description. Returns null if the user cancels. */
-export async function chooseImage(editor: HTMLElement, { isField = false } = {}): Promise<ChosenImage | null> {
-  const [field, alt] = description("");
+/** Let the user choose an image of the draft or of the repository, or upload one. Returns null if the user cancels. */
+export async function chooseImage(editor: HTMLElement, target: ImageTarget = {}): Promise<ChosenImage | null> {
+  const { field: name = "", description: present = "" } = target;
+  const [field, alt] = description(present ?? "");
   const list = create("div", { class: "image-list", role: "radiogroup", "aria-label": text("Images") });
   const filter = create("input", { class: "input", type: "search", id: "image-filter", autocomplete: "off" });
   const file = create("input", { class: "input", type: "file", id: "image-file", accept: "image/*" });
@@ -32,13 +41,14 @@ export async function chooseImage(editor: HTMLElement, { isField = false } = {})
   let url = "";
   const select = (image: ListedImage) => {
     url = image.url;
-    alt.value = nameOf(image.path);
+    addPreview(editor, image.url, image.preview);
+    if (!present) alt.value = nameOf(image.path);
   };
   let timer = 0;
   const search = async () => {
-    const { images, message } = await listImages(editor, filter.value);
+    const { images, message } = await listImages(editor, filter.value, name);
     status.textContent = message;
-    list.replaceChildren(...images.map((image) => option(editor, image, () => select(image))));
+    list.replaceChildren(...images.map((image) => option(image, () => select(image))));
   };
   filter.addEventListener("input", () => {
     clearTimeout(timer);
@@ -48,10 +58,10 @@ export async function chooseImage(editor: HTMLElement, { isField = false } = {})
     const chosen = file.files?.[0];
     if (!chosen) return;
     status.textContent = text("Uploading {name} …", { name: chosen.name });
-    const result = await upload(editor, chosen, (message) => (status.textContent = message));
+    const result = await upload(editor, chosen, (message) => (status.textContent = message), name);
     if (!result) return;
     url = result.url;
-    alt.value = result.alt;
+    if (!present) alt.value = result.alt;
     alt.focus();
     alt.select();
   });
@@ -60,9 +70,9 @@ export async function chooseImage(editor: HTMLElement, { isField = false } = {})
     labelled(text("Images of the repository"), filter),
     list,
     status,
-    ...(isField ? [] : [field]),
+    ...(present === null ? [] : [field]),
   ];
-  const [title, label] = isField ? [text("Image"), text("Apply")] : [text("Insert an image"), text("Insert")];
+  const [title, label] = name ? [text("Image"), text("Apply")] : [text("Insert an image"), text("Insert")];
   const dialog = createDialog(title, content, [["", text("Cancel")], ["insert", label]]);
   dialog.classList.add("dialog--wide");
   const insert = dialog.querySelector<HTMLButtonElement>('button[value="insert"]')!;
@@ -99,16 +109,16 @@ function confirmOnEnter(dialog: HTMLDialogElement, input: HTMLInputElement, valu
   return dialog;
 }
 
-function option(editor: HTMLElement, image: ListedImage, select: () => void): HTMLElement {
+function option(image: ListedImage, select: () => void): HTMLElement {
   const input = create("input", { type: "radio", name: "image", value: image.url, class: "visually-hidden", change: select });
-  const picture = create("img", { src: editor.dataset.mediaUrl + encodeURIComponent(image.path), alt: "", loading: "lazy" });
+  const picture = create("img", { src: image.preview, alt: "", loading: "lazy" });
   return create("label", { class: "image-list__item", title: image.path }, input, picture, create("span", {}, image.path.replace(/^.*\//, "")));
 }
 
-async function listImages(editor: HTMLElement, filter: string): Promise<{ images: ListedImage[]; message: string }> {
-  const query = new URLSearchParams({ q: filter, insert_into: editor.dataset.path ?? "" });
+async function listImages(editor: HTMLElement, filter: string, field: string): Promise<{ images: ListedImage[]; message: string }> {
+  const query = new URLSearchParams({ q: filter, field });
   try {
-    const response = await fetch(`${editor.dataset.uploadUrl}?${query}`, { headers: { Accept: "application/json" } });
+    const response = await fetch(`${imagesUrl(editor)}?${query}`, { headers: { Accept: "application/json" } });
     const { images, message = "" } = await response.json();
     return { images: images ?? [], message: images?.length === 0 ? text("No image matches.") : message };
   } catch {

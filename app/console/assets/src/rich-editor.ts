@@ -20,7 +20,7 @@ import { editCard } from "./markdown/parse.ts";
 import { schema } from "./markdown/schema.ts";
 import { cleanHtml, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
-import { acceptsImages, imagesOf, upload } from "./upload.ts";
+import { acceptsImages, imagesOf, previewOf, upload } from "./upload.ts";
 
 const { nodes, marks } = schema as { nodes: Record<string, NodeType>; marks: Record<string, MarkType> };
 const SYNC_DELAY_MS = 200;
@@ -174,15 +174,19 @@ class RichEditor extends HTMLElement {
     return { dom };
   }
 
-  /** Return the URLs under which the service may return an image of the repository, and none for another origin. */
+  /** Return the URLs under which the service may return an image of the draft or the repository, and none for another origin. */
   private imageUrls(source: string): string[] {
     const base = this.dataset.mediaUrl;
     if (!base || /^([a-z][a-z0-9+.-]*:|\/\/)/i.test(source)) return [];
+    const known = previewOf(this, source);
+    const declared = foldersOf(this)
+      .filter(([address]) => source.startsWith(address) && address.startsWith("/") === source.startsWith("/"))
+      .map(([address, folder]) => folder + source.slice(address.length).replace(/[?#].*$/, ""));
     const folder = `/${this.dataset.path ?? ""}`.replace(/[^/]*$/, "");
     const path = pathOf(source.replace(/[?#].*$/, ""), folder);
     // A path of the site names a file in the folder of static files.
     const paths = source.startsWith("/") ? [...STATIC_FOLDERS.map((name) => `${name}/${path}`), path] : [path];
-    return paths.map((each) => base + encodeURIComponent(each));
+    return [...(known ? [known] : []), ...[...declared, ...paths].map((each) => base + encodeURIComponent(each))];
   }
 
   private addImages(files: File[]): boolean {
@@ -314,6 +318,11 @@ class RichEditor extends HTMLElement {
 function pasteFromCodeEditor(view: EditorView, event: ClipboardEvent): boolean {
   const data = event.clipboardData;
   return Boolean(data?.types.includes("vscode-editor-data")) && view.pasteText(data!.getData("text/plain"), event);
+}
+
+/** Return the media folders of the collection: the start of an address, and the start of the path. */
+function foldersOf(editor: HTMLElement): [string, string][] {
+  return JSON.parse(editor.dataset.mediaFolders || "[]");
 }
 
 /** Return the path of the repository to which an address leads. An address that is no valid URL is a path as it is written. */

@@ -167,6 +167,15 @@ def has_blob(index: ContentIndex | None, sha: str) -> bool:
     return db.session.scalar(statement) is not None
 
 
+def names_in_folder(index: ContentIndex | None, folder: str) -> list[str]:
+    """Return the names of the files of a folder of the branch."""
+    if index is None:
+        return []
+    start = f"{folder}/" if folder else ""
+    paths = db.session.scalars(sa.select(ContentFile.path).where(*_in(index), _folder_of_file == start))
+    return [path[len(start) :] for path in paths]
+
+
 def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
     """Return the folders of a branch with their last slash and the number of files in each, not below it."""
     statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)

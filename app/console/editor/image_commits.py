@@ -1,0 +1,133 @@
+"""Images of a draft in a save of its text: the commit of those that the text names, under free names."""
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from app.access.scope import ProjectScope
+from app.console.editor.draft_images import images_of, move_draft_images, taken_names
+from app.console.editor.page_source import branch_source, present_head
+from app.console.project.images import MediaFolder, candidates
+from app.console.shell.translation import gettext as _
+from app.content.data_text import read_data
+from app.content.page_text import read_page
+from app.core.errors import Conflict
+from app.drivers.git.object_ids import blob_sha
+from app.http.body_admission import hold
+from app.models.project_content import DraftImage
+from app.resources.project_draft import images
+
+_SEPARATORS = re.compile(r"[\s\"'`()<>\[\]{}|,;=]+")
+
+
+@dataclass(frozen=True)
+class ImagePlan:
+    """The images that a save of a text commits.
+
+    `data` is the text with the names that the images receive, `files` are the edits, and `ids` the images that the
+    branch contains after the save.
+    """
+
+    data: bytes
+    files: Sequence[dict[str, Any]] = ()
+    ids: Sequence[str] = ()
+    is_renamed: bool = False
+
+
+def plan_images(scope: ProjectScope, path: str, data: bytes, *, new_path: str | None = None) -> ImagePlan:
+    """Return how a save of a text commits the images of its draft that the text or its front matter names.
+
+    An image whose name the branch has received since the upload gets the next free name, also in the text. `new_path`
+    is the path of the text if it is not that of the draft.
+
+    Raises:
+        Conflict: an image cannot be renamed in the text.
+    """
+    named = named_images(images_of(scope, path), path, data)
+    if not named:
+        return ImagePlan(data)
+    hold(sum(image.size for image in named))
+    paths = {image.id: moved_path(image, path, new_path or path) for image in named}
+    source = branch_source(scope)
+    present = source.git.entries(source.repo, present_head(scope), list(paths.values()))
+    text, files, ids = data, list[dict[str, Any]](), list[str]()
+    for image in named:
+        content, target = images.content(image.id), paths[image.id]
+        if content is None:
+            continue
+        ids.append(image.id)
+        if target in present and present[target].sha == blob_sha(content):
+            continue  # An interrupted save has committed it, or the branch has received the same image.
+        if target in present:
+            target, text = _renamed(scope, image, target, path, text, paths.values())
+        files.append({"path": target, "action": "create", "content": content})
+    return ImagePlan(text, files, ids, is_renamed=text != data)
+
+
+def _renamed(
+    scope: ProjectScope, image: DraftImage, target: str, path: str, data: bytes, others: Iterable[str]
+) -> tuple[str, bytes]:
+    """Return another path for an image whose name is taken, and the text with the address of this path."""
+    folder, _slash, name = target.rpartition("/")
+    planned = {images.folded(each.rpartition("/")[2]) for each in others}
+    new_name = images.free_names(name, planned | taken_names(scope, MediaFolder(folder, ""), name))[0]
+    new_url = f"{image.url.removesuffix(image.name)}{new_name}"
+    text = data.decode("utf-8", "surrogateescape")
+    for url in {image.url, quote(image.url)}:
+        pattern = rf"(?<![\w./~@%-])((?:\./)?){re.escape(url)}(?![\w-]|\.\w)"
+        text = re.sub(pattern, lambda match: match[1] + new_url, text)
+    renamed = text.encode("utf-8", "surrogateescape")
+    if named_images([image], path, renamed):
+        message = _("“%(name)s” exists now. Remove the image from the page and upload it again.", name=image.name)
+        raise Conflict(message, code="NAME_TAKEN")
+    return f"{folder}/{new_name}" if folder else new_name, renamed
+
+
+def named_images(listed: Sequence[DraftImage], path: str, data: bytes) -> list[DraftImage]:
+    """Return the images that a text or a value of its front matter names, by their addresses or by their paths."""
+    if not listed:
+        return []
+    page = read_page(path, data)
+    values = set(_texts(read_data(path, data) or (page.values if page is not None else None)))
+    text = data.decode("utf-8", "replace")
+    names = {image.name for image in listed}
+    tokens = {token for token in _SEPARATORS.split(text) if "." in token}
+    addresses = {unquote(token.partition("?")[0].partition("#")[0]) for token in tokens}
+    addresses = {address for address in (addresses | values) if address.rpartition("/")[2] in names}
+    return [image for image in listed if _is_named(image, addresses, path) or _has(text, image)]
+
+
+def _is_named(image: DraftImage, addresses: Iterable[str], path: str) -> bool:
+    return any(address == image.url or image.path in candidates(address, path) for address in addresses)
+
+
+def _has(text: str, image: DraftImage) -> bool:
+    """Return whether a text contains an address with a separator, for example a space."""
+    return _SEPARATORS.search(image.url) is not None and image.url in text
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value of the front matter."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
+
+
+def moved_path(image: DraftImage, path: str, new_path: str) -> str:
+    """Return the path of an image if its page has another path. An address that is relative to the page stays valid."""
+    own = posixpath.normpath(posixpath.join(path.rpartition("/")[0], image.url))
+    if own != image.path:
+        return image.path
+    return posixpath.normpath(posixpath.join(new_path.rpartition("/")[0], image.url))
+
+
+def follow_rename(scope: ProjectScope, path: str, new_path: str) -> None:
+    """Attach the images of a draft to the renamed page to which the draft moves."""
+    paths = {image.id: moved_path(image, path, new_path) for image in images_of(scope, path)}
+    if paths:
+        move_draft_images(scope, path, new_path, paths)
