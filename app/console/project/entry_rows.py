@@ -139,11 +139,14 @@ def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
     if date is not None and has_dated_names and not fields[date].required:
         date = None  # Each entry has the date of its file name, but not each has the field.
     image = find(IMAGES, (FieldType.IMAGE,), others=True) or find(IMAGES, (FieldType.STRING,))
-    choices = [f for name, f in fields.items() if f.type is FieldType.SELECT and not f.multiple and "." not in name]
+    title, summary = find(TITLES, _TEXTS), find(SUMMARIES, _TEXTS)
+    # A title or summary with few different values is no choice.
+    selects = {name: field for name, field in fields.items() if name not in (title, summary) and "." not in name}
+    choices = [f for f in selects.values() if f.type is FieldType.SELECT and not f.multiple and len(f.options) > 1]
     return Columns(
-        title=find(TITLES, _TEXTS),
+        title=title,
         date=date,
-        summary=find(SUMMARIES, _TEXTS),
+        summary=summary,
         image=image,
         author=find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION)),
         draft=language.collection.draft_field(),

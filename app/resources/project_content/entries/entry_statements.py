@@ -23,6 +23,7 @@ from app.resources.project_content.entries.entry_conditions import (
     ValueRange,
     condition_of,
     exists,
+    expect_many,
     field_ranges,
     first_value,
     is_entry,
@@ -245,7 +246,8 @@ def _range(form: ListForm, *, is_by_sha: bool = False) -> Conditions:
         file.mode != sa.literal_column(f"'{SYMLINK}'"),
     ]
     if form.has_folder:
-        conditions += [path > sa.bindparam("folder"), path < sa.bindparam("folder_end")]
+        bounds = path > sa.bindparam("folder"), path < sa.bindparam("folder_end")
+        conditions += [expect_many(*bounds)] if is_by_sha else bounds
     conditions += selection_conditions(form.selection, path)
     return [*conditions, *(condition_of(one, number, path) for number, one in enumerate(form.filters) if one.is_path)]
 
