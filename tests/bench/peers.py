@@ -31,6 +31,7 @@ DIRECTUS = {
     "overrides": {"isolated-vm": "npm:empty-npm-package@1.0.0"},
 }
 DECAP = {"dependencies": {"decap-server": "3.11.3"}}
+CMS = {"dependencies": {"@sveltia/cms": "0.221.1", "decap-cms": "3.16.3"}}
 UPLOADS = {"dependencies": {"express": "5.1.0", "multer": "2.0.2", "sharp": "0.34.5"}}
 TINA = {"dependencies": {"@tinacms/graphql": "3.0.0", "abstract-level": "1.0.4", "memory-level": "1.0.0"}}
 LITELLM = "litellm[proxy]==1.83.14"
@@ -40,7 +41,14 @@ PASSWORD = "Quiet-Harbour-1"
 @cache
 def npm_packages(name: str) -> Path | None:
     """Install the packages of a peer with npm, without running their scripts, and return the folder."""
-    package = {"better-auth": None, "directus": DIRECTUS, "decap": DECAP, "uploads": UPLOADS, "tina": TINA}[name]
+    package = {
+        "better-auth": None,
+        "directus": DIRECTUS,
+        "decap": DECAP,
+        "cms": CMS,
+        "uploads": UPLOADS,
+        "tina": TINA,
+    }[name]
     if shutil.which("npm") is None:
         print(f"\n{name} is not installed: npm is missing")
         return None

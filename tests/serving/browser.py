@@ -17,7 +17,7 @@ EXPECT_WITHIN_MS = 60_000
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*arguments: str) -> Iterator[Browser]:
     """Run the browser for the length of the block. Skip the test without Chromium, except under CI."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
@@ -25,6 +25,6 @@ def chromium() -> Iterator[Browser]:
         pytest.skip("Chromium is not installed")
     expect.set_options(timeout=EXPECT_WITHIN_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", *arguments])
         yield browser
         browser.close()
