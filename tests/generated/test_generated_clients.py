@@ -27,7 +27,11 @@ Conflict: 409 content/about.md
 Resolved: content/about.md
 Stream: Hello
 """
+WITHOUT_STREAM = "".join(f"{line}\n" for line in OUTPUT.splitlines()[:3]) + "Conflict: 409 CONFLICT\n"
+"""Output of the scripts for clients that cannot read events."""
+
 TIMEOUT_S = 300
+JAVA = pytest.mark.skipif(shutil.which("java") is None, reason="openapi-generator needs Java")
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +90,12 @@ def sign_in(service: Service) -> tuple[str, str, str]:
     return service.base, "owner@demo.example.org", (service.home / "instance" / "demo_password").read_text().strip()
 
 
+def openapi_generator(project: Path, python: Path, name: str, output: str, *options: str) -> None:
+    """Run a generator of openapi-generator."""
+    program = python.with_name("openapi-generator-cli")
+    run(project, program, "generate", "-i", "openapi.json", "-g", name, "-o", output, *options)
+
+
 @pytest.mark.server
 class TestGeneratedClients:
     def test_typescript_clients_compile_and_print_the_same(self, service: Service, project: Path) -> None:
@@ -96,6 +106,55 @@ class TestGeneratedClients:
         tool(project, "tsc", "-p", ".")
         for script in ("openapi-fetch.js", "hey-api.js"):
             assert run(project, "node", project / "out" / script, *sign_in(service)) == OUTPUT, script
+
+    def test_typescript_client_of_orval_compiles_and_runs(self, service: Service, project: Path) -> None:
+        shutil.rmtree(project / "out", ignore_errors=True)
+        (project / "orval.gen.ts").unlink(missing_ok=True)
+        tool(project, "orval", "--config", "orval.config.mjs")
+        self.compile_and_run(service, project, "orval")
+
+    def test_typescript_client_of_swagger_typescript_api_compiles_and_runs(
+        self, service: Service, project: Path
+    ) -> None:
+        shutil.rmtree(project / "sta", ignore_errors=True)
+        tool(project, "swagger-typescript-api", "generate", "-p", "openapi.json", "-o", "sta", "-n", "api.ts")
+        self.compile_and_run(service, project, "swagger-typescript-api")
+
+    @JAVA
+    def test_typescript_client_of_openapi_generator_compiles_and_runs(
+        self, service: Service, project: Path, python: Path
+    ) -> None:
+        shutil.rmtree(project / "oag", ignore_errors=True)
+        openapi_generator(project, python, "typescript-fetch", "oag", "--additional-properties=importFileExtension=.ts")
+        self.compile_and_run(service, project, "openapi-generator")
+
+    def compile_and_run(self, service: Service, project: Path, name: str) -> None:
+        """Compile the script of a generator and compare its output."""
+        options = ("--strict", "--target", "ES2023", "--lib", "ES2023,DOM,DOM.Iterable", "--types", "node")
+        modules = ("--module", "NodeNext", "--moduleResolution", "NodeNext", "--rewriteRelativeImportExtensions")
+        tool(project, "tsc", *options, *modules, "--skipLibCheck", "--outDir", f"out-{name}", f"{name}.ts")
+        assert run(project, "node", project / f"out-{name}" / f"{name}.js", *sign_in(service)) == WITHOUT_STREAM
+
+    @JAVA
+    def test_python_client_of_openapi_generator_runs(self, service: Service, project: Path, python: Path) -> None:
+        folder = project / "oag-python"
+        shutil.rmtree(folder, ignore_errors=True)
+        openapi_generator(project, python, "python", "oag-python", "--package-name=galley_api")
+        shutil.copy(HERE / "python" / "openapi_generator.py", folder)
+        assert run(folder, python, "openapi_generator.py", *sign_in(service)) == WITHOUT_STREAM
+
+    def test_models_of_datamodel_code_generator_read_responses(
+        self, service: Service, project: Path, python: Path
+    ) -> None:
+        folder = project / "models"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        options = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel")
+        output = ("--formatters", "builtin", "--output", folder / "galley_models.py")
+        generator = python.with_name("datamodel-codegen")
+        run(project, generator, "--input", "openapi.json", *options, *output)
+        shutil.copy(HERE / "python" / "datamodel_code_generator.py", folder)
+        assert run(folder, python, "datamodel_code_generator.py", *sign_in(service)) == WITHOUT_STREAM
 
     def test_python_client_is_complete_and_typed(self, service: Service, project: Path, python: Path) -> None:
         folder = project / "python"

@@ -31,7 +31,7 @@ class Components:
         """Register the conversion of our own fields. The plugin must belong to a document."""
         self.plugin.map_to_openapi_type(DateTimeMs, "string", "date-time")
         self.plugin.map_to_openapi_type(StrictBoolean, "boolean", None)
-        self.plugin.map_to_openapi_type(fields.Url, "string", "uri")
+        self.plugin.map_to_openapi_type(fields.Url, "string", None)
         self.plugin.converter.add_attribute_function(_keywords)
         self.plugin.converter.add_parameter_attribute_function(_style)
 
@@ -79,7 +79,10 @@ def _style(_converter: object, field: object, **_kwargs: object) -> dict[str, ob
 def _constant(value: object) -> dict[str, object]:
     if value is None:
         return NULL
-    kind = {bool: "boolean", str: "string", int: "integer", list: "array"}[type(value)]
+    if isinstance(value, bool):
+        # Generators write the only value of a boolean as a text.
+        return {"type": "boolean"}
+    kind = {str: "string", int: "integer", list: "array"}[type(value)]
     return {"type": kind, "maxItems": 0, "items": {}} if kind == "array" else {"type": kind, "const": value}
 
 

@@ -39,7 +39,7 @@ class FailureSchema(Schema):
     COMPONENT = "Failure"
 
     statusCode = fields.Integer(required=True)  # noqa: N815 (wire name)
-    success = fields.Boolean(required=True, metadata={"const": False})
+    success = fields.Boolean(required=True)
     message = fields.String(required=True)
     errorMessage = fields.List(fields.Nested(FieldErrorSchema), required=True)  # noqa: N815 (wire name)
     code = fields.String(required=True, metadata={"pattern": "^[A-Z][A-Z0-9_]+$"})
@@ -123,7 +123,7 @@ def _json(declared: Endpoint, status: int, *, is_flat: bool) -> object:
         "required": ["statusCode", "success", "message", "result"],
         "properties": {
             "statusCode": {"type": "integer", "const": status, "description": FIELDS["statusCode"]},
-            "success": {"type": "boolean", "const": True, "description": FIELDS["success"]},
+            "success": {"type": "boolean", "description": FIELDS["success"]},
             "message": {"type": "string", "description": FIELDS["message"]},
             "result": result,
         },

@@ -76,7 +76,7 @@ class StartStepSchema(PassthroughSchema):
 class StartDoneSchema(CreatedSandboxSchema):
     """The last event of a successful start."""
 
-    done = fields.Boolean(metadata={"const": True})
+    done = fields.Boolean(metadata={"description": "Always true."})
 
 
 class StartFailedSchema(PassthroughSchema):
