@@ -19,6 +19,7 @@ collections:
       - {name: title, type: string}
       - {name: author, type: relation, collection: people, value_field: key}
       - {name: others, type: relation, collection: people, multiple: true}
+      - {name: editor, type: relation, collection: people, title_field: "{{key}}: {{title}}"}
       - {name: port, type: relation, collection: ports, value_field: "ports.*.id"}
       - {name: ship, type: relation, collection: ships, value_field: name}
       - {name: nothing, type: relation, collection: none}
@@ -74,6 +75,8 @@ def test_relations_show_titles_and_keep_values_without_an_entry(scene: ConsoleSc
         '<option value="&#34;j1&#34;" selected>Jane Doe</option>',
         '<option value="&#34;b1&#34;">Bob</option>',
         '<option value="7" selected>Oslo</option>',
+        '<option value="&#34;bob&#34;">b1: Bob</option>',
+        '<option value="&#34;jane&#34;">j1: Jane Doe</option>',
         '<option value="&#34;Aurora&#34;">MS Aurora</option>',
         '<option value="bob">Bob</option><option value="jane">Jane Doe</option>',
         "No entry has this value: nobody",
@@ -118,3 +121,6 @@ def test_page_of_a_large_collection_contains_the_first_entries_and_the_titles_of
     assert "relations?collection=people&amp;value=key" in page
     assert find(scene, collection="people", value="key", q="jane") == [("j1", "Jane Doe")]
     assert find(scene, collection="people", value="key", q="A 150") == [("k150", "A 150")]
+    more = {f"content/people/x{n:03}.md": f"---\ntitle: A person of {n}\n---\n".encode() for n in range(201)}
+    add(scene, more)
+    assert find(scene, collection="people", q="person of 199") == [("x199", "A person of 199")]

@@ -1,7 +1,7 @@
 """Links of a page: the pages to which it can lead in the form of the site, and links to pages that do not exist."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from flask import Response
@@ -14,7 +14,7 @@ from app.console.project.project_home import BASE, MEMBER
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page
 from app.console.shell.rendering import page
-from app.content.entry_filters import EntryFilter, Operator
+from app.content.entry_filters import MAX_FILTERS, EntryFilter, Operator
 from app.content.link_forms import LinkForm, LinkStyle, LinkTarget, link_style, link_to
 from app.content.schema.collection_groups import language_code
 from app.content.schema.relations import title_of
@@ -85,12 +85,21 @@ def _matching(scope: ProjectScope, query: LinkQuery) -> Sequence[Mapping[str, An
     Pages in the language of the file precede others, then those whose title starts with the text, short titles first.
     """
     terms = query.q.casefold().split()
-    term, names = max(terms, key=len), (*ADDRESS_FIELDS, "title")
-    listed = _entries(scope, EntryQuery(fields=names, limit=MAX_ENTRIES, selection=FileSelection(term=term)))
-    if not listed:
-        contains = (EntryFilter("path", Operator.CONTAINS, term),)
-        listed = _entries(scope, EntryQuery(fields=names, limit=MAX_ENTRIES, filters=contains))
-    titles = titles_of(scope.project, scope.index, [one["path"] for one in listed])
+    longest, names = max(terms, key=len), (*ADDRESS_FIELDS, "title")
+    others = tuple(EntryFilter("title", Operator.CONTAINS, each) for each in terms if each != longest)
+    # The words as they are typed, all words in any order, and words of titles that are no fields or of paths.
+    searches = [
+        EntryQuery(selection=FileSelection(term=" ".join(terms))),
+        EntryQuery(selection=FileSelection(term=longest), filters=others[:MAX_FILTERS]),
+        EntryQuery(selection=FileSelection(term=longest)),
+        EntryQuery(filters=(EntryFilter("path", Operator.CONTAINS, longest),)),
+    ]
+    listed: dict[str, Mapping[str, Any]] = {}
+    for search in searches:
+        if len(listed) < MAX_RESULTS:
+            for one in _entries(scope, replace(search, fields=names, limit=MAX_ENTRIES)):
+                listed.setdefault(one["path"], one)
+    titles = titles_of(scope.project, scope.index, list(listed))
     language = _language(query.file)
 
     def is_match(one: Mapping[str, Any]) -> bool:
@@ -101,7 +110,7 @@ def _matching(scope: ProjectScope, query: LinkQuery) -> Sequence[Mapping[str, An
         title = titles.get(one["path"], "").casefold()
         return _language(one["path"]) != language, not title.startswith(terms[0]), len(title)
 
-    return sorted(filter(is_match, listed), key=order)[:MAX_RESULTS]
+    return sorted(filter(is_match, listed.values()), key=order)[:MAX_RESULTS]
 
 
 def _language(path: str) -> str:

@@ -56,7 +56,7 @@ class RelationChoices:
         return [one for one in own if str(one) not in known]
 
 
-_Key = tuple[str, str | None]
+_Key = tuple[str, str | None, str | None]
 Relate = Callable[[SchemaField], RelationChoices | None]
 """Returns the choices of a relation, or None if its collection does not exist."""
 
@@ -79,12 +79,16 @@ def read_choices(
     reader = RelationReader(scope.project, scope.index, drivers.git, scope.caller)
     stored, known = defaultdict[_Key, dict[object, None]](dict), dict[_Key, RelationChoices]()
     for one, value in _with_values(listed, values):
-        stored[one.collection or "", one.value_field] |= dict.fromkeys(_scalars(value))
+        stored[_key(one)] |= dict.fromkeys(_scalars(value))
     for number, (key, own) in enumerate(islice(stored.items(), MAX_RELATIONS)):
         target = _target(schema, *key)
         if target is not None:
             known[key] = replace(_choices(scope, reader, target, own), list_id=f"relation-{number}")
-    return lambda one: known.get((one.collection or "", one.value_field))
+    return lambda one: known.get(_key(one))
+
+
+def _key(one: SchemaField) -> _Key:
+    return one.collection or "", one.value_field, one.title_field
 
 
 def _choices(
@@ -95,13 +99,14 @@ def _choices(
         return RelationChoices("", tuple(options))
     first = {one.value for one in options}
     others = reader.stored(target, [value for value in stored if value not in first])
-    query = urlencode({"collection": target.collection.name, "value": target.value_field or ""})
+    named = {"collection": target.collection.name, "value": target.value_field, "title": target.title_field}
+    query = urlencode({name: value or "" for name, value in named.items()})
     return RelationChoices("", tuple(options[:MAX_OPTIONS]), project_url(scope, f"/relations?{query}"), others)
 
 
-def _target(schema: ContentSchema, name: str, value_field: str | None) -> Relation | None:
+def _target(schema: ContentSchema, name: str, value_field: str | None, title_field: str | None) -> Relation | None:
     collection = next((each for each in schema.collections if each.name == name), None)
-    return Relation(collection, value_field) if collection is not None else None
+    return Relation(collection, value_field, title_field) if collection is not None else None
 
 
 def _with_values(listed: Sequence[SchemaField], values: object) -> Iterator[tuple[SchemaField, object]]:
@@ -127,16 +132,17 @@ def _scalars(value: object) -> list[object]:
 
 @dataclass(frozen=True, kw_only=True)
 class RelationQuery(RequestQuery):
-    """The collection and the stored field of a relation, and the searched text."""
+    """The collection of a relation, its stored field and that of titles, and the searched text."""
 
     collection: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
     value: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
+    title: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
     q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
 
 
 def _find(scope: ProjectScope, query: RelationQuery) -> list[RelationOption]:
     """Search the entries of a relation. Raises NotFound if its collection does not exist."""
-    target = _target(read_schema(scope), query.collection, query.value or None)
+    target = _target(read_schema(scope), query.collection, query.value or None, query.title or None)
     if target is None:
         raise NotFound
     return RelationReader(scope.project, scope.index, drivers.git, scope.caller).find(target, query.q)

@@ -250,6 +250,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
             field,
             collection=document.relation(properties, "collection", pointer, file=file),
             value_field=document.text(properties, "value_field", pointer),
+            title_field=_display(properties.get("display_fields")),
         )
     if kind in (FieldType.DATE, FieldType.DATETIME):
         field = _with_format(document, pointer, properties, field)
@@ -262,6 +263,13 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         field = replace(field, media_folder=media_folder, public_folder=public_folder)
         return _several(properties, field)
     return field
+
+
+def _display(names: object) -> str | None:
+    """Return the fields of the title of a related entry as a text with placeholders."""
+    listed = names if isinstance(names, list) else [names]
+    texts = [name if "{" in name else f"{{{{{name}}}}}" for name in listed if isinstance(name, str) and name]
+    return " ".join(texts)[:MAX_TEXT] or None
 
 
 def _is_required(properties: Mapping[str, object], widget: str) -> bool:

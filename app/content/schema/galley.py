@@ -189,6 +189,7 @@ def _with_parts(
             field,
             collection=document.relation(properties, "collection", pointer),
             value_field=document.text(properties, "value_field", pointer),
+            title_field=document.text(properties, "title_field", pointer),
         )
     if field.type is FieldType.MIXED:
         types = properties.get("types")

@@ -46,9 +46,9 @@ class SourceKind(StrEnum):
 class SchemaField:
     """A field of the front matter.
 
-    `options` belong to a select, `fields` to an object, `item` to a list, `collection` and `value_field` to a relation,
-    `types` to a mixed field, and to a date that was inferred from files of which some have a text. A select or relation
-    with `multiple` is a list.
+    `options` belong to a select, `fields` to an object, `item` to a list, `collection`, `value_field` and `title_field`
+    to a relation, `types` to a mixed field, and to a date that was inferred from files of which some have a text. A
+    select or relation with `multiple` is a list.
 
     An object with `variants` has the fields of the variant whose name is the value of `variant_key`. `minimum` and
     `maximum` limit a number, the characters of a text or the items of a list. With `accepts_single`, a list of one item
@@ -75,6 +75,7 @@ class SchemaField:
     variants: tuple["SchemaField", ...] = ()
     variant_key: str | None = None
     value_field: str | None = None
+    title_field: str | None = None
     accepts_single: bool = False
     translated: bool = False
     media_folder: str | None = None
@@ -117,6 +118,7 @@ class SchemaField:
             "variants": [inner.to_dict() for inner in self.variants] or None,
             "variant_key": self.variant_key,
             "value_field": self.value_field,
+            "title_field": self.title_field,
             "accepts_single": self.accepts_single or None,
             "translated": self.translated or None,
             "media_folder": self.media_folder,

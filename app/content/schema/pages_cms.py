@@ -197,7 +197,10 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     if kind is FieldType.RELATION:
         collection = document.relation(options, "collection", f"{pointer}/options")
         own = replace(
-            own, collection=collection, value_field=document.text(options, "value", f"{pointer}/options") or "{path}"
+            own,
+            collection=collection,
+            value_field=document.text(options, "value", f"{pointer}/options") or "{path}",
+            title_field=document.text(options, "label", f"{pointer}/options"),
         )
     if written == "block":
         own = _with_variants(document, pointer, properties, own)

@@ -1,7 +1,7 @@
 """Options of a relation: the value that it stores for an entry of its collection, or for each item of a list in a file.
 
 `value_field` of a schema is the name of a field (`author.name`), the items of a list (`cities.*.id`), or a text with
-placeholders (`{{slug}}`, `{fields.id}`). Without it, a relation stores the slug.
+placeholders (`{{slug}}`, `{fields.id}`). Without it, a relation stores the slug. `title_field` has the same form.
 """
 
 import re
@@ -61,22 +61,47 @@ def title_of(values: Mapping[str, object]) -> str:
     return next((str(text)[:MAX_TITLE] for text in texts if str(text).strip()), "")
 
 
-def options_of(entry: TargetEntry, value_field: str | None) -> Iterator[RelationOption]:
+def options_of(entry: TargetEntry, value_field: str | None, title_field: str | None = None) -> Iterator[RelationOption]:
     """Yield the option of an entry, or those of the items that a wildcard names. An entry without a value has none."""
     name = (value_field or "{{slug}}").strip()
     only = _PLACEHOLDER.fullmatch(name)
     if _WILDCARD in name:
         parts = (only[1].strip() if only else name).removeprefix("fields.").split(SEPARATOR)
         for value, owner in _items(entry.values, parts, entry.values):
-            yield from _option(value, title_of(owner), entry.path)
-    elif only:
-        yield from _option(_of_placeholder(entry, only[1]), entry.title, entry.path)
+            yield from _option(value, _title(entry, title_field, owner, value) or title_of(owner), entry.path)
+        return
+    title = _title(entry, title_field, {}, "") or entry.title
+    if only:
+        yield from _option(_of_placeholder(entry, only[1]), title, entry.path)
     elif "{" in name:
         text = _PLACEHOLDER.sub(lambda match: _text_of(_of_placeholder(entry, match[1])), name)
-        yield from _option(text.strip(), entry.title, entry.path)
+        yield from _option(text.strip(), title, entry.path)
     else:
         value = value_of(entry.values, name)
-        yield from _option(_of_entry(entry, name) if value is None else value, entry.title, entry.path)
+        yield from _option(_of_entry(entry, name) if value is None else value, title, entry.path)
+
+
+def placeholders_of(title_field: str | None) -> set[str]:
+    """Return the fields of entries that a declared title contains."""
+    if not title_field or "{" not in title_field:
+        return {title_field} if title_field else set()
+    names = (match[1].strip().removeprefix("fields.") for match in _PLACEHOLDER.finditer(title_field))
+    return {name for name in names if name not in _OF_ENTRY and _WILDCARD not in name}
+
+
+def _title(entry: TargetEntry, title_field: str | None, item: Mapping[str, object], value: object) -> str:
+    """Return the declared title of an entry, or of an item of a list with its value. It may be empty."""
+
+    def text_of(match: re.Match[str]) -> str:
+        name = match[1].strip()
+        if _WILDCARD not in name:
+            return _text_of(_of_placeholder(entry, name))
+        inner = name.rpartition(_WILDCARD)[2].strip(SEPARATOR)
+        return _text_of(value_of(item, inner) if inner else value)
+
+    declared = title_field or ""
+    template = declared if "{" in declared or not declared else f"{{{declared}}}"
+    return " ".join(_PLACEHOLDER.sub(text_of, template).split())[:MAX_TITLE]
 
 
 def _option(value: object, title: str, path: str) -> Iterator[RelationOption]:

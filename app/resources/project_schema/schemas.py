@@ -59,6 +59,7 @@ class ItemFieldSchema(PassthroughSchema):
         metadata=OPTIONAL | {"description": "The key with the name of the variant of an object"}
     )
     value_field = fields.String(metadata=OPTIONAL | {"description": "The field whose value a relation stores"})
+    title_field = fields.String(metadata=OPTIONAL | {"description": "The field that names the entry of a relation"})
     accepts_single = fields.Boolean(metadata=OPTIONAL | {"description": "A list of one item may be the item"})
     translated = fields.Boolean(metadata=OPTIONAL | {"description": "Each translation of an entry has a value"})
     media_folder = fields.String(metadata=OPTIONAL | {"description": MEDIA_FOLDER})

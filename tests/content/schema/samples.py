@@ -14,7 +14,7 @@ collections:
       - {name: state, type: select, options: [draft, 1], multiple: true}
       - {name: seo, type: object, fields: [{name: image, type: image}]}
       - {name: rows, type: list, item: {type: object, fields: [{name: n, type: number}]}}
-      - {name: author, type: relation, collection: posts, value_field: name}
+      - {name: author, type: relation, collection: posts, value_field: name, title_field: name}
       - {name: any, type: mixed, types: [date, string]}
       - {name: day, type: date, date_format: dd.MM.yyyy, hint: The first day, translated: true}
       - {name: code, type: string, minimum: 2, maximum: 4, pattern: "^[a-z]+$", pattern_hint: Small letters}

@@ -129,7 +129,7 @@ class TestFields:
     def test_relation_to_a_file_names_its_collection(self) -> None:
         site = {"collections": [
             {"name": "posts", "folder": "posts", "fields": [
-                {"name": "a", "widget": "relation", "collection": "data", "file": "people", "value_field": "people.*.id"}
+                {"name": "a", "widget": "relation", "collection": "data", "file": "people", "value_field": "people.*.id", "display_fields": ["people.*.name", "{{slug}}"]}
             ]},
             {"name": "data", "files": [{"name": "people", "file": "data/people.yml", "fields": []}]},
         ]}  # fmt: skip
@@ -137,6 +137,7 @@ class TestFields:
         assert schema.problems == ()
         (field,) = schema.collections[0].fields
         assert (field.collection, field.value_field) == ("data.people", "people.*.id")
+        assert field.title_field == "{{people.*.name}} {{slug}}"
 
     def test_media_folders_are_those_of_the_site_the_collection_or_the_field(self) -> None:
         site = {"media_folder": "static/img", "public_folder": "/img"}

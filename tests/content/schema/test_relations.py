@@ -51,3 +51,19 @@ def test_option_has_the_declared_value_and_a_title(value_field: str | None, opti
     values = {"slug": "own", "id": 3, "author": {"name": "J. Doe"}, "names": ["a", "b", ""], "cities": CITIES}
     entry = TargetEntry("people/team/jane.md", "team/jane", "Jane", values)
     assert [(one.value, one.title) for one in options_of(entry, value_field)] == options
+
+
+@pytest.mark.parametrize(
+    ("value_field", "title_field", "titles"),
+    [
+        ("id", "author.name", ["J. Doe"]),
+        ("id", "{{author.name}}, {{slug}}", ["J. Doe, team/jane"]),
+        ("id", "{{missing}}", ["Jane"]),
+        ("cities.*.id", "{{cities.*.name}} ({{cities.*.id}})", ["Oslo (7)", "(8)"]),
+        ("names.*", "{{names.*}} of {{title}}", ["a of Jane", "b of Jane"]),
+    ],
+)
+def test_option_has_the_declared_title(value_field: str, title_field: str, titles: list[str]) -> None:
+    values = {"id": 3, "author": {"name": "J. Doe"}, "names": ["a", "b"], "cities": CITIES}
+    entry = TargetEntry("people/team/jane.md", "team/jane", "Jane", values)
+    assert [one.title for one in options_of(entry, value_field, title_field)] == titles

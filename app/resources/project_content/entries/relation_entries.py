@@ -15,7 +15,16 @@ from app.content.entry_filters import PATH, EntryFilter, Operator
 from app.content.schema.collection_groups import DATA_ENDINGS, CollectionLanguage
 from app.content.schema.model import Collection
 from app.content.schema.path_sets import endings_of, path_set
-from app.content.schema.relations import TITLES, RelationOption, TargetEntry, options_of, slug_of, title_of
+from app.content.schema.relations import (
+    MAX_ITEMS,
+    TITLES,
+    RelationOption,
+    TargetEntry,
+    options_of,
+    placeholders_of,
+    slug_of,
+    title_of,
+)
 from app.core.ids import HasId
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
@@ -30,7 +39,7 @@ from app.resources.project_content.tree.folder_listing import existing_files, ti
 MAX_OPTIONS = 200
 """Options of a relation that a page contains. Of a larger collection, a search returns some."""
 
-MAX_RESULTS, MAX_STORED = 50, 50
+MAX_RESULTS, MAX_STORED, MAX_SEARCHED = 50, 50, 3
 MAX_CACHED, MAX_DATA_BYTES = 2_000, 2 * 1024 * 1024
 """Data files whose values are in memory, and the size of those that are read for one list."""
 
@@ -40,10 +49,11 @@ _values: OrderedDict[tuple[str, str], Mapping[str, object]] = OrderedDict()
 
 @dataclass(frozen=True)
 class Relation:
-    """The collection to which a relation leads, and the field whose value it stores."""
+    """The collection to which a relation leads, the field whose value it stores, and that of the titles of entries."""
 
     collection: Collection
     value_field: str | None
+    title_field: str | None = None
 
     @property
     def is_data(self) -> bool:
@@ -75,19 +85,30 @@ class RelationReader:
             DriverError: data files cannot be read.
         """
         terms = text.casefold().split()
-        term = max(terms, key=len, default="")
-        searched = [self._entries(relation, term=term, limit=MAX_OPTIONS)]
-        title = next((one.name for one in relation.collection.fields if one.name in TITLES), "title")
-        if term and title.casefold() != "title" and not relation.is_data:
-            matching = EntryFilter(title, Operator.CONTAINS, term)
-            searched.append(self._entries(relation, matching, limit=MAX_OPTIONS))
-        if term:
-            # Titles of data files and of items of lists are not in the index.
-            searched.append(self._entries(relation, limit=MAX_OPTIONS))
-        listed = self._distinct((entry for each in searched for entry in each), relation, MAX_OPTIONS)
-        matches = [one for one in listed if all(each in f"{one.title} {one.value}".casefold() for each in terms)]
+        options: dict[object, RelationOption] = {}
+        for search in self._searches(relation, terms):
+            for option in self._distinct(search, relation, MAX_ITEMS):
+                if all(each in f"{option.title} {option.value}".casefold() for each in terms):
+                    options.setdefault(option.value, option)
+            if len(options) >= MAX_RESULTS:
+                break
         first = terms[0] if terms else ""
-        return sorted(matches, key=lambda one: not one.title.casefold().startswith(first))[:MAX_RESULTS]
+        return sorted(options.values(), key=lambda one: not one.title.casefold().startswith(first))[:MAX_RESULTS]
+
+    def _searches(self, relation: Relation, terms: Sequence[str]) -> Iterator[Iterator[TargetEntry]]:
+        """Yield entries with the text as it is typed, with its longest word, and the first ones of the collection.
+
+        Titles of data files, of items of lists and in other fields are not compared by the first search.
+        """
+        if terms:
+            longest = max(terms, key=len)
+            yield self._entries(relation, term=" ".join(terms), limit=MAX_OPTIONS)
+            yield self._entries(relation, term=longest, limit=MAX_OPTIONS)
+            names = {one.name for one in relation.collection.fields if one.name in TITLES}
+            names |= placeholders_of(relation.title_field)
+            for name in sorted(names)[:MAX_SEARCHED] if not relation.is_data else ():
+                yield self._entries(relation, EntryFilter(name, Operator.CONTAINS, longest), limit=MAX_OPTIONS)
+        yield self._entries(relation, limit=MAX_OPTIONS)
 
     def stored(self, relation: Relation, values: Sequence[object]) -> dict[object, RelationOption | None]:
         """Return the option of each of some stored values, None if it has no entry. Unknown ones are absent."""
@@ -118,14 +139,14 @@ class RelationReader:
         for one, candidates in paths.items():
             path = next((path for path in candidates if path in present), None)
             named = [] if path is None else self._entries(relation, EntryFilter(PATH, Operator.EQUAL, path), limit=1)
-            result[one] = next((RelationOption(one, entry.title, entry.path) for entry in named), None)
+            result[one] = next((option for option in self._distinct(named, relation, 1)), None)
         return result
 
     def _distinct(self, listed: Iterable[TargetEntry], relation: Relation, limit: int) -> list[RelationOption]:
         """Return the first options of entries. Of translations with one value, the first is an option."""
         options: dict[object, RelationOption] = {}
         for entry in listed:
-            for option in options_of(entry, relation.value_field):
+            for option in options_of(entry, relation.value_field, relation.title_field):
                 options.setdefault(option.value, option)
             if len(options) >= limit:
                 break
