@@ -55,7 +55,7 @@ class EntryOrder:
     """The field by which entries are sorted. The name `path` is the path of the file.
 
     With `is_by_date`, values that are no date count as missing, so these entries are last. In an order by path, the
-    entries are last whose path below the folder does not start with a year.
+    order is then that of the file names that start with a year, and the other entries are last.
     """
 
     name: str = PATH

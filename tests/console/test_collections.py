@@ -41,7 +41,7 @@ def entry(title: str, date: str, **fields: str) -> bytes:
 
 FILES: dict[str, Content] = {
     ".galley.yml": SCHEMA,
-    "content/news/a.md": entry("Older", "2024-03-01T23:30:00Z", kind="note", author="Nell"),
+    "content/news/a.md": entry("Older", "2024-03-01T23:30:00Z", kind="note", author='"[Nell](https://nell.example.org) (editor)"'),
     "content/news/b.md": entry("Newest", "2025-05-02", kind="essay", image="/pier.png", summary="Of the pier"),
     "content/news/c.md": entry("Draft one", "2025-01-01", draft="true", author="Omar"),
     "content/news/d.md": entry("Planned", NEXT_YEAR, kind="note"),
@@ -136,7 +136,7 @@ def test_line_shows_summary_image_date_state_and_author(news: ConsoleScene) -> N
         db.session.commit()
     lines = re.findall(r'<tr title="([^"]*)">(.*?)</tr>', open_list(news).text, re.DOTALL)
     shown = {path: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", line)).strip() for path, line in lines}
-    assert shown["content/news/a.md"] == "Older 2. März 2024 Nell"
+    assert shown["content/news/a.md"] == "Older 2. März 2024 Nell (editor)"
     assert shown["content/news/b.md"] == "Newest Of the pier 2. Mai 2025"
     assert shown["content/news/c.md"] == "Draft one 1. Jan. 2025 Entwurf Omar"
     assert shown["content/news/d.md"].endswith("geplant")
@@ -185,7 +185,7 @@ def test_entries_without_a_date_are_last_in_both_orders(news: ConsoleScene) -> N
 
 DATED: dict[str, Content] = {
     "_posts/2024-05-01-fog.md": b"---\ntitle: Fog\nedited: 2020-01-01\n---\n",
-    "_posts/2023-02-01-tide_and-wind.md": b"Text\n",
+    "_posts/sea/2023-02-01-tide_and-wind.md": b"Text\n",
     "_posts/2022-01-01-pier.md": b"---\ntitle: Pier\ndate: 2022-01-01T10:00:00Z\n---\n",
     "_posts/welcome.md": b"---\ntitle: Welcome\n---\n",
     "guides/fog/index.md": b"---\nweight: 1\n---\nText\n",

@@ -34,6 +34,7 @@ IMAGES = ("image", "cover", "thumbnail", "heroImage", "hero", "featured_image", 
 AUTHORS = ("author", "authors", "byline", "writer")
 MAX_SUMMARY, MAX_CHOICES = 300, 3
 _DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
+_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\s]*\)")
 _INDEX = re.compile(r"_?index\.")
 _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
@@ -171,7 +172,7 @@ def rows_of(
     for one in entries:
         path, fields = one["path"], one["fields"]
         date = _date(fields, columns, path)
-        author = _text(value_of(fields, columns.author)) if columns.author else ""
+        author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
         commit = one["last_commit"] or changes.get(path) or {}
         image = images.get((sources.get(path, ""), path))
         rows.append(
@@ -183,7 +184,7 @@ def rows_of(
                 summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
                 date=date,
                 state=_state(fields, date, columns.draft),
-                author=author if columns.author else commit.get("author") or "",
+                author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
                 image=EntryImage(image, shas.get(image, "")) if image is not None else None,
                 group=_group(fields, date, group),
             )

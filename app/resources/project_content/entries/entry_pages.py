@@ -8,7 +8,7 @@ and checks each of them until the page is full.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -79,13 +79,13 @@ class EntryRows:
 
     def after(self, position: Position | None, limit: int) -> list[EntryRow]:
         """Return the rows after a position. Rows without the sorted field are last, by path."""
-        if self.order.name == PATH and self.order.is_by_date:
-            return self._by_dated_path(position, limit)
         driver, files = self._driver()
         if files == 0:
             return []
         if files <= self.few:
             return self._sorted(driver, position, limit)
+        if self._form.is_by_name:
+            return self._sorted(Driver.RANGE, position, limit)
         if self._form.is_by_path:
             return self._walk_paths(Walk.ALL, position.path if position else None, limit)
         is_past_values = position is not None and position.key is None
@@ -123,24 +123,6 @@ class EntryRows:
             return []
         statement = entry_statements.counts(self._form, drivers, self.few)
         return list(db.session.execute(statement, self._parameters).one())
-
-    def _by_dated_path(self, position: Position | None, limit: int) -> list[EntryRow]:
-        """Return the files whose path below the folder starts with a year, then those after and before them."""
-        prefix = f"{self.folder}/" if self.folder is not None else ""
-        start, end = EntryFilter(PATH, Operator.LESS, f"{prefix}1"), EntryFilter(PATH, Operator.LESS, f"{prefix}3")
-        is_after_start, is_after_end = (replace(one, operator=Operator.GREATER_OR_EQUAL) for one in (start, end))
-        parts = [(is_after_start, end), (is_after_end,), (start,)]
-        if position is not None:
-            first = 1 if position.path >= end.value else 2 if position.path < start.value else 0
-            parts = parts[first:]
-        rows: list[EntryRow] = []
-        for filters in parts:
-            part = replace(self, order=replace(self.order, is_by_date=False), filters=(*self.filters, *filters))
-            rows += part.after(position, limit - len(rows))
-            if len(rows) == limit:
-                break
-            position = None
-        return rows
 
     def _by_value(self, position: Position | None, limit: int) -> list[EntryRow]:
         """Return files that have the sorted field by key and path."""
@@ -203,9 +185,16 @@ class EntryRows:
     def _form(self) -> ListForm:
         forms = tuple(map(form_of, self.filters))
         selection = selection_form(self.selection)
-        is_by_path, order = self._order.name == PATH, self._order
-        is_by_date = order.is_by_date and not is_by_path
-        return ListForm(is_by_path, order.is_descending, is_by_date, self.folder is not None, forms, selection)
+        order = self._order
+        return ListForm(
+            is_by_path=order.name == PATH and not order.is_by_date,
+            is_by_name=order.name == PATH and order.is_by_date,
+            is_by_date=order.name != PATH and order.is_by_date,
+            is_descending=order.is_descending,
+            has_folder=self.folder is not None,
+            filters=forms,
+            selection=selection,
+        )
 
     @cached_property
     def _parameters(self) -> dict[str, Any]:

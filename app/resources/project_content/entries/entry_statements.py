@@ -31,6 +31,7 @@ from app.resources.project_content.entries.entry_conditions import (
     matches,
     selection_conditions,
 )
+from app.resources.project_content.search.path_conditions import name_of
 
 MAX_STATEMENTS = 512
 SYMLINK = "120000"
@@ -38,6 +39,10 @@ SAME_SHA = ContentField.sha == ContentFile.sha
 ORDER, KEY, PATH = (sa.bindparam(name, type_=sa.Text()) for name in ("order", "key", "path"))
 _FIRST: sa.ColumnElement[str] = sa.literal_column(f"'{DATES}'")
 _LAST: sa.ColumnElement[str] = sa.literal_column(f"'{AFTER_DATES}'")
+_FIRST_YEAR: sa.ColumnElement[str] = sa.literal_column("'1'")
+_LAST_YEAR: sa.ColumnElement[str] = sa.literal_column("'3'")
+"""The bounds of names that start with a year."""
+
 _IS_DATE = ContentField.key >= _FIRST, ContentField.key < _LAST
 _OTHER_VALUES = ContentField.key < _FIRST, ContentField.key >= _LAST
 Statement = sa.Select[Any]
@@ -72,11 +77,15 @@ class Walk(Enum):
 
 @dataclass(frozen=True)
 class ListForm:
-    """The form of a list of entries: its order, folder, filters and selection without their values."""
+    """The form of a list of entries: its order, folder, filters and selection without their values.
+
+    An order by name sorts by file names that start with a year. All files are sorted for a page.
+    """
 
     is_by_path: bool
-    is_descending: bool
+    is_by_name: bool
     is_by_date: bool
+    is_descending: bool
     has_folder: bool
     filters: tuple[FilterForm, ...]
     selection: SelectionForm
@@ -186,6 +195,9 @@ def _files_of(form: ListForm, driver: Driver | int, few: int) -> Statement:
 def _key_of(form: ListForm, driver: Driver | int) -> Any:
     if form.is_by_path or driver is Driver.NO_VALUE:
         return sa.null().label("key")
+    if form.is_by_name:
+        name = name_of(ContentFile.path)
+        return sa.case((sa.and_(name >= _FIRST_YEAR, name < _LAST_YEAR), name), else_=sa.null()).label("key")
     if driver is Driver.EQUAL:
         return KEY.label("key")
     value = sa.select(ContentField.key).where(*_sorted_value(form), SAME_SHA)
