@@ -41,7 +41,9 @@ def entry(title: str, date: str, **fields: str) -> bytes:
 
 FILES: dict[str, Content] = {
     ".galley.yml": SCHEMA,
-    "content/news/a.md": entry("Older", "2024-03-01T23:30:00Z", kind="note", author='"[Nell](https://nell.example.org) (editor)"'),
+    "content/news/a.md": entry(
+        "Older", "2024-03-01T23:30:00Z", kind="note", author='"[Nell](https://nell.example.org) (editor)"'
+    ),
     "content/news/b.md": entry("Newest", "2025-05-02", kind="essay", image="/pier.png", summary="Of the pier"),
     "content/news/c.md": entry("Draft one", "2025-01-01", draft="true", author="Omar"),
     "content/news/d.md": entry("Planned", NEXT_YEAR, kind="note"),

@@ -34,7 +34,7 @@ IMAGES = ("image", "cover", "thumbnail", "heroImage", "hero", "featured_image", 
 AUTHORS = ("author", "authors", "byline", "writer")
 MAX_SUMMARY, MAX_CHOICES = 300, 3
 _DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
-_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\s]*\)")
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^)\s\[]*\)")
 _INDEX = re.compile(r"_?index\.")
 _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
