@@ -308,8 +308,7 @@ class EditorSession:
             return
         self.features.add("images")
         name = cards.first.locator(".card__title").inner_text()
-        self.person.fill("Filter", name)
-        self.person.press("Apply")
+        self.filter_by_title(name)
         self.page.wait_for_url("**q=**")
         expect(cards.first).to_contain_text(name)
         self.person.use(cards.first.get_by_role("link").first)
@@ -321,7 +320,7 @@ class EditorSession:
         if self.person.has_scripts:
             page.keyboard.press("Control+k")
             self.person.fill_in(page.get_by_role("combobox"), title)
-            option = page.get_by_role("option").filter(has_text=title).filter(has_not_text="“")
+            option = page.get_by_role("option").filter(has_text=self.entry.path)
             expect(option.first).to_be_visible()
             if self.person.has_pointer:
                 option.first.click()

@@ -12,6 +12,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.resources.organization import routes as organizations
+from app.resources.project_content.tree.folder_listing import titles_in_projects
 from app.resources.project_log import routes as log
 
 PROJECTS_WITH_ACTIVITY, ENTRIES = 5, 8
@@ -24,10 +25,12 @@ def home(*, scope: Scope) -> Response:
     own = api.read(organizations.list_own, status="active")
     own.sort(key=lambda organization: not organization["projects"])
     projects = [project for organization in own for project in organization["projects"]]
-    return page("home.html", organizations=own, activity=_activity(projects))
+    entries = _activity(projects)
+    titles = titles_in_projects({(str(entry["project"]["project_id"]), str(entry["file"])) for entry in entries})
+    return page("home.html", organizations=own, activity=entries, titles=titles)
 
 
-def _activity(projects: list[dict[str, Any]]) -> list[dict[str, object]]:
+def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the latest log entries of the projects that changed last."""
     latest = sorted(projects, key=lambda project: str(project["updatedAt"]), reverse=True)[:PROJECTS_WITH_ACTIVITY]
     entries = [

@@ -31,6 +31,7 @@ from app.core.errors import InvalidRequest, NotFound
 from app.core.limits import InputLimits
 from app.database import transactions
 from app.drivers.git.file_diff import changed_lines
+from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import last_change, people_of
 
 URL = f"{BASE}/conflict/<path:file>"
@@ -125,7 +126,7 @@ def _show(scope: ProjectScope, versions: Versions, choices: tuple[str, ...], res
     return page(
         "project/conflict.html",
         file=path,
-        name=path.rpartition("/")[2],
+        title=titles_of(scope.project, scope.index, [path]).get(path, path.rpartition("/")[2]),
         opened=versions.present,
         base=versions.base,
         draft=versions.draft,

@@ -37,7 +37,7 @@ from app.console.project.images import site_url
 from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
 from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api
+from app.console.shell import api, frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, page_again, see_other
@@ -234,7 +234,7 @@ def _panel(scope: ProjectScope, name: str, opened: OpenFile, text: PageText | No
     """Return the values of the side panel."""
     path = opened.path
     values = text.values if text is not None else None
-    path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))
+    path_in_site = page_path(path, values or {}, _pages_root(scope, path))
     record, address = preview_state(scope) if name == "preview" else (None, None)
     shown = with_path(address, path_in_site) if address else None
     reloads = scope.project.generator not in WITHOUT_RELOAD
@@ -247,6 +247,14 @@ def _panel(scope: ProjectScope, name: str, opened: OpenFile, text: PageText | No
         "reloads": reloads,
         "versions": versions,
     }
+
+
+def _pages_root(scope: ProjectScope, path: str) -> str | None:
+    """Return the folder of the pages. The addresses of Hugo have no language for the main language of a site."""
+    root = scope.project.paths.get("content")
+    collection = frame.current().collection if scope.project.generator == Generator.HUGO else None
+    own = f"{(root or 'content').strip('/')}/{collection[0].main.language}" if collection is not None else ""
+    return own if own and path.startswith(f"{own}/") else root
 
 
 def _versions(scope: ProjectScope, path: str) -> list[ShownVersion]:

@@ -253,6 +253,18 @@ languageDirection = "rtl"
 weight = 3
 """
 SECTION = "description: Pages of this section\ndate: 2022-05-01\nweight: 5\ntags: [setup]\ndraft: false\n"
+HUGO_FRAME = """\
+<!doctype html>
+<html lang="{{ site.Language.Lang }}"><head><title>{{ .Title }}</title><meta name="viewport" content="width=device-width">
+<style>body { margin: 0; font: 17px/1.6 system-ui; color: #1d3040 } header { padding: 14px 5%; background: #12405a; color: #fff }
+main { max-width: 40em; margin: 0 auto; padding: 24px 5% } a { color: #12688f } img { max-width: 100% }
+.alert { padding: 8px 16px; border-inline-start: 4px solid #12688f; background: #eaf4f8 } li { margin: 6px 0 }</style></head>
+<body><header><b>{{ site.Title }}</b></header><main>{{ block "main" . }}{{ end }}</main></body></html>
+"""
+HUGO_LIST = """\
+{{ define "main" }}<h1>{{ .Title }}</h1>{{ .Content }}
+<ul>{{ range first 12 .RegularPagesRecursive }}<li><a href="{{ .RelPermalink }}">{{ .Title }}</a><br>{{ .Description }}</li>{{ end }}</ul>{{ end }}
+"""
 HUGO_PAGE = """\
 ---
 title: "{title}"
@@ -296,8 +308,9 @@ def hugo_documentation() -> Files:
     files: Files = {
         "hugo.toml": HUGO_CONFIGURATION.encode(),
         "go.mod": b"module docs.example.org\n",
-        "layouts/_default/single.html": b"<html><body><h1>{{ .Title }}</h1>{{ .Content }}</body></html>\n",
-        "layouts/_default/list.html": b"<html><body><h1>{{ .Title }}</h1>{{ .Content }}</body></html>\n",
+        "layouts/_default/baseof.html": HUGO_FRAME.encode(),
+        "layouts/_default/single.html": b'{{ define "main" }}<h1>{{ .Title }}</h1>{{ .Content }}{{ end }}\n',
+        "layouts/_default/list.html": HUGO_LIST.encode(),
         "layouts/shortcodes/alert.html": b'<div class="alert"><b>{{ .Get "title" }}</b>{{ .Inner }}</div>\n',
         "layouts/shortcodes/include.html": b"<p>Support</p>\n",
         "archetypes/default.md": b'---\ntitle: \'{{ replace .Name "-" " " | title }}\'\ndate: {{ .Date }}\ndraft: true\n---\n',

@@ -35,7 +35,7 @@ export async function openPalette(): Promise<void> {
             class: "palette__item", role: "option", id: `palette-${index}`, "aria-selected": String(index === active),
             click: () => choose(index),
           },
-          icon(command.icon), command.label, create("small", {}, command.group),
+          icon(command.icon), create("bdi", { class: "palette__label" }, command.label), create("small", { title: command.group }, command.group),
         ),
       ),
     );

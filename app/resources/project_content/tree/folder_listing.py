@@ -146,6 +146,20 @@ def titles_of(project: Project, index: ContentIndex | None, paths: Collection[st
     return {row.path: row.title for row in db.session.execute(statement.where(*here))}
 
 
+def titles_in_projects(files: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Return the titles of files of several projects by project id and path, from the working branches."""
+    file, text, index = ContentFile, ContentText, ContentIndex
+    statement = (
+        sa.select(index.project_id, file.path, text.title)
+        .join(Project, (Project.id == index.project_id) & (Project.branch == index.branch))
+        .join(file, (file.index_id == index.id) & (file.generation == index.generation))
+        .join(text, (text.project_id == index.project_id) & (text.sha == file.sha))
+        .where(index.project_id.in_({project for project, _ in files}), file.path.in_({path for _, path in files}))
+        .where(text.title.is_not(None), text.title != "")
+    )
+    return {(row.project_id, row.path): row.title for row in db.session.execute(statement)} if files else {}
+
+
 def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[str]:
     """Return those of some paths that are files of the branch."""
     return set(blob_shas(index, paths))
