@@ -13,7 +13,7 @@ import { EditorView } from "prosemirror-view";
 import { create, icon } from "./dom.ts";
 import { CardView, enterCard } from "./editor-cards.ts";
 import { cellBelow, insertTable, isEmptyParagraph, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask, withBlock } from "./editor-tables.ts";
-import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
+import type { ChosenImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
 import { isTemplateTarget } from "./markdown/links.ts";
 import { editCard } from "./markdown/parse.ts";
@@ -192,6 +192,7 @@ class RichEditor extends HTMLElement {
   private addImages(files: File[]): boolean {
     if (!files.length || !acceptsImages(this)) return false;
     void (async () => {
+      const { describeImage } = await import("./image-dialog.ts");
       for (const file of files) {
         const image = await upload(this, file);
         if (image) this.insertImage({ url: image.url, alt: (await describeImage(image.alt)) ?? image.alt });
@@ -209,6 +210,7 @@ class RichEditor extends HTMLElement {
   /** Change the description of the selected image, or insert one. */
   private async editImage(): Promise<void> {
     const view = this.view!;
+    const { chooseImage, describeImage } = await import("./image-dialog.ts");
     const { selection } = view.state;
     if (!(selection instanceof NodeSelection) || selection.node.type !== nodes.image) {
       const image = await chooseImage(this);

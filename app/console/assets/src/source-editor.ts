@@ -6,7 +6,6 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
 import { create, icon } from "./dom.ts";
-import { describeImage } from "./image-dialog.ts";
 import { linkAround, linkSource } from "./markdown/links.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, upload } from "./upload.ts";
@@ -153,6 +152,7 @@ class SourceEditor extends HTMLElement {
   private addImages(files: File[]): boolean {
     if (!files.length || !acceptsImages(this)) return false;
     void (async () => {
+      const { describeImage } = await import("./image-dialog.ts");
       for (const file of files) {
         const image = await upload(this, file);
         if (!image) continue;
