@@ -207,6 +207,7 @@ class DraftLimits:
     user_image_bytes: int = 100 * MIB
     orphan_ttl_s: int = DAY
     unnamed_ttl_s: int = 10 * MINUTE
+    removed_ttl_s: int = MINUTE
 
 
 @dataclass(frozen=True)

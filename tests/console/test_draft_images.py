@@ -357,6 +357,15 @@ class TestLimits:
             db.session.commit()
         assert editor.upload("a.png").status_code == 201
 
+    def test_upload_above_a_limit_replaces_images_that_the_draft_no_longer_names(self, editor: Editor) -> None:
+        for name in ("named.png", "removed.png", "recent.png"):
+            editor.upload(name)
+        editor.type_text("![x](/img/named.png)\r\n")
+        editor.make_old("named.png", "removed.png")
+        self.fill(editor, 1, DraftLimits.image_bytes - 3 * len(PNG))
+        assert editor.upload("a.png").status_code == 201
+        assert editor.rows()[:3] == [f"assets/posts/{name}.png" for name in ("a", "named", "recent")]
+
     def test_parallel_uploads_do_not_exceed_the_limit(self, editor: Editor) -> None:
         self.fill(editor, 1, DraftLimits.image_bytes - 2 * len(PNG))
         people = [editor.owner.again() for _ in range(6)]

@@ -1,9 +1,10 @@
 """Images of drafts in the editor: uploads, the list of images that a page can name, and their bytes."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from flask import Response, request
 from marshmallow import fields
@@ -18,16 +19,20 @@ from app.console.editor.page_source import IMAGE, branch_source, open_present, p
 from app.console.project.images import (
     MediaFolder,
     address_of,
+    candidates,
     declared_folders,
     field_at,
+    has_thumbnail,
     raw_url,
     upload_folder,
 )
 from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.project.thumbnails import GRID_WIDTH
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page
 from app.console.shell.translation import gettext as _
+from app.content.data_text import read_data
 from app.content.filetypes import BINARY, file_type
 from app.content.image_types import HEAD_BYTES, is_image, is_image_content
 from app.content.page_text import read_page
@@ -61,6 +66,8 @@ CHECKED_NAMES = 20
 MAX_LISTED = 60
 """The images of the repository that a list contains."""
 
+_SEPARATORS = re.compile(r"[\s\"'`()<>\[\]{}|,;=]+")
+
 
 class StoredImageSchema(RequestSchema):
     """A stored image: its future path and its address in the text."""
@@ -75,11 +82,15 @@ class DoneSchema(RequestSchema):
 
 @dataclass(frozen=True, kw_only=True)
 class StoreImageBody(RequestBody):
-    """An image, its possible names, and its folder with the address of the folder."""
+    """An image, its possible names, and its folder with the address of the folder.
+
+    `unnamed` contains the ids of images that the text of the draft does not name.
+    """
 
     names: Annotated[list[str], fields.List(fields.String(), required=True)]
     folder: Annotated[str, fields.String(required=True)]
     address: Annotated[str, fields.String(required=True)]
+    unnamed: Annotated[list[str], fields.List(fields.String(), required=True)]
     data: Annotated[bytes, fields.Raw(required=True)]
 
 
@@ -93,6 +104,7 @@ def store_image(*, scope: ProjectScope, body: StoreImageBody, query: FileQuery) 
         names=body.names,
         folder=body.folder,
         address=body.address,
+        unnamed=body.unnamed,
         data=body.data,
     )
 
@@ -159,6 +171,38 @@ def image_url(scope: Scope, path: str, url: str) -> str:
     return project_url(scope, f"/draft-image/{quote(path)}?url={quote(url, safe='')}")
 
 
+def named_images(listed: Sequence[DraftImage], path: str, data: bytes) -> list[DraftImage]:
+    """Return the images that a text or a value of its front matter names, by their addresses or by their paths."""
+    if not listed:
+        return []
+    page = read_page(path, data)
+    values = set(_texts(read_data(path, data) or (page.values if page is not None else None)))
+    text = data.decode("utf-8", "replace")
+    names = {image.name for image in listed}
+    tokens = {token for token in _SEPARATORS.split(text) if "." in token}
+    addresses = {unquote(token.partition("?")[0].partition("#")[0]) for token in tokens}
+    addresses = {address for address in (addresses | values) if address.rpartition("/")[2] in names}
+    return [image for image in listed if _is_named(image, addresses, path) or _has(text, image)]
+
+
+def _is_named(image: DraftImage, addresses: Iterable[str], path: str) -> bool:
+    return any(address == image.url or image.path in candidates(address, path) for address in addresses)
+
+
+def _has(text: str, image: DraftImage) -> bool:
+    """Return whether a text contains an address with a separator, for example a space."""
+    return _SEPARATORS.search(image.url) is not None and image.url in text
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value of the front matter."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
+
+
 def image_name(file: FileStorage) -> str:
     """Return the name of an uploaded image as a file name.
 
@@ -187,17 +231,18 @@ class ImagesQuery(RequestQuery):
 @blueprint.get(f"{BASE}/images/<path:file>")
 @Page(guard=MEMBER, query=ImagesQuery, upstream=read_schema)
 def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSchema) -> Response:
-    """Return the images that a page can name, those of its draft first, as JSON: path, address and URL of the bytes."""
+    """Return the images that a page can name, those of its draft first, as JSON: path, address and URLs."""
     path, term = scope.path["file"], query.q.casefold()
     collection, declared = _levels(scope, prepared, path, query.field)
     folders = [upload_folder(scope.project, path, declared, collection), *declared_folders(collection, path)]
     own = [one for one in images_of(scope, path) if term in one.path.casefold()]
     listed = list_images(scope.index, query.q, limit=MAX_LISTED).images
     shown = [{"path": one.path, "url": one.url, "preview": image_url(scope, path, one.url)} for one in own]
-    shown += [
-        {"path": one.path, "url": address_of(one.path, path, folders), "preview": raw_url(scope.project, one.path)}
-        for one in listed
-    ]
+    for one in listed:
+        urls = {"url": address_of(one.path, path, folders), "preview": raw_url(scope.project, one.path)}
+        if has_thumbnail(one.path):
+            urls["thumbnail"] = project_url(scope, f"/thumbnail/{one.sha}?width={GRID_WIDTH}")
+        shown.append({"path": one.path} | urls)
     return json_response({"images": shown}, 200)
 
 
@@ -249,10 +294,18 @@ def _store(
         "names": images.free_names(name, taken_names(scope, folder, name)),
         "folder": folder.folder,
         "address": folder.address,
+        "unnamed": _unnamed_ids(scope, path),
         "data": data,
     }
     stored: dict[str, str] = api.write(store_image, _ids(scope), body, query={"file": path})
     return stored
+
+
+def _unnamed_ids(scope: ProjectScope, path: str) -> list[str]:
+    """Return the ids of the images of a draft that its text does not name."""
+    listed, draft = images_of(scope, path), read_draft(scope, path)
+    named = named_images(listed, path, draft["content"].encode()) if listed and draft is not None else []
+    return [image.id for image in listed if image not in named]
 
 
 def taken_names(scope: ProjectScope, folder: MediaFolder, name: str) -> set[str]:

@@ -2,25 +2,21 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from app.access.scope import ProjectScope
-from app.console.editor.draft_images import images_of, move_draft_images, taken_names
+from app.console.editor.draft_images import images_of, move_draft_images, named_images, taken_names
 from app.console.editor.page_source import branch_source, present_head
-from app.console.project.images import MediaFolder, candidates
+from app.console.project.images import MediaFolder
 from app.console.shell.translation import gettext as _
-from app.content.data_text import read_data
-from app.content.page_text import read_page
 from app.core.errors import Conflict
 from app.drivers.git.object_ids import blob_sha
 from app.http.body_admission import hold
 from app.models.project_content import DraftImage
 from app.resources.project_draft import images
-
-_SEPARATORS = re.compile(r"[\s\"'`()<>\[\]{}|,;=]+")
 
 
 @dataclass(frozen=True)
@@ -84,38 +80,6 @@ def _renamed(
         message = _("“%(name)s” exists now. Remove the image from the page and upload it again.", name=image.name)
         raise Conflict(message, code="NAME_TAKEN")
     return f"{folder}/{new_name}" if folder else new_name, renamed
-
-
-def named_images(listed: Sequence[DraftImage], path: str, data: bytes) -> list[DraftImage]:
-    """Return the images that a text or a value of its front matter names, by their addresses or by their paths."""
-    if not listed:
-        return []
-    page = read_page(path, data)
-    values = set(_texts(read_data(path, data) or (page.values if page is not None else None)))
-    text = data.decode("utf-8", "replace")
-    names = {image.name for image in listed}
-    tokens = {token for token in _SEPARATORS.split(text) if "." in token}
-    addresses = {unquote(token.partition("?")[0].partition("#")[0]) for token in tokens}
-    addresses = {address for address in (addresses | values) if address.rpartition("/")[2] in names}
-    return [image for image in listed if _is_named(image, addresses, path) or _has(text, image)]
-
-
-def _is_named(image: DraftImage, addresses: Iterable[str], path: str) -> bool:
-    return any(address == image.url or image.path in candidates(address, path) for address in addresses)
-
-
-def _has(text: str, image: DraftImage) -> bool:
-    """Return whether a text contains an address with a separator, for example a space."""
-    return _SEPARATORS.search(image.url) is not None and image.url in text
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts in a value of the front matter."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
 
 
 def moved_path(image: DraftImage, path: str, new_path: str) -> str:

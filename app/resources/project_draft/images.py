@@ -61,9 +61,19 @@ def find(project: Project, *, by: User, file: str, url: str) -> DraftImage:
 
 
 def add(
-    project: Project, *, by: User, file: str, names: Sequence[str], folder: str, address: str, data: bytes
+    project: Project,
+    *,
+    by: User,
+    file: str,
+    names: Sequence[str],
+    folder: str,
+    address: str,
+    unnamed: Sequence[str],
+    data: bytes,
 ) -> DraftImage:
     """Store an image with the first name that no draft of the branch has. The address in the text ends with the name.
+
+    `unnamed` are the images of the draft that its text does not name. They are deleted if a limit would be reached.
 
     Raises:
         PayloadTooLarge, UnprocessableEntity: a limit of the images of a draft or of a user is reached.
@@ -72,7 +82,13 @@ def add(
     """
     if db.session.scalar(sa.select(User.id).where(User.id == by.id).with_for_update(key_share=True)) is None:
         raise NotFound("The account no longer exists")
-    _check_limits(project, by, file, len(data))
+    try:
+        _check_limits(project, by, file, len(data))
+    except (PayloadTooLarge, UnprocessableEntity):
+        before = clock.now() - timedelta(seconds=DraftLimits.removed_ttl_s)
+        is_removed = sa.and_(DraftImage.id.in_(unnamed), DraftImage.created_at < before)
+        db.session.execute(sa.delete(DraftImage).where(*_of(project, by, file), is_removed))
+        _check_limits(project, by, file, len(data))
     on_branch = (DraftImage.project_id == project.id, DraftImage.branch == project.branch)
     taken = {folded(path) for path in db.session.scalars(sa.select(DraftImage.path).where(*on_branch))}
     paths = {name: f"{folder}/{name}" if folder else name for name in names}

@@ -14,6 +14,7 @@ interface ListedImage {
   path: string;
   url: string;
   preview: string;
+  thumbnail?: string;
 }
 
 interface ImageTarget {
@@ -60,7 +61,9 @@ export async function chooseImage(editor: HTMLElement, target: ImageTarget = {})
     status.textContent = text("Uploading {name} …", { name: chosen.name });
     const result = await upload(editor, chosen, (message) => (status.textContent = message), name);
     if (!result) return;
-    url = result.url;
+    const uploaded = option(result, () => select(result));
+    list.prepend(uploaded);
+    uploaded.querySelector("input")!.click();
     if (!present) alt.value = result.alt;
     alt.focus();
     alt.select();
@@ -111,7 +114,7 @@ function confirmOnEnter(dialog: HTMLDialogElement, input: HTMLInputElement, valu
 
 function option(image: ListedImage, select: () => void): HTMLElement {
   const input = create("input", { type: "radio", name: "image", value: image.url, class: "visually-hidden", change: select });
-  const picture = create("img", { src: image.preview, alt: "", loading: "lazy" });
+  const picture = create("img", { src: image.thumbnail ?? image.preview, alt: "", loading: "lazy" });
   return create("label", { class: "image-list__item", title: image.path }, input, picture, create("span", {}, image.path.replace(/^.*\//, "")));
 }
 

@@ -3,7 +3,9 @@ import { toast } from "./dom.ts";
 import { text } from "./texts.ts";
 
 export interface UploadedImage {
+  path: string;
   url: string;
+  preview: string;
   alt: string;
 }
 
@@ -54,7 +56,7 @@ export async function upload(element: HTMLElement, file: File, show: (message: s
   }
   show(text("The image is part of the site after the next save."));
   addPreview(element, result.url, result.preview);
-  return { url: result.url, alt: file.name.replace(/\.\w+$/, "").replace(/[-_]+/g, " ") };
+  return { ...result, alt: file.name.replace(/\.\w+$/, "").replace(/[-_]+/g, " ") };
 }
 
 function formOf(element: HTMLElement): HTMLElement | null {
@@ -65,8 +67,8 @@ function previews(form: HTMLElement): Record<string, string> {
   return JSON.parse(form.dataset.images || "{}");
 }
 
-/** Return the message for the file if the response has one, else that of the response. A proxy has no message for a large file. */
+/** Return the message for the file if the response has one, else that of the response. A proxy that refuses a large file has none. */
 function reasonOf(status: number, result: { message?: string; errorMessage?: { message: string }[] }): string {
   if (status === 401) return text("Your session has ended. Your text is still here.");
-  return result.errorMessage?.[0]?.message ?? result.message ?? (status === 413 ? text("The image is too large.") : "");
+  return result.errorMessage?.[0]?.message ?? (status === 413 ? text("The image is too large.") : (result.message ?? ""));
 }
