@@ -56,8 +56,8 @@ SAMPLES = {
     ),
 }
 PUBLIC = {
-    "hugo": EditedSite("content/es/docs/", {"languages"}, "open-telemetry+opentelemetry.io"),
-    "jekyll": EditedSite("en/news/_posts/", {"date"}, "ruby+www.ruby-lang.org"),
+    "hugo": EditedSite("content/en/docs/", {"languages"}, "open-telemetry+opentelemetry.io"),
+    "jekyll": EditedSite("en/news/_posts/", {"images"}, "ruby+www.ruby-lang.org"),
     "astro": EditedSite("src/content/docs/fr/", {"languages"}, "withastro+docs"),
 }
 SITES = PUBLIC if FOLDER else SAMPLES
@@ -115,7 +115,7 @@ def test_session_of_an_editor_changes_only_the_edited_lines(
     password = (service.home / "instance" / "demo_password").read_text().strip()
     person = Person(browser, service.base, **PERSONS[kind])
     number = list(PERSONS).index(kind)
-    entry = next(islice(edited_entries(repo, SITES[name].folder), number * 3, None))
+    entry = next(islice(edited_entries(repo, SITES[name].folder), number, None))
     title = "رسالة من الميناء" if person.language == "ar" else f"Letter of the {kind} person"
     session = EditorSession(person, password, url, repo, entry, title)
     session.run()
