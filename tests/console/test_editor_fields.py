@@ -280,6 +280,13 @@ def test_new_date_takes_the_most_frequent_notation_of_the_folder(console: Consol
     assert submit(site.owner, url, **sent).location.endswith("done=saved")
     assert diff(site) == ["+day: 2026-01-02 03:04:00 +0000"]
     assert "This value is not a date." in site.owner.client.get(url_of(console, "_posts/4.md")).text
+    schema = b"collections: [{name: posts, folder: _posts, fields: [{name: date, type: datetime}]}]\n"
+    site.repo.commit({".galley.yml": schema, **{p: text.replace(b"day:", b"date:") for p, text in pages.items()}})
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    created = submit(site.owner, f"/console/projects/{console.ids['project_id']}/new/posts", title="Next")
+    draft = site.owner.client.get(created.location).text
+    assert re.search(r'name="start" value="---\ndate: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \+0000\n---', draft)
 
 
 FRONT_MATTER_CMS = """{

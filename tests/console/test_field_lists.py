@@ -260,6 +260,10 @@ class TestEditor:
         assert (shown, "fm.items/0/name" in sent) == (console.site.repo.show(path).decode(), False)
         assert submit(owner, url, **sent | {"body": "- name: Eve\r\n"}).status_code == 303
         assert console.site.repo.show(path) == b"- name: Eve\n"
+        console.site.repo.commit({path: b"a: 1\n---\nb: 2\n"})
+        shown = owner.client.get(url).text
+        assert 'name="body"' in shown
+        assert "This file is too large or too irregular to be shown as fields." in shown
 
     def test_page_without_changes_is_not_written(self, console: ConsoleScene) -> None:
         console.site.repo.commit({PATH: FILE})

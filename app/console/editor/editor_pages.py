@@ -167,7 +167,8 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
     if draft is not None and not has_conflict and not current_form().was_sent():
         content = draft["content"].encode()
         text = read_page(path, content)
-    data = _data_values(prepared.schema, path, content) if text is not None and not opened.is_link else None
+    has_form = text is not None and not opened.is_link and _has_form(prepared.schema, path)
+    data = _data_values(path, content) if has_form else None
     if data is not None and query.mode == "rich":
         text = PageText(data, "")
     language = file_type(path).language
@@ -183,6 +184,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         image_url=site_url(path, ""),
         has_ai=is_configured() and not (data is not None and query.mode == "rich"),
         is_data=data is not None,
+        is_source_only=has_form and data is None,
         panel=_panel(scope, query.panel, opened, text),
         media_folders=[[one.address, one.path("")] for one in shown.folders] if shown is not None else [],
         draft=draft,
@@ -215,11 +217,14 @@ def _shown(scope: ProjectScope, prepared: _Opened, text: PageText, data: Mapping
     return replace(shown, fields=[replace(one, label=label) for one in shown.fields], can_add=False)
 
 
-def _data_values(schema: ContentSchema, path: str, content: bytes) -> dict[str, object] | None:
-    """Return the values of a data file that is shown as fields: one of the schema, or in a folder of data."""
-    folders = path.split("/")[:-1]
-    if not is_data(path) or not (collection_of(schema, path) or not DATA_FOLDERS.isdisjoint(folders)):
-        return None
+def _has_form(schema: ContentSchema, path: str) -> bool:
+    """Return whether a data file is shown as fields: one of the schema, or in a folder of data."""
+    is_known = collection_of(schema, path) is not None or not DATA_FOLDERS.isdisjoint(path.split("/")[:-1])
+    return is_data(path) and is_known
+
+
+def _data_values(path: str, content: bytes) -> dict[str, object] | None:
+    """Return the values of a data file, or None if it cannot be shown as fields."""
     values = read_data(path, content)
     return values if values is not None and len(values) <= MAX_FIELDS else None
 

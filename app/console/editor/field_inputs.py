@@ -210,6 +210,12 @@ def _in_format(old: object, text: str, date_format: str) -> object:
     return int(written) if date_formats.is_number(date_format) and not isinstance(old, str) else written
 
 
+def moment_like(example: str, moment: datetime) -> str:
+    """Return a time in the notation of an example, which is a date or a date with a time in ISO 8601."""
+    match = _MOMENT.fullmatch(example)
+    return WrittenDate(_like(match, moment, moment.strftime(":%S")) if match is not None else moment.date().isoformat())
+
+
 def _like(example: re.Match[str], moment: datetime, seconds: str) -> str:
     """Return a time in the notation of an example: with its separator, its digits of seconds and its form of offset."""
     zone: str = example[5]

@@ -1,6 +1,8 @@
 """The page and the dialog of a new entry: its collection, title and file name. It is a draft until the first save."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated
 
 from flask import Response
@@ -9,6 +11,8 @@ from marshmallow import fields
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.editor.field_inputs import moment_like
+from app.console.editor.page_fields import notations_of
 from app.console.editor.page_source import branch_source, present_head, read_schema
 from app.console.editor.saving import edit_url
 from app.console.project.project_home import BASE, MEMBER
@@ -95,10 +99,17 @@ def _chosen(choices: list[Collection], name: str | None, *, can_have_none: bool)
 
 
 def _entry(
-    collection: Collection | None, folder: str, title: str, *, name: str | None = None, is_draft: bool = True
+    collection: Collection | None,
+    folder: str,
+    title: str,
+    *,
+    name: str | None = None,
+    is_draft: bool = True,
+    notations: Mapping[str, str] = MappingProxyType({}),
 ) -> NewEntry:
-    now = clock.now().astimezone(user_zone())
-    return new_entry(collection, folder_for(collection, folder), title=title, now=now, name=name, is_draft=is_draft)
+    now, own_folder = clock.now().astimezone(user_zone()), folder_for(collection, folder)
+    dates = {field: moment_like(example, now) for field, example in notations.items()}
+    return new_entry(collection, own_folder, title=title, now=now, name=name, is_draft=is_draft, dates=dates)
 
 
 def _values(entry: NewEntry) -> dict[str, object]:
@@ -118,7 +129,8 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     choices, can_have_none = _choices(prepared, scope, folder)
     collection = _chosen(choices, form.optional("collection"), can_have_none=can_have_none)
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
-    entry = _entry(collection, folder, title, name=name or None, is_draft=is_draft)
+    notations = notations_of(scope, collection) if collection is not None else {}
+    entry = _entry(collection, folder, title, name=name or None, is_draft=is_draft, notations=notations)
     source = branch_source(scope)
     is_used = bool(source.git.entries(source.repo, present_head(scope), [entry.path]))
     if is_used or not _create_draft(scope, entry):

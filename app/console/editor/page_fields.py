@@ -17,7 +17,7 @@ from app.console.shell.pages import current_form
 from app.content.draft_state import DraftField, draft_field_of, is_draft
 from app.content.filetypes import file_type
 from app.content.page_text import PageText
-from app.content.schema.model import Collection, ContentSchema, SourceKind
+from app.content.schema.model import Collection, ContentSchema, FieldType, SourceKind
 from app.content.schema.validation import collection_of
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
 from app.resources.project_content.search.references import list_images
@@ -26,6 +26,7 @@ WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
 """Languages whose files may receive front matter if they have none."""
 
 MAX_SUGGESTIONS = 200
+_DATES = (FieldType.DATE, FieldType.DATETIME)
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,7 @@ def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Se
     names = tuple(one.path[0] for one in (*lists, *dates))
     if not names:
         return list(fields)
-    query = EntryQuery(folder=collection.folder or None, fields=names, limit=MAX_SUGGESTIONS)
-    values = [entry["fields"] for entry in entries(scope.project, scope.index, query).entries]
-    texts = {name: Counter(_texts_of(each[name] for each in values)) for name in names}
+    texts = _texts_by_name(scope, collection, names)
     known = dict[Path, Field]()
     for one in lists:
         frequent = tuple(text for text, _number in texts[one.path[0]].most_common(MAX_SUGGESTIONS))
@@ -154,22 +153,44 @@ def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Se
     return [known.get(one.path, one) for one in fields]
 
 
+def _texts_by_name(scope: ProjectScope, collection: Collection, names: Sequence[str]) -> dict[str, Counter[str]]:
+    """Return the texts in some fields of the first entries of a collection, with their numbers."""
+    query = EntryQuery(folder=collection.folder or None, fields=tuple(names), limit=MAX_SUGGESTIONS)
+    values = [entry["fields"] for entry in entries(scope.project, scope.index, query).entries]
+    return {name: Counter(_texts_of(each[name] for each in values)) for name in names}
+
+
 def _texts_of(values: Iterable[object]) -> Iterator[str]:
     for value in values:
         yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
 
 
+def notations_of(scope: ProjectScope, collection: Collection) -> dict[str, str]:
+    """Return a date of each date field whose notation is the most frequent one, by the name of the field."""
+    dates = [one for one in collection.fields if one.type in _DATES and one.date_format is None and "." not in one.name]
+    if not dates:
+        return {}
+    texts = _texts_by_name(scope, collection, [one.name for one in dates])
+    examples = {one.name: _usual_date(texts[one.name], has_time=one.type is FieldType.DATETIME) for one in dates}
+    return {name: example for name, example in examples.items() if example is not None}
+
+
 def _with_notation(field: Field, texts: Mapping[str, int]) -> Field:
     """Return a date without a value with the notation that most other values have. A day remains a day."""
+    example = _usual_date(texts, has_time=field.kind is InputKind.DATETIME)
+    if example is None:
+        return field
+    return replace(field, kind=InputKind.DATE if is_date(example) else field.kind, notation=example)
+
+
+def _usual_date(texts: Mapping[str, int], *, has_time: bool) -> str | None:
+    """Return a date in the most frequent notation, or None without a date. `has_time`: it may have a time."""
     counts, examples = Counter[str](), dict[str, str]()
     for text, number in texts.items():
-        if is_date(text) or (is_moment(text) and field.kind is InputKind.DATETIME):
+        if is_date(text) or (is_moment(text) and has_time):
             counts[notation_of(text)] += number
             examples.setdefault(notation_of(text), text)
-    if not counts:
-        return field
-    example = examples[counts.most_common(1)[0][0]]
-    return replace(field, kind=InputKind.DATE if is_date(example) else field.kind, notation=example)
+    return examples[counts.most_common(1)[0][0]] if counts else None
 
 
 def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:

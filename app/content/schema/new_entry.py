@@ -1,11 +1,12 @@
 """New entries of a collection: their path and text from the template and the defaults of the schema."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
+from app.content.data_text import edit_data, is_data
 from app.content.draft_state import DRAFT_FIELDS
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
@@ -64,6 +65,7 @@ def new_entry(
     now: datetime,
     name: str | None = None,
     is_draft: bool = True,
+    dates: Mapping[str, str] = MappingProxyType({}),
 ) -> NewEntry:
     """Return the path and the text of a new entry.
 
@@ -74,6 +76,7 @@ def new_entry(
         now: the present time in the time zone of the user.
         name: the file name, instead of that of the template.
         is_draft: the draft state, if entries of the collection have one.
+        dates: the present time in the notation of other entries, by the name of the field.
     """
     template = collection.template if collection is not None else None
     values = dict(template.values) if template is not None else {}
@@ -94,7 +97,7 @@ def new_entry(
         path = f"{path}.md"
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
     expanded = {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
-    filled = _filled(fields, expanded, title, now)
+    filled = _filled(fields, expanded, title, now, dates)
     draft = collection.draft_field(filled) if collection is not None else DRAFT_FIELDS[0]
     if draft is not None and (draft.marks(filled) or (is_draft and draft.name not in filled)):
         filled[draft.name] = draft.draft if is_draft else draft.public
@@ -120,16 +123,18 @@ def _value_of(expression: str, texts: Mapping[str, str]) -> str:
     return texts.get(name, texts["slug"])
 
 
-def _filled(fields: tuple[SchemaField, ...], values: dict[str, object], title: str, now: datetime) -> dict[str, object]:
+def _filled(
+    fields: tuple[SchemaField, ...], values: dict[str, object], title: str, now: datetime, dates: Mapping[str, str]
+) -> dict[str, object]:
     """Return the values, the title first, with the date and the draft state of a new page."""
     fields_by_name = {field.name: field for field in fields}
     for name, field in fields_by_name.items():
         if values.get(name) in (None, ""):
-            value = _initial(field, title, now)
+            value = _initial(field, title, now, dates)
             if value is not None:
                 values[name] = value
         elif field.type is FieldType.DATETIME and values[name] == now.date().isoformat():
-            values[name] = _moment(now)
+            values[name] = dates.get(name) or _moment(now)
     order = [
         *(name for name in fields_by_name if name in values),
         *(name for name in values if name not in fields_by_name),
@@ -137,11 +142,11 @@ def _filled(fields: tuple[SchemaField, ...], values: dict[str, object], title: s
     return {name: values[name] for name in sorted(order, key=lambda name: name != "title")}
 
 
-def _initial(field: SchemaField, title: str, now: datetime) -> object:
+def _initial(field: SchemaField, title: str, now: datetime, dates: Mapping[str, str]) -> object:
     if field.name == "title" and field.type in _TEXTS:
         return title
     if field.name in ("date", "pubDate", "publishDate", "published") and field.type in _DATES:
-        written = formatted(now, field.date_format) if field.date_format is not None else None
+        written = dates.get(field.name) if field.date_format is None else formatted(now, field.date_format)
         return written or (now.date().isoformat() if field.type is FieldType.DATE else _moment(now))
     return True if field.name == "draft" and field.type is FieldType.BOOLEAN else None
 
@@ -151,12 +156,6 @@ def _moment(now: datetime) -> str:
 
 
 def _text(path: str, values: Mapping[str, object], body: str) -> str:
-    language = file_type(path).language
-    if language in PAGES:
+    if file_type(path).language in PAGES:
         return edit_front_matter(path, body.lstrip("\n").encode(), dict(values)).decode()
-    if language == "json":
-        return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
-    if language == "yaml" and values:
-        block = edit_front_matter("page.md", b"", dict(values)).decode()
-        return block.removeprefix("---\n").partition("\n---\n")[0] + "\n"
-    return body
+    return edit_data(path, b"", values).decode() if is_data(path) and values else body

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from app.content.data_text import ROOT
 from app.content.schema.date_formats import is_format
 from app.content.schema.document import MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
@@ -36,6 +37,7 @@ _TYPES = {
     "list": FieldType.STRING,
 }
 _SEVERAL = ("image", "file", "select")
+_LIST_FILES = (".json", ".yml", ".yaml")
 _DATA = ("json", "yml", "yaml", "toml", "csv")
 _PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
 _DEFAULT_FILE = "{year}-{month}-{day}-{primary}.md"
@@ -63,8 +65,8 @@ def _collections(document: SchemaDocument, value: object, pointer: str, depth: i
         location = document.folder_of(properties, "path", inner)
         if not name:
             document.report(f"{inner}/name", "An entry of the content needs a name")
-        elif properties.get("list") not in (None, False):
-            document.report(f"{inner}/list", "A file that contains a list is not supported")
+        elif properties.get("list") not in (None, False) and not (location or "").endswith(_LIST_FILES):
+            document.report(f"{inner}/list", "Only a file in JSON or YAML can contain a list")
         elif location is not None:
             yield _collection(document, inner, properties, name, location)
 
@@ -78,6 +80,9 @@ def _collection(
     kind = document.text(properties, "type", pointer)
     if kind == "file" or (kind != "collection" and "." in base):
         fields = _top_fields(document, pointer, properties, base.rpartition(".")[2])
+        if properties.get("list") not in (None, False):
+            entry = SchemaField(ROOT, FieldType.OBJECT, label, fields=fields)
+            fields = (_list_of(document, pointer, properties["list"], entry),)
         single = Collection(name, folder, base, fields, label, media_folder=media_folder, public_folder=public_folder)
         return with_defaults(single, base)
     file_name = _PLACEHOLDER.sub(_placeholder, _file_name(document, pointer, properties) or _DEFAULT_FILE)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.content.schema.model import ContentSchema, SchemaField, SourceKind
+from app.content.data_text import ROOT
+from app.content.schema.model import ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.new_entry import new_entry
 from app.content.schema.pages_cms import read_pages_cms
 from app.content.schema.validation import collection_of, validate
@@ -138,8 +139,15 @@ class TestCollections:
         schema = read_fields(exclude=["README.md"])
         assert [collection_of(schema, path) is None for path in ("posts/README.md", "posts/a.md")] == [True, False]
 
-    def test_file_that_contains_a_list_is_a_problem(self) -> None:
-        schema = read_fields(type="file", path="data/a.yml", list=True)
+    def test_file_that_contains_a_list_has_one_field(self) -> None:
+        schema = read_fields({"name": "x", "required": True}, type="file", path="data/a.yml", list={"min": 1})
+        [entries] = schema.collections[0].fields
+        assert (entries.name, entries.type, entries.minimum) == (ROOT, FieldType.LIST, 1)
+        assert entries.item is not None
+        assert [(field.name, field.required) for field in entries.item.fields] == [("x", True)]
+
+    def test_list_in_a_file_of_another_type_is_a_problem(self) -> None:
+        schema = read_fields(type="file", path="data/a.toml", list=True)
         assert (schema.collections, schema.problems[0].pointer) == ((), "/content/0/list")
 
 
