@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from werkzeug.datastructures import MultiDict
 
-from app.console.editor.field_lists import ACTION, apply_action, keyed, named_pointer, plain, sent_orders
+from app.console.editor.field_lists import ACTION, apply_action, keyed, named_pointer, plain, sent_orders, with_ids
 from app.console.editor.field_values import changes_of
 from app.console.shell.forms import Form
 from tests.console.conftest import ConsoleScene
@@ -164,6 +164,23 @@ def test_pointer_is_the_name_of_an_input() -> None:
     assert named_pointer("/title", sent) == "title"
 
 
+@pytest.mark.parametrize(
+    ("items", "ids"),
+    [
+        ([{"a": 1, "b": 1}, {"a": 2, "b": 2}], "0 1"),
+        ([{"a": 2, "b": 2}, {"a": 1, "b": 1}], "1 0"),
+        ([{"a": 9}, {"a": 1, "b": 1}, {"a": 2, "b": 3}], "n0 0 1"),
+        ([{"a": 9}], "0"),
+        ([{"a": 2, "b": 2}, {"a": 2, "b": 2}], "1 0"),
+        ([], ""),
+    ],
+)
+def test_items_of_a_draft_have_the_ids_of_those_of_the_file(items: list[Any], ids: str) -> None:
+    shown: Any = with_ids({"x": items}, {"x": [{"a": 1, "b": 1}, {"a": 2, "b": 2}]})
+    assert list(shown["x"]) == ids.split()
+    assert plain(shown["x"]) == items
+
+
 def test_keyed_values_are_plain_again() -> None:
     sent = form(items__authors="0,1")
     sent.values |= {f"kind.authors/{name}": "text" for name in ("0/name", "0/age", "1/name")}
@@ -216,6 +233,8 @@ class TestEditor:
         refused = submit(owner, self.url(console), **sent)
         assert refused.status_code == 400
         assert 'id="fm.authors/n0/name-error"' in refused.text
+        label = '<a href="#fm.authors/n0/name">Authors 1 › Name</a>: This field is required'
+        assert label in refused.text
         assert self.names(refused) == ["", "Ada", "Bo"]
 
     def test_variants_are_added_and_unknown_ones_keep_their_values(self, console: ConsoleScene) -> None:

@@ -179,6 +179,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         opened=opened,
         text=text,
         shown=shown,
+        input_labels=shown.input_labels if shown is not None else {},
         has_image=is_image(path),
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),

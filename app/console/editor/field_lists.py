@@ -73,7 +73,8 @@ def items_of(value: Any) -> KeyedList:
 def with_ids(values: Mapping[str, object], base: Mapping[str, object]) -> dict[str, object]:
     """Return values with the items of lists of objects by their ids. `base` contains the values of the file.
 
-    Equal items have the position in the file as their id, then the other items in their order. Further items are added.
+    Equal items have the position in the file as their id, then those with most equal values, then the others in their
+    order. Further items are added.
     """
     return {key: _with_ids(value, base.get(key)) for key, value in values.items()}
 
@@ -84,21 +85,30 @@ def _with_ids(value: Any, base: Any) -> object:
     if not value or not is_object_list(value):
         return value
     present = base if is_object_list(base) else []
-    free, positions = list(range(len(present))), dict[int, int]()
-    for at, item in enumerate(value):
-        match = next((position for position in free if present[position] == item), None)
-        if match is not None:
-            positions[at] = match
-            free.remove(match)
-    changed = (at for at in range(len(value)) if at not in positions)
-    positions |= dict(zip(changed, free, strict=False))
-    items = KeyedList()
+    positions, items = _positions(value, present), KeyedList()
     for at, item in enumerate(value):
         is_added = at not in positions
         one = f"n{at}" if is_added else str(positions[at])
         items[one] = with_ids(item, {} if is_added else present[positions[at]])
     items.empty = frozenset(one for one, item in items.items() if item == {})
     return items
+
+
+def _positions(items: Sequence[Mapping[str, Any]], present: Sequence[Mapping[str, Any]]) -> dict[int, int]:
+    """Return the positions in the file by the positions of items: of equal items, then of those with equal values."""
+    free, positions = list(range(len(present))), dict[int, int]()
+
+    def similarity(at: int, item: Mapping[str, Any]) -> int:
+        return sum(key in present[at] and present[at][key] == item[key] for key in item)
+
+    for find_equal in (True, False):
+        for at, item in enumerate(items):
+            matches = [one for one in free if (present[one] == item if find_equal else similarity(one, item))]
+            if at not in positions and matches:
+                positions[at] = max((similarity(one, item), -one, one) for one in matches)[2]
+                free.remove(positions[at])
+    others = (at for at in range(len(items)) if at not in positions)
+    return positions | dict(zip(others, free, strict=False))
 
 
 def sent_orders(form: Form) -> dict[Path, list[str]]:

@@ -57,6 +57,12 @@ class PageFields:
     """The fields without a value that some other entries have. They are collapsed."""
 
     @property
+    def input_labels(self) -> dict[str, str]:
+        """The labels of the inputs by their names, with those of the groups around them."""
+        title = [self.title] if self.title is not None else []
+        return dict(_labels([*title, *self.fields, *self.more], ""))
+
+    @property
     def draft_input(self) -> str:
         """The name of the input of the draft state."""
         return INPUT + name_of((self.draft.name,)) if self.draft is not None else ""
@@ -120,6 +126,16 @@ def page_fields(
         is_draft=is_draft(text.values or {}, state),
         more=more,
     )
+
+
+def _labels(fields: Iterable[Field], around: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the label of each field and of the fields inside. Entries of a list have numbers."""
+    for one in fields:
+        label = f"{around}{one.label}"
+        yield one.name, label
+        for number, child in enumerate(one.children if one.is_list else (), 1):
+            yield from _labels(child.children, f"{around}{child.label or one.label} {number} › ")
+        yield from _labels(() if one.is_list else one.children, f"{label} › ")
 
 
 def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:
