@@ -3,6 +3,7 @@
 The output shows for each series the statuses, its duration, and the slowest response of `/healthz` in this time.
 """
 
+import itertools
 import threading
 import time
 from collections import Counter
@@ -117,15 +118,17 @@ def scene(store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ite
 class TestTexts:
     @pytest.mark.parametrize("name", SCHEMAS)
     def test_schemas(self, scene: Scene, name: str) -> None:
-        project, repository = scene.project(PAGES | SCHEMAS[name])
-        new = {"title": "New", "name": "", "base_sha": repository.head()}
+        project, _repository = scene.project(PAGES | SCHEMAS[name])
+        numbers = itertools.count()
         base = f"{scene.service.url}/console/projects/{project}"
         api = f"{scene.service.url}/api/v1/project-content/{project}"
         calls = [
             lambda: scene.client.get(f"{base}/content/posts"),
             lambda: scene.client.get(f"{api}/entries?folder=posts"),
             lambda: scene.client.get(f"{base}/edit/posts/{'a' * 230}000.md"),
-            lambda: scene.client.post(f"{base}/content/posts", new, allow_redirects=False),
+            lambda: scene.client.post(
+                f"{base}/new", {"title": f"New {next(numbers)}", "folder": "posts"}, allow_redirects=False
+            ),
         ]
         scene.series(name, SAVED, *calls, *calls)
 
