@@ -21,6 +21,9 @@ from app.content.schema.patterns import matches
 
 MAX_LANGUAGES, MAX_LABEL_PARTS = 60, 4
 NEARLY_ALL = 0.9
+TOP_LEVEL = "top level"
+"""The part of a label that distinguishes the files outside of all folders."""
+
 _CODE = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{2}|[a-z]{4}|\d{3}))?", re.IGNORECASE)
 _ANY_NAME = re.compile(r"(?:\*\*/)?\*\.[^*{}/]+")
 _NOT_LANGUAGES = frozenset(("io", "ts"))
@@ -345,6 +348,7 @@ def _labelled(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
     names, used = Counter[str](), Counter[str]()
     for group, text in zip(groups, texts, strict=True):
         folder = _folder_name(group) if repeated[text.casefold()] > 1 else ""
+        folder = folder or (TOP_LEVEL if used[text.casefold()] else "")
         name = _unique(names, group.name.replace("/", "-"), "-")
         yield replace(group, name=name, label=_unique(used, f"{text} ({folder})" if folder else text, " "))
 
@@ -357,12 +361,11 @@ def _unique(numbers: Counter[str], text: str, separator: str) -> str:
 
 
 def _folder_name(group: CollectionGroup) -> str:
-    """Return the folder of a group without the language, or the languages if it has no other folder."""
+    """Return the folder of a group without the language, empty if each language has a folder at the root."""
     folders = {each.collection.folder for each in group.languages}
     if len(folders) == 1:
         return folders.pop()
-    parts = [part for part in min(folders, key=len).split("/") if not language_code(part)]
-    return "/".join(parts) or ", ".join(sorted(each.language for each in group.languages if each.language))
+    return "/".join(part for part in min(folders, key=len).split("/") if not language_code(part))
 
 
 def _folder_labels(group: CollectionGroup) -> list[str]:

@@ -61,8 +61,8 @@ def test_folders_of_languages_at_the_root_are_one_collection() -> None:
 def test_largest_inferred_collection_is_the_first() -> None:
     assert list(groups_of("", "posts", "en", "de", counts={"": 3, "posts": 9, "en": 5, "de": 4})) == [
         "Posts",
-        "Pages (de, en)",
         "Pages",
+        "Pages (top level)",
     ]
 
 
