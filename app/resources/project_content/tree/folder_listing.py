@@ -332,10 +332,12 @@ def _hidden(view: FolderView) -> Conditions:
     """Return the conditions of which hidden folders fulfil one. Without a condition no folder is hidden."""
     if view.hidden is None or view.hidden.contains(view.folder):
         return []
-    folder = sa.literal("/") + _folder_of_file
-    parts = ["/.", *(f"/{name}/" for name in view.hidden.names)]
-    paths = [_below(_folder_of_file, FolderView(path)) for path in view.hidden.paths]
-    return [*(contains(folder, part) for part in parts), *(sa.and_(*each) for each in paths)]
+    path = sa.literal("/") + ContentFile.path
+    # The folder is an expensive expression: it is compared only where a name in the path starts with a point.
+    is_dot_folder = sa.and_(contains(path, "/."), contains(sa.literal("/") + _folder_of_file, "/."))
+    paths = [_below(ContentFile.path, FolderView(folder)) for folder in view.hidden.paths]
+    names = [contains(path, f"/{name}/") for name in view.hidden.names]
+    return [is_dot_folder, *names, *(sa.and_(*each) for each in paths)]
 
 
 def _has_hidden(index: ContentIndex, view: FolderView) -> bool:
