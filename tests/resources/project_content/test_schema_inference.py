@@ -35,6 +35,16 @@ def inferred(site: Site, max_files: int) -> dict[str, Collection]:
     return {collection.folder: collection for collection in infer(site.project, index, max_files=max_files)}
 
 
+def test_sample_of_dated_names_consists_of_the_newest(app: Flask, world: World) -> None:
+    old = {f"_posts/2002-01-{day:02}-old.md": b"---\ntitle: Old\n---\n" for day in range(1, 29)}
+    new = {f"_posts/2026-01-{day:02}-new.md": b"---\ntitle: New\ndate: 2026-01-01\n---\n" for day in range(1, 15)}
+    site = make_site(world, old | new)
+    with app.app_context():
+        posts = inferred(site, 12)["_posts"]
+        transactions.release_connection()
+    assert {field.name: field.required for field in posts.fields} == {"date": True, "title": True}
+
+
 def test_sample_has_the_collections_and_fields_of_all_files(app: Flask, site: Site) -> None:
     with app.app_context():
         everything = inferred(site, MAX_FILES)

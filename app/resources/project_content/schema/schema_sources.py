@@ -137,7 +137,10 @@ def _in(index: ContentIndex) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _files(index: ContentIndex, folders: Sequence[tuple[int, str]], limit: int) -> Sequence[tuple[str, str]]:
-    """Return path and blob of some files of a collection, from its largest folders."""
+    """Return path and blob of some files of a collection, from its largest folders.
+
+    They are the last ones by path: new entries follow the newest ones, whose names often start with their date.
+    """
     names, files = list[str](), 0
     for number, folder in sorted(folders, key=lambda one: (-one[0], one[1])):
         if files >= limit:
@@ -145,7 +148,7 @@ def _files(index: ContentIndex, folders: Sequence[tuple[int, str]], limit: int) 
         names.append(folder)
         files += number
     statement = sa.select(ContentFile.path, ContentFile.sha).where(*_in(index), ContentFile.mode != SYMLINK)
-    statement = statement.where(_folder_of_file.in_(names)).order_by(_folder_of_file, ContentFile.path)
+    statement = statement.where(_folder_of_file.in_(names)).order_by(_folder_of_file.desc(), ContentFile.path.desc())
     return [(path, sha) for path, sha in db.session.execute(statement.limit(limit))]
 
 
