@@ -290,3 +290,44 @@ class TestEditor:
         sent = form_of(console.site.owner.client.get(self.url(console)), 'id="editor-form"')
         assert submit(console.site.owner, self.url(console), **sent).location.endswith("done=unchanged")
         assert console.site.repo.head() == before
+
+
+def test_inputs_of_a_new_field_change_it_until_the_page_shows_it() -> None:
+    sent = form(new__key="level", new__value="beginner")
+    assert changes_of({}, sent).values == {"level": "beginner"}
+    assert changes_of({"level": "beginer"}, sent).values == {"level": "beginner"}
+    assert changes_of({"level": "beginner"}, sent).values == {}
+    shown = form(new__key="level", new__value="beginner", kind__level="text", fm__level="expert")
+    assert changes_of({"level": "beginer"}, shown).values == {"level": "expert"}
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "o: [{p: 1}, {p: 2}]",
+        "title: A",
+        "o: {}",
+        "o: {p: x}",
+        "l: [{r: a}]",
+        "o:\n",
+    ],
+)
+def test_save_without_an_edit_adds_no_list_and_keeps_a_list_in_the_place_of_an_object(
+    console: ConsoleScene, front: str
+) -> None:
+    inner = "[{name: p, type: string}, {name: q, type: list, item: {type: object, fields: [{name: r, type: string}]}}]"
+    schema = f"""collections:
+  - name: posts
+    folder: content/posts
+    fields:
+      - {{name: o, type: object, fields: {inner}}}
+      - name: l
+        type: list
+        item: {{type: object, fields: [{{name: r, type: string}}, {{name: o, type: object, fields: {inner}}}]}}
+"""
+    console.site.repo.commit({".galley.yml": schema.encode(), PATH: f"---\n{front}\n---\nText.\n".encode()})
+    console.site.owner.post(console.site.path("/reindex")).ok(202)
+    console.site.world.work_off()
+    url = f"/console/projects/{console.site.project}/edit/{PATH}"
+    sent = form_of(console.site.owner.client.get(url), "editor-form")
+    assert submit(console.site.owner, url, **sent).location.endswith("done=unchanged")

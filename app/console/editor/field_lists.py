@@ -136,6 +136,8 @@ def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = Fa
     result = copy.deepcopy(dict(values))
     shown = _shown_keys(path_of(hidden.removeprefix(KIND)) for hidden in form.values if hidden.startswith(KIND))
     for path, ids in sent_orders(form).items():
+        if not ids and _is_missing(result, path):
+            continue  # A list without items that the file does not have is not added.
         container = _container(result, path)
         if container is not None and (container.get(path[-1]) is None or is_object_list(container[path[-1]])):
             before = items_of(container.get(path[-1]))
@@ -166,6 +168,13 @@ def _filled(items: KeyedList, path: Path, shown: ShownKeys, before: KeyedList) -
 def _shown(item: Mapping[str, object], path: Path, shown: ShownKeys) -> dict[str, object]:
     names = shown.get(path, ())
     return {key: value for key, value in item.items() if key in names or isinstance(value, list)}
+
+
+def _is_missing(values: Mapping[str, object], path: Path) -> bool:
+    inner: object = values
+    for key in path:
+        inner = inner.get(key) if isinstance(inner, Mapping) else None
+    return inner is None
 
 
 def _container(values: dict[str, object], path: Path) -> dict[str, object] | None:

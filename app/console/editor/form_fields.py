@@ -323,7 +323,7 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
         maximum=field.maximum,
     )
     has_fields = field.type is FieldType.OBJECT and (field.fields or field.variants)
-    if has_fields and (value is None or isinstance(value, dict)):
+    if has_fields and (value is None or (isinstance(value, dict) and not is_object_list(value))):
         return replace(shown, kind=None, children=tuple(_object(field, value or {}, path, relate)))
     item = field.item if field.type is FieldType.LIST and (value is None or is_object_list(value)) else None
     if item is not None and (item.fields or item.variants):

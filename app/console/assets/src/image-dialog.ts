@@ -46,9 +46,12 @@ export async function chooseImage(editor: HTMLElement, target: ImageTarget = {})
     if (!present) alt.value = nameOf(image.path);
   };
   let timer = 0;
+  let actions = 0;
   const search = async () => {
+    const own = ++actions;
     const { images, message } = await listImages(editor, filter.value, name);
-    status.textContent = message;
+    // The message of an upload that began meanwhile stays.
+    if (own === actions) status.textContent = message;
     list.replaceChildren(...images.map((image) => option(image, () => select(image))));
   };
   filter.addEventListener("input", () => {
@@ -58,6 +61,7 @@ export async function chooseImage(editor: HTMLElement, target: ImageTarget = {})
   file.addEventListener("change", async () => {
     const chosen = file.files?.[0];
     if (!chosen) return;
+    actions++;
     status.textContent = text("Uploading {name} …", { name: chosen.name });
     const result = await upload(editor, chosen, (message) => (status.textContent = message), name);
     if (!result) return;
