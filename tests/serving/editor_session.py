@@ -318,6 +318,7 @@ class EditorSession:
         """Open an entry by a part of its text: in the palette, or with the form of the navigation."""
         page, title = self.page, self.entry.title
         if self.person.has_scripts:
+            page.wait_for_load_state()
             page.keyboard.press("Control+k")
             self.person.fill_in(page.get_by_role("combobox"), title)
             option = page.get_by_role("option").filter(has_text=self.entry.path)
