@@ -22,7 +22,7 @@ ALL_CONFIGS = (
 PUBLIC_MODULE_PROXY = "https://proxy.golang.org"
 WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
 MAX_WORKFLOWS, MAX_BYTES = 10, 64 * 1024
-_RELEASE = re.compile(r"v?(0\.\d{1,3}(?:\.\d{1,3})?)(?:[/_-]?extended)?")
+_RELEASE = re.compile(r"v?(0\.\d{1,3}(?:\.\d{1,3})?)(?:[/_-]?extended)?", re.ASCII)
 _IN_WORKFLOW = re.compile(
     rb"(?mi)^[ \t-]*(?:hugo[-_]version|HUGO_VERSION)[ \t]*[:=][ \t]*[\"']?(v?0\.\d{1,3}(?:\.\d{1,3})?)"
 )

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
+from app.console.editor.image_commits import moved_path
 from app.core.limits import MIB, DraftLimits
 from app.database.transactions import reading_context
 from app.extensions import db
@@ -218,6 +219,22 @@ def test_name_that_was_taken_since_the_upload_is_changed_in_the_text_and_the_fie
     assert editor.site.repo.show("assets/posts/a.png") == PNG
     assert editor.rows() == []
     assert "An image got another name" in editor.owner.client.get(saved.location).text
+
+
+@pytest.mark.one_database
+def test_name_that_was_taken_in_another_case_is_changed(editor: Editor) -> None:
+    editor.upload("a.png", b"\x89PNG\r\n\x1a\nmine")
+    editor.site.repo.commit({"assets/posts/A.PNG": PNG})
+    editor.owner.post(editor.site.path("/reindex")).ok(202)
+    editor.site.world.work_off()
+    editor.save(body="![x](/img/a.png)\r\n")
+    assert editor.changed() == {FILE, "assets/posts/a-2.png"}
+
+
+def test_relative_image_stays_in_the_repository_if_its_page_moves_to_the_root() -> None:
+    image = DraftImage(path="content/pics/a.png", url="../pics/a.png")
+    assert moved_path(image, "content/m/page.md", "other/page.md") == "pics/a.png"
+    assert moved_path(image, "content/m/page.md", "page.md") == "content/pics/a.png"
 
 
 @pytest.mark.one_database

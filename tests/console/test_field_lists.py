@@ -292,15 +292,6 @@ class TestEditor:
         assert console.site.repo.head() == before
 
 
-def test_inputs_of_a_new_field_change_it_until_the_page_shows_it() -> None:
-    sent = form(new__key="level", new__value="beginner")
-    assert changes_of({}, sent).values == {"level": "beginner"}
-    assert changes_of({"level": "beginer"}, sent).values == {"level": "beginner"}
-    assert changes_of({"level": "beginner"}, sent).values == {}
-    shown = form(new__key="level", new__value="beginner", kind__level="text", fm__level="expert")
-    assert changes_of({"level": "beginer"}, shown).values == {"level": "expert"}
-
-
 @pytest.mark.parametrize(
     "front",
     [

@@ -82,6 +82,9 @@ def test_media_folder_is_that_of_the_settings_or_of_the_generator(
         (None, collection(folder="./../img", address="../img"), MediaFolder("content/posts/img", "../img/")),
         (None, collection(folder="static", address=""), MediaFolder("static", "")),
         (None, collection(folder="../outside"), MediaFolder("static", "/")),
+        (None, collection(folder=".git/hooks"), MediaFolder("static", "/")),
+        (None, collection(folder="a\nb"), MediaFolder("static", "/")),
+        (None, collection(folder="a" * 400), MediaFolder("static", "/")),
         (None, collection(folder="static/{{slug}}"), MediaFolder("static", "/")),
         (
             image_field(folder="covers"),

@@ -213,6 +213,20 @@ def test_lists_and_dates_are_changed_by_keys_without_loading_the_page(console: C
     assert re.fullmatch(r"date: 20\d\d-\d\d-\d\dT\d\d:\d\d:00\+02:00", lines[2])
     assert [line for line in lines if "name:" in line] == ["  - name: Second", "  - name: Third"]
     assert lines[3:4] == ["tags: [three, one, a, b, typed]"]
+    expect(page.locator("input[name='items.links']")).to_have_value("0,1")
+    assert page.evaluate("window.isSamePage")
+    expect(page.locator("details[data-item='1'] > summary")).to_contain_text("Third")
+    console.resize(WIDE, "light")
+    page.locator("details[data-item='1'] > summary").press("Alt+ArrowUp")
+    expect(page.locator("details[data-item] > summary").first).to_contain_text("Third")
+    page.get_by_text("Add a field", exact=True).click()
+    page.get_by_label("Name of the field").fill("level")
+    page.locator("[name='new.value']").fill("beginner")
+    page.keyboard.press("Control+s")
+    expect(page.get_by_label("Level", exact=True)).to_have_value("beginner")
+    lines = repo.show(file).decode().splitlines()
+    assert [line for line in lines if "name:" in line] == ["  - name: Third", "  - name: Second"]
+    assert "level: beginner" in lines
 
 
 RELATED_SCHEMA = """

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.console.editor.field_inputs import REMOVED, UNCHANGED, InputKind, input_text, kind_of, sent_value
+from app.console.editor.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
 from app.console.editor.field_lists import INPUT, KIND, NOTATION, keyed, named_pointer, path_of, plain, sent_orders
 from app.console.shell.forms import Form
 from app.content.schema.model import Collection, ContentSchema
@@ -37,13 +37,9 @@ def changes_of(values: Mapping[str, object], form: Form) -> Changes:
         touched.add(path[0])
     edited = {key: plain(value) for key, value in edited.items()}
     touched = {key for key in touched if not _is_same(edited, values, key)}
-    key, text = form.text("new.key").strip(), form.text("new.value")
-    # After a save without a new page, the inputs of a new field are still those of the field that now exists.
-    is_shown = key in touched or any(
-        path_of(one.removeprefix(KIND))[0] == key for one in form.values if one.startswith(KIND)
-    )
-    if key and not is_shown and (key not in values or input_text(kind_of(values[key]), values[key]) != text):
-        edited[key] = text
+    key = form.text("new.key").strip()
+    if key and key not in values:
+        edited[key] = form.text("new.value")
         touched.add(key)
     return Changes(
         {key: value for key, value in edited.items() if key in touched},

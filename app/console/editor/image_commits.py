@@ -13,9 +13,11 @@ from app.console.editor.page_source import branch_source, present_head
 from app.console.project.images import MediaFolder
 from app.console.shell.translation import gettext as _
 from app.core.errors import Conflict
+from app.core.paths import path_error
 from app.drivers.git.object_ids import blob_sha
 from app.http.body_admission import hold
 from app.models.project_content import DraftImage
+from app.resources.project_content.tree.folder_listing import names_in_folder
 from app.resources.project_draft import images
 
 
@@ -57,10 +59,17 @@ def plan_images(scope: ProjectScope, path: str, data: bytes, *, new_path: str | 
         ids.append(image.id)
         if target in present and present[target].sha == blob_sha(content):
             continue  # An interrupted save has committed it, or the branch has received the same image.
-        if target in present:
+        if target in present or _has_other_case(scope, target):
             target, text = _renamed(scope, image, target, path, text, paths.values())
         files.append({"path": target, "action": "create", "content": content})
     return ImagePlan(text, files, ids, is_renamed=text != data)
+
+
+def _has_other_case(scope: ProjectScope, target: str) -> bool:
+    """Return whether the folder of a path has a file whose name differs in case only."""
+    folder, _slash, name = target.rpartition("/")
+    others = (each for each in names_in_folder(scope.index, folder) if each != name)
+    return images.folded(name) in map(images.folded, others)
 
 
 def _renamed(
@@ -83,11 +92,15 @@ def _renamed(
 
 
 def moved_path(image: DraftImage, path: str, new_path: str) -> str:
-    """Return the path of an image if its page has another path. An address that is relative to the page stays valid."""
+    """Return the path of an image if its page has another path.
+
+    An address that is relative to the page stays valid, unless it leads out of the repository.
+    """
     own = posixpath.normpath(posixpath.join(path.rpartition("/")[0], image.url))
     if own != image.path:
         return image.path
-    return posixpath.normpath(posixpath.join(new_path.rpartition("/")[0], image.url))
+    moved = posixpath.normpath(posixpath.join(new_path.rpartition("/")[0], image.url))
+    return moved if path_error(moved) is None else image.path
 
 
 def follow_rename(scope: ProjectScope, path: str, new_path: str) -> None:

@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 from app.access.scope import Scope
 from app.content.image_types import is_image
 from app.content.schema.model import Collection, FieldType, SchemaField
+from app.core.paths import path_error
 from app.models.project import Generator, Project
 from app.resources.project_content.tree.folder_listing import existing_files
 
@@ -101,15 +102,15 @@ def _image_fields(fields: Iterable[SchemaField]) -> Iterator[SchemaField]:
 
 
 def _declared(level: Level, page_path: str) -> MediaFolder | None:
-    """Return the media folder of a field or collection. One outside of the repository or with a placeholder is none."""
+    """Return the media folder of a field or collection. One that a save refuses, or with a placeholder, is none."""
     if level.media_folder is None or "{{" in level.media_folder:
         return None
     below = posixpath.normpath(level.media_folder.strip("/") or ".")
     is_relative = level.media_folder.split("/")[0] == "."
     folder = posixpath.normpath(posixpath.join(page_path.rpartition("/")[0] if is_relative else "", below))
-    if folder.split("/")[0] == "..":
-        return None
     folder = "" if folder == "." else folder
+    if folder and path_error(folder) is not None:
+        return None
     if level.public_folder is not None:
         return MediaFolder(folder, _with_slash(level.public_folder))
     if is_relative:

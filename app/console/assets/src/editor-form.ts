@@ -134,8 +134,7 @@ class EditorForm {
     }
     const isRenamed = new URL(response.url).searchParams.get("done") === "saved-renamed";
     const isSamePage = response.redirected && new URL(response.url).pathname === location.pathname;
-    if (isSamePage && !isRenamed && this.takeOver(await response.text(), String(body.get("body") ?? ""))) {
-      if (this.snapshotWithout(READ_ON_SAVE) === snapshot) this.stored = this.snapshot();
+    if (isSamePage && !isRenamed && (await this.takeOver(await response.text(), body, snapshot))) {
       this.isSaving = false;
       this.onInput();
       return;
@@ -154,12 +153,22 @@ class EditorForm {
 
   /**
    * Stay on the page after a save if the service returned the same editor with the text that was sent: read its hidden fields,
-   * status and message. `sent` is the text of the request.
+   * status and message. `body` is that of the request, and `snapshot` the form at that time. A new field and a list that was
+   * changed during the save need the new page.
    */
-  private takeOver(html: string, sent: string): boolean {
+  private async takeOver(html: string, body: URLSearchParams, snapshot: string): Promise<boolean> {
     const page = new DOMParser().parseFromString(html, "text/html");
     const other = page.querySelector<HTMLFormElement>("form[data-editor]");
+    const sent = String(body.get("body") ?? "");
     if (!other || lineFeeds(other.querySelector<HTMLTextAreaElement>("textarea[name=body]")?.value ?? "") !== lineFeeds(sent)) return false;
+    if (String(body.get("new.key") ?? "").trim()) return false;
+    const isMoved = (own: HTMLInputElement) => other.querySelector<HTMLInputElement>(`input[name="${CSS.escape(own.name)}"]`)?.value !== own.value;
+    const isUnchanged = this.snapshotWithout(READ_ON_SAVE) === snapshot;
+    if ([...this.form.querySelectorAll<HTMLInputElement>('input[name^="items."]')].some(isMoved)) {
+      if (!isUnchanged) return false;
+      const { takeOverLists } = await import("./field-groups.ts");
+      takeOverLists(this.form, other, initFields);
+    }
     this.form.dataset.images = other.dataset.images;
     if (!page.querySelector("[data-draft-banner]")) document.querySelector("[data-draft-banner]")?.remove();
     for (const input of other.querySelectorAll<HTMLInputElement>("input[name]")) {
@@ -167,6 +176,7 @@ class EditorForm {
       const own = this.form.querySelector<HTMLInputElement>(`input[name="${CSS.escape(input.name)}"]`);
       if (own) own.value = input.value;
     }
+    if (isUnchanged) this.stored = this.snapshot();
     this.show(page.querySelector(".content-header .status")?.textContent?.trim() || text("Saved"));
     const message = page.querySelector(".toast");
     toast(...(message ? [...message.childNodes].map((node) => document.importNode(node, true) as ChildNode) : [text("Saved")]));

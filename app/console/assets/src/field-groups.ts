@@ -107,6 +107,22 @@ async function change(form: HTMLFormElement, list: HTMLElement, action: string, 
   if (removedAt >= 0) offerUndo(form, next, item!, removedAt, initFields);
 }
 
+/** Show the lists of a saved page, whose entries have the ids of the new order, and keep the open entries and the focus. */
+export function takeOverLists(form: HTMLFormElement, other: HTMLFormElement, initFields: InitFields): void {
+  for (const list of form.querySelectorAll<HTMLElement>("[data-object-list]")) {
+    const saved = form.contains(list) && other.querySelector<HTMLElement>(`#${CSS.escape(list.id)}`);
+    if (!saved || orderOf(saved).value === orderOf(list).value) continue;
+    const next = document.importNode(saved, true);
+    const controls = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("summary, input, textarea, select, button")];
+    const open = itemsOf(list).map((each) => each.open);
+    const focused = controls(list).indexOf(document.activeElement as HTMLElement);
+    itemsOf(next).forEach((each, number) => (each.open = open[number] ?? false));
+    list.replaceWith(next);
+    initFields(form, next);
+    if (focused >= 0) controls(next)[focused]?.focus();
+  }
+}
+
 function focusAfter(list: HTMLElement, verb: string, target: string, id: string, removedAt: number, isSummary: boolean): void {
   const items = itemsOf(list);
   const add = list.querySelector<HTMLElement>(":scope > [data-add] :is(button, summary)");

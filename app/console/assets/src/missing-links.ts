@@ -1,5 +1,6 @@
 // The message about links to missing pages follows the text. The service checks the links when they have changed.
 const CHECK_DELAY_MS = 1500;
+const NOT_CHECKED = "\0";
 const LINK = /\]\([^)\n]{0,500}|\]:[^\n]{0,500}|href=[^\s>]{0,500}|\{[{%][^}\n]{0,500}/g;
 
 /** Check the links of the text of a form again after the user has changed them. */
@@ -14,7 +15,11 @@ export function initMissingLinks(form: HTMLFormElement, message: HTMLElement): v
     checked = links;
     const body = new URLSearchParams({ body: area.value });
     const response = await fetch(message.dataset.missingLinks!, { method: "POST", body, credentials: "same-origin" }).catch(() => null);
-    if (!response?.ok || response.redirected || links !== checked) return;
+    if (links !== checked) return;
+    if (!response?.ok || response.redirected) {
+      checked = NOT_CHECKED; // The next change of the text repeats the check.
+      return;
+    }
     const isOpen = message.querySelector("details")?.open ?? false;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     message.replaceChildren(...[...page.body.childNodes].map((node) => document.importNode(node, true)));
