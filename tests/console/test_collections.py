@@ -305,4 +305,4 @@ def test_editor_and_deletion_lead_to_the_collection_in_the_language_of_the_entry
     assert f'<a href="{listed}"><bdi>Content / News</bdi></a>' in page.text
     fields = form_of(page, f"{base}/delete/")
     deleted = submit(owner, f"{base}/delete/content/news/b.de.md", **fields)
-    assert deleted.location == f"{listed}&done=deleted"
+    assert deleted.location == f"{listed}&done=deleted&file=content%2Fnews%2Fb.de.md"

@@ -181,7 +181,10 @@ def test_rename_delete_and_bulk_delete_change_the_branch(console: ConsoleScene) 
     renamed = submit(owner, f"{base}/rename/{FILE}", **fields | {"new_path": "content/moved.md"})
     assert urlsplit(renamed.location).path == f"{base}/edit/content/moved.md"
     fields = form_of(owner.client.get(f"{base}/edit/content/moved.md"), f"{base}/delete/")
-    assert submit(owner, f"{base}/delete/content/moved.md", **fields).location == f"{base}/content/content?done=deleted"
+    deleted = submit(owner, f"{base}/delete/content/moved.md", **fields).location
+    assert deleted == f"{base}/content/content?done=deleted&file=content%2Fmoved.md"
+    assert f'{base}/history/content/moved.md">History</a>' in owner.client.get(deleted).text
+    assert "Restore" in owner.client.get(f"{base}/history/content/moved.md").text
     head = site.repo.head()
     bulk = {"base_sha": head, "folder": "", "select": "content/posts/second.md"}
     assert submit(owner, f"{base}/bulk-delete", **bulk).status_code == 303

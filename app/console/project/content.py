@@ -117,8 +117,8 @@ def rename_file(*, scope: ProjectScope, form: Form) -> Response:
 @blueprint.post(f"{BASE}/delete/<path:file>")
 @Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha"), shown_by="edit")
 def delete_file(*, scope: ProjectScope, form: Form) -> Response:
-    """Delete a file and lead to the list that contained it. The history keeps its versions."""
+    """Delete a file and lead to the list that contained it, with a link to its history, which restores it."""
     path = scope.path["file"]
     file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}
     save(scope, _("Delete %(name)s", name=path), form.text("base_sha"), file)
-    return see_other(frame.current().list_url(done="deleted"))
+    return see_other(frame.current().list_url(done="deleted", file=path))

@@ -72,6 +72,7 @@ def page(template: str, /, *, status: int = 200, **values: object) -> Response:
         "form": form,
         "path": request.path,
         "notice": messages.notice(request.args.get("done")),
+        "deleted_file": request.args.get("file") if request.args.get("done") == "deleted" else None,
         "error_text": messages.error_text(form.error) if form.error is not None else None,
     }
     text = _environment(language).get_template(template).render(context | values)
