@@ -306,3 +306,29 @@ def test_editor_and_deletion_lead_to_the_collection_in_the_language_of_the_entry
     fields = form_of(page, f"{base}/delete/")
     deleted = submit(owner, f"{base}/delete/content/news/b.de.md", **fields)
     assert deleted.location == f"{listed}&done=deleted&file=content%2Fnews%2Fb.de.md"
+
+
+def test_new_page_is_listed_in_its_collection_for_its_author_only(news: ConsoleScene) -> None:
+    owner, path = news.site.owner, "content/news/fog-horn.md"
+    made = submit(owner, url_of(news, "/new/news"), title="Fog horn")
+    assert made.location == url_of(news, f"/edit/{path}")
+    line = f'title="{path}"><bdi>Fog horn</bdi></a> <span class="badge badge--warning">Not saved yet</span>'
+    is_listed = {
+        query: line in open_list(news, query).text
+        for query in (
+            "",
+            "view=grid&q=HORN",
+            "state=draft",
+            "q=none",
+            "state=published",
+            "filter[kind]=note",
+            "locale=de",
+        )
+    }
+    assert [query for query, listed in is_listed.items() if listed] == ["", "view=grid&q=HORN", "state=draft"]
+    assert line not in open_list(news, "state=all", "notes").text
+    assert line not in news.people["editor"].client.get(url_of(news)).text
+    assert "<bdi>Fog horn</bdi></a>" in owner.client.get(url_of(news, "")).text
+    fields = form_of(owner.client.get(made.location), "editor-form")
+    assert submit(owner, made.location, **fields).location.endswith("done=saved")
+    assert line not in open_list(news, "state=all").text

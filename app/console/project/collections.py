@@ -14,7 +14,7 @@ from app.console.blueprint import blueprint
 from app.console.editor.page_source import present_head
 from app.console.project.bulk import NAMES, delete_paths, move_paths, selected_paths, set_state
 from app.console.project.entry_rows import Columns, columns_of, rows_of
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.project.project_home import BASE, MEMBER, NewPage, new_pages, project_url
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -148,6 +148,7 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
         part=language,
         columns=opened.columns,
         rows=rows,
+        drafts=_new_pages(scope, language, view, query),
         after=query.after,
         query=query,
         view=view,
@@ -163,6 +164,22 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
     )
     _remember(response, view, path=_url(scope, group))
     return response
+
+
+def _new_pages(
+    scope: ProjectScope, language: CollectionLanguage, view: ListView, query: CollectionQuery
+) -> list[NewPage]:
+    """Return the pages of a collection that only the user has, as drafts. A list filtered by a field has none."""
+    if query.cursor or view.filters or view.state not in ("all", "draft"):
+        return []
+    term, condition = query.q.strip().casefold(), language.collection.filter
+    return [
+        one
+        for one in new_pages(scope)
+        if language.name_of(one.path) is not None
+        and (condition is None or condition.permits(one.values))
+        and term in (one.title or one.path).casefold()
+    ]
 
 
 def _remember(response: Response, view: ListView, *, path: str) -> None:

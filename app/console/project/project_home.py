@@ -1,6 +1,8 @@
 """The home page of a project, its activity and its search."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -13,6 +15,8 @@ from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other, wants_json
 from app.console.shell.rendering import page
+from app.content.schema.relations import title_of
+from app.content.search_text import read_text
 from app.core.errors import NotFound
 from app.http.endpoint import endpoint_of
 from app.http.envelope import json_response
@@ -21,6 +25,7 @@ from app.models.project_content import IndexStatus
 from app.resources.project_content import routes as content
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_draft import routes as drafts
+from app.resources.project_draft import service as draft_service
 from app.resources.project_log import routes as log
 from app.resources.project_preview import routes as previews
 
@@ -55,17 +60,40 @@ def project_url(scope: Scope, path: str = "") -> str:
 def project_home(*, scope: ProjectScope) -> Response:
     """Show the latest changes, the drafts of the user, and the state of index and preview."""
     entries, own_drafts = api.read(log.read, scope.path, limit=RECENT)["logs"], api.read(drafts.read, scope.path)
+    titles = titles_of(scope.project, scope.index, [one["file"] for one in (*entries, *own_drafts)])
+    titles |= {one.path: one.title for one in new_pages(scope) if one.title}
     response = page(
         "project/home.html",
         entries=entries,
         drafts=own_drafts,
-        titles=titles_of(scope.project, scope.index, [one["file"] for one in (*entries, *own_drafts)]),
+        titles=titles,
         preview=read_preview(scope),
     )
     index, running = scope.index, (IndexStatus.QUEUED, IndexStatus.INDEXING)
     if index is not None and index.commit_sha is None and index.status in running:
         response.headers["Refresh"] = str(REFRESH_S)
     return response
+
+
+@dataclass(frozen=True)
+class NewPage:
+    """A page that exists as a draft of the user only. Its title may be empty."""
+
+    path: str
+    title: str
+    values: Mapping[str, object]
+    updated_at: datetime
+
+
+def new_pages(scope: ProjectScope) -> list[NewPage]:
+    """Return the pages of the working branch that the user has not saved yet, the latest first."""
+    pages = []
+    for one in draft_service.new_files(scope.project, by=scope.user):
+        text = read_text(one.file, one.start.encode())
+        values = text.front_matter or {} if text is not None else {}
+        title = (text.title or title_of(values) if text is not None else "") or ""
+        pages.append(NewPage(one.file, title, values, one.updated_at))
+    return pages
 
 
 def read_preview(scope: Scope) -> dict[str, Any] | None:

@@ -1,6 +1,7 @@
 """Rules of drafts: the unsaved text of a user for a file of a branch, compared with the saved file."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -14,6 +15,9 @@ from app.models.user import User
 from app.resources.project_draft import images
 
 MAX_DRAFTS = 500
+MAX_START = 8_000
+"""The characters of a new file that a list of new files reads, for its title."""
+
 UNIQUE = ("project_id", "user_id", "branch", "file")
 
 
@@ -21,6 +25,15 @@ class DraftExists(Conflict):
     """The user has a draft of the file (409)."""
 
     message = "You have a draft of this file"
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """The draft of a file that the branch does not contain. `start` is the start of its text."""
+
+    file: str
+    start: str
+    updated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -44,13 +57,25 @@ def read(project: Project, *, by: User, branch: str | None, file: str | None) ->
         conditions.append(draft.file == file)
     rows = db.session.execute(
         sa.select(draft, ContentFile.sha)
-        .outerjoin(ContentIndex, sa.and_(ContentIndex.project_id == project.id, ContentIndex.branch == draft.branch))
-        .outerjoin(ContentFile, _is_at(draft.file))
+        .select_from(_with_files())
         .where(*conditions)
         .order_by(draft.updated_at.desc(), draft.file)
         .options(*([] if file is not None else [sa.orm.defer(draft.content)]))
     )
     return [DraftWithHead(stored, sha) for stored, sha in rows]
+
+
+def new_files(project: Project, *, by: User) -> list[NewFile]:
+    """Return the drafts of a user for files that the working branch does not contain, the latest first."""
+    draft = ProjectDraft
+    statement = (
+        sa.select(draft.file, sa.func.substr(draft.content, 1, MAX_START), draft.updated_at)
+        .select_from(_with_files())
+        .where(draft.project_id == project.id, draft.user_id == by.id, draft.branch == project.branch)
+        .where(draft.base_blob_sha.is_(None), ContentFile.sha.is_(None))
+        .order_by(draft.updated_at.desc(), draft.file)
+    )
+    return [NewFile(*row) for row in db.session.execute(statement)]
 
 
 def find(project: Project, *, by: User, branch: str | None, file: str) -> DraftWithHead:
@@ -148,6 +173,14 @@ def _check_limit(project: Project, by: User) -> None:
     mine = sa.select(sa.func.count()).select_from(draft).where(draft.project_id == project.id, draft.user_id == by.id)
     if (db.session.scalar(mine) or 0) > MAX_DRAFTS:
         raise LimitReached(f"You have {MAX_DRAFTS} drafts in this project. Save or delete some first")
+
+
+def _with_files() -> sa.FromClause:
+    """Return the table of drafts with the present file of each draft, if its branch contains it."""
+    draft, index = ProjectDraft, ContentIndex
+    is_own = sa.and_(index.project_id == draft.project_id, index.branch == draft.branch)
+    joined = sa.outerjoin(draft, index, is_own)
+    return sa.outerjoin(joined, ContentFile, _is_at(draft.file))
 
 
 def _is_at(path: sa.orm.InstrumentedAttribute[str] | str) -> sa.ColumnElement[bool]:
