@@ -184,7 +184,7 @@ def test_rename_delete_and_bulk_delete_change_the_branch(console: ConsoleScene) 
     deleted = submit(owner, f"{base}/delete/content/moved.md", **fields).location
     assert deleted == f"{base}/content/content?done=deleted&file=content%2Fmoved.md"
     assert f'{base}/history/content/moved.md">History</a>' in owner.client.get(deleted).text
-    assert "Restore" in owner.client.get(f"{base}/history/content/moved.md").text
+    assert "Restore this version" in owner.client.get(f"{base}/history/content/moved.md").text
     head = site.repo.head()
     bulk = {"base_sha": head, "folder": "", "select": "content/posts/second.md"}
     assert submit(owner, f"{base}/bulk-delete", **bulk).status_code == 303

@@ -8,6 +8,8 @@ from flask import Flask, g
 
 from app.console.project.changes import marked, value_text
 from tests.console.conftest import ConsoleScene
+from tests.console.test_editing import form_of
+from tests.console.test_organizations import submit
 
 pytestmark = pytest.mark.one_database
 
@@ -51,6 +53,24 @@ def test_comparison_shows_values_and_marked_text_before_the_lines(console: Conso
     assert "<ins>word</ins></strong>" in shown
     assert shown.index("<del>line</del>") < shown.index("Changed lines")
     assert '<details class="disclosure"><summary>Changed lines' in shown
+
+
+def test_restore_names_its_version_in_the_history_and_in_the_comparison(console: ConsoleScene) -> None:
+    url, owner = f"/console/projects/{console.ids['project_id']}/history/{FILE}", console.site.owner
+    before, after = committed(console)
+    restore = r'<form method="post".*?name="commit_sha" value="(\w+)".*?title="([^"]+)">(?:<svg.*?</svg>)?Restore this version<'
+    [(sha, date)] = re.findall(restore, owner.client.get(url).text, re.DOTALL)
+    assert sha == before
+    compared = f"{url}?base={before}&head={after}"
+    [line] = [each for each in re.findall(r"<li>(.*?)</li>", owner.client.get(compared).text) if "Before:" in each]
+    assert re.findall(restore, line) == [(before, date)]
+    assert "Restore this version" not in owner.client.get(compared).text.replace(line, "")
+    fields = form_of(owner.client.get(compared), f"/restore/{FILE}")
+    assert submit(owner, f"{url.replace('/history/', '/restore/')}", **fields).location.endswith("done=restored")
+    assert console.site.repo.show(FILE) == BEFORE
+    [line] = [each for each in re.findall(r"<li>(.*?)</li>", owner.client.get(compared).text) if "After:" in each]
+    assert re.findall(restore, line)[0][0] == after
+    assert "Restore this version" not in owner.client.get(compared).text.replace(line, "")
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,8 @@ class EditorSession:
 
     def restore_version(self) -> None:
         """Restore the version before the change."""
-        self.person.press("Restore")
+        before = self.page.get_by_role("listitem").filter(has_text=f"{self.person.say('Before')}:")
+        self.person.press("Restore this version", within=before)
         self.page.wait_for_url("**done=restored**")
         entry = self.entry
         assert self.changed_lines() == [

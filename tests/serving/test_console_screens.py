@@ -251,7 +251,7 @@ def states(console: Console) -> Iterator[str]:
     page.get_by_role("heading", name="Mine").first.wait_for()
     yield "conflict"
     console.open(f"{project}/history/{CHANGED}")
-    page.get_by_role("button", name="Restore").first.wait_for()
+    page.get_by_role("button", name="Restore this version").first.wait_for()
     yield "history"
     page.get_by_role("link", name="Change the last paragraph").click()
     page.get_by_role("heading", name="Comparison").wait_for()

@@ -1,7 +1,8 @@
 """The history of a project and of a file: versions, comparison, restoring."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -27,6 +28,7 @@ from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.comparison import read_versions
+from app.resources.project_content.versions.history import last_change, people_of
 
 PER_PAGE = 50
 
@@ -65,7 +67,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
     difference, meta = api.read_page(
         content.compare, ids, base=query.base, head=query.head, file=file, cursor=query.cursor
     )
-    files = difference["files"]
+    files, head = difference["files"], present_head(scope)
     return page(
         "project/comparison.html",
         file=file,
@@ -74,12 +76,37 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
             scope.project, scope.index, [one["path"] for one in files] + ([file] if file is not None else [])
         ),
         text=_text_of(scope, files[0]) if file is not None and files else None,
+        sides=list(_sides(scope, file, files[0], head)) if file is not None and files else [],
         meta=meta,
         query=query,
-        head=present_head(scope),
+        head=head,
         label_of=label_of,
         value_text=changes.value_text,
     )
+
+
+@dataclass(frozen=True)
+class ComparedVersion:
+    """A version of a comparison with the change that made it. `is_present` is true if the branch has this version."""
+
+    label: str
+    sha: str
+    people: str
+    date: datetime
+    is_present: bool
+
+
+def _sides(scope: ProjectScope, path: str, file: Mapping[str, Any], head: str) -> Iterator[ComparedVersion]:
+    """Yield the compared versions that have the path. Reads their changes from the Git host."""
+    with transactions.outside_transaction():
+        source = branch_source(scope)
+        present = source.git.entries(source.repo, head, [path]).get(path)
+        for label, side in ((_("Before"), file["before"]), (_("After"), file["after"])):
+            change = last_change(source, path, side["commit_sha"]) if side and side["path"] == path else None
+            if change is not None:
+                is_present = present is not None and present.sha == side["sha"]
+                people = ", ".join(people_of(change))
+                yield ComparedVersion(label, side["commit_sha"], people, change.date, is_present)
 
 
 @dataclass(frozen=True)
