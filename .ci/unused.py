@@ -37,7 +37,7 @@ EXCEPTIONS = [
     ),
     (
         "app/console/editor/*_fields.py",
-        r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images",
+        r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images|shown_choices",
         "used by templates",
     ),
     ("app/resources/project_content/tree/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),

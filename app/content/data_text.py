@@ -12,6 +12,7 @@ from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_values
 from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
 from app.content.front_matter.reader import MAX_CHARACTERS, read_values
+from app.content.front_matter.toml_editor import is_too_long
 from app.content.text import decode
 
 LANGUAGES = frozenset(("yaml", "toml", "json"))
@@ -85,6 +86,8 @@ def _body(path: str, text: str) -> tuple[str, str]:
 
 
 def _read(language: str, text: str) -> _Document | None:
+    if language == "toml" and is_too_long(text):
+        return None
     for document in (_Document({}, text), *_as_list(language, text)):
         values, problem = read_values(language, f"{document.before}{document.text}{document.after}", has_notation=True)
         if problem is None and isinstance(values, dict):

@@ -1,13 +1,25 @@
 """Lists of objects in the editor: their groups, and changes by buttons without scripts."""
 
+import json
+import re
 from typing import Any
 
 import pytest
 from werkzeug.datastructures import MultiDict
 
-from app.console.editor.field_lists import ACTION, apply_action, keyed, named_pointer, plain, sent_orders, with_ids
+from app.console.editor.field_lists import (
+    ACTION,
+    MAX_SENT,
+    apply_action,
+    keyed,
+    named_pointer,
+    plain,
+    sent_orders,
+    with_ids,
+)
 from app.console.editor.field_values import changes_of
 from app.console.shell.forms import Form
+from app.core.errors import InvalidRequest
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
@@ -109,9 +121,36 @@ class TestChanges:
         assert self.changed(inputs("")) == {"authors": []}
         assert changes_of({"title": "A"}, inputs("")).values == {}
 
-    def test_value_that_the_form_does_not_show_is_not_added(self) -> None:
-        sent = inputs("0", **{"0_name": ("text", "Cy")})
+    def test_item_of_a_form_that_names_it_as_replaced_has_no_other_value(self) -> None:
+        sent = inputs("0", **{"0_name": ("text", "Cy"), "0": ("object", "")})
         assert self.changed(sent) == {"authors": [{"name": "Cy"}]}
+
+    @pytest.mark.parametrize("names", [(), ("0/name",), ("1/name",), ("0/name", "0/age", "1/links/0/url")])
+    def test_value_without_an_input_is_kept(self, names: tuple[str, ...]) -> None:
+        complete = inputs("0,1", **{"0_name": ("text", "Ada"), "0_age": ("number", "3"), "1_name": ("text", "Bo")})
+        sent = Form(MultiDict({"items.authors": "0,1"}))
+        sent.values.update(
+            {key: text for key, text in complete.values.items() if key.partition("authors/")[2] in names}
+        )
+        assert changes_of(VALUES, sent).values == {}
+        moved = Form(MultiDict({**sent.values, "items.authors": "1,0"}))
+        assert changes_of(VALUES, moved).values == {"authors": [VALUES["authors"][1], VALUES["authors"][0]]}
+
+    @pytest.mark.parametrize("lists", [(), ("authors",)])
+    def test_inputs_without_their_list_are_refused_with_the_path(self, lists: tuple[str, ...]) -> None:
+        sent = inputs("0,1", **{"1_links_0_url": ("text", "/c")})
+        sent.values = MultiDict({**sent.values, "items.authors/1/links": "0"})
+        for hidden in [hidden for hidden in sent.values if hidden.startswith("items.")]:
+            if hidden.removeprefix("items.") not in lists:
+                del sent.values[hidden]
+        with pytest.raises(InvalidRequest) as raised:
+            changes_of(VALUES, sent)
+        assert [one.path for one in raised.value.fields] == ["fm.authors/1/links/0/url"]
+        assert "“authors/1/links/0/url”" in raised.value.message
+
+    def test_inputs_of_a_removed_item_do_not_add_it(self) -> None:
+        sent = inputs("1", **{"0_name": ("text", "Cy"), "1_name": ("text", "Bo")})
+        assert self.changed(sent) == {"authors": [VALUES["authors"][1]]}
 
     @pytest.mark.parametrize("order", ["9", "x", "0,0", "-1", "0;1", "../1"])
     def test_unknown_ids_are_ignored(self, order: str) -> None:
@@ -156,6 +195,15 @@ def test_button_of_a_variant_adds_an_item_with_its_key() -> None:
     assert sent.text("items.blocks") == "0,n0"
     assert (sent.text("kind.blocks/n0/type"), sent.text("fm.blocks/n0/type")) == ("text", "hero")
     assert changes_of({"blocks": [{}]}, sent).values == {"blocks": [{}, {"type": "hero"}]}
+
+
+@pytest.mark.parametrize("verb", ["add", "open"])
+def test_button_that_adds_inputs_to_a_large_form_is_refused(verb: str) -> None:
+    sent = Form(MultiDict({"items.authors": "0,1", ACTION: f"{verb} authors"}))
+    apply_action(sent)
+    sent.values |= {f"fm.{number}": "" for number in range(MAX_SENT)}
+    with pytest.raises(InvalidRequest):
+        apply_action(sent)
 
 
 def test_pointer_is_the_name_of_an_input() -> None:
@@ -283,6 +331,68 @@ class TestEditor:
         shown = owner.client.get(url).text
         assert 'name="body"' in shown
         assert "This file is too large or too irregular to be shown as fields." in shown
+
+    @pytest.mark.parametrize("path", ["data/vendors.yaml", "data/vendors.json", "data/vendors.toml"])
+    @pytest.mark.parametrize("number", [105, 600])
+    def test_long_list_has_inputs_of_open_entries_and_a_save_changes_only_their_bytes(
+        self, console: ConsoleScene, path: str, number: int
+    ) -> None:
+        owner, url = console.site.owner, self.url(console).replace(PATH, path)
+        names = ("name", "home", "oss", "free", "email", "note") if number == 105 else ("name", "home")
+        items = [{name: f"{name} {at}" for name in names} for at in range(number)]
+        data = {
+            "yaml": "".join(
+                "- " + "\n  ".join(f"{key}: '{value}'" for key, value in item.items()) + "\n" for item in items
+            ),
+            "json": "[\n" + ",\n".join(f"  {json.dumps(item)}" for item in items) + "\n]\n",
+            "toml": "".join(
+                "[[vendors]]\n" + "".join(f"{k} = '{v}'\n" for k, v in item.items()) for item in items[:40]
+            ),
+        }[path.rpartition(".")[2]]
+        key = "vendors" if path.endswith("toml") else "items"
+        console.site.repo.commit({path: data.encode()})
+        page = owner.client.get(url)
+        sent = form_of(page, 'id="editor-form"')
+        is_closed = key == "items"
+        assert (f"fm.{key}/7/name" in sent, "data-closed" in page.text) == (not is_closed, is_closed)
+        assert "name 7 · home 7" in page.text
+        if is_closed:
+            opened = self.press_at(console, url, sent, f"open {key}/7")
+            assert 'data-item="7" open' in opened.text
+            sent = form_of(opened, 'id="editor-form"')
+            opened = self.press_at(console, url, sent | {f"fm.{key}/7/name": "New"}, f"open {key}/20")
+            sent = form_of(opened, 'id="editor-form"')
+            assert sent[f"fm.{key}/20/name"] == "name 20"
+            drafted = form_of(owner.client.get(url), 'id="editor-form"')
+            assert (drafted[f"fm.{key}/7/name"], f"fm.{key}/20/name" in drafted) == ("New", False)
+        assert len(sent) < 900
+        answer = submit(owner, url, **sent | {f"fm.{key}/7/name": "New"})
+        assert "done=saved" in answer.location
+        assert console.site.repo.show(path).decode() == re.sub(r"\bname 7\b", "New", data)
+
+    def press_at(self, console: ConsoleScene, url: str, sent: dict[str, Any], action: str) -> Any:
+        answer = submit(console.site.owner, url, **sent | {ACTION: action})
+        assert answer.status_code == 200
+        return answer
+
+    @pytest.mark.parametrize(
+        ("path", "data"),
+        [
+            ("data/many.yaml", "- a: 1\n" * 1001),
+            ("data/mixed.yaml", "- a: 1\n- 2\n"),
+            ("data/wide.json", json.dumps([{f"{number}": 1 for number in range(600)}])),
+            ("data/long.toml", "".join(f"[[x]]\na = 'text {number}'\n" for number in range(600))),
+        ],
+    )
+    def test_list_that_is_too_large_or_irregular_is_shown_as_text(
+        self, console: ConsoleScene, path: str, data: str
+    ) -> None:
+        console.site.repo.commit({path: data.encode()})
+        page = console.site.owner.client.get(self.url(console).replace(PATH, path))
+        sent = form_of(page, 'id="editor-form"')
+        assert sent["body"].replace("\r\n", "\n").strip() == data.strip()
+        assert [name for name in sent if name.startswith("kind.")] == []
+        assert "This file is too large or too irregular to be shown as fields." in page.text
 
     def test_page_without_changes_is_not_written(self, console: ConsoleScene) -> None:
         console.site.repo.commit({PATH: FILE})

@@ -1,6 +1,5 @@
 """Fields of the editor from a schema and from values."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -245,11 +244,17 @@ def test_inferred_schema_adds_usual_fields_and_no_rules() -> None:
 
 
 @pytest.mark.parametrize("values", [{"x": [{"a": n, "b": n} for n in range(200)]} | {str(n): n for n in range(299)}])
-def test_list_with_more_inputs_than_a_form_may_have_is_shown_as_json(values: dict[str, Any]) -> None:
+def test_list_with_more_inputs_than_a_form_may_have_is_closed(values: dict[str, Any]) -> None:
     shown = fields_of(values)
-    assert (shown[0].path, shown[0].kind, shown[0].is_list) == (("x",), None, True)
+    assert (shown[0].path, shown[0].is_list, any(one.is_closed for one in shown[0].children)) == (("x",), True, False)
     assert len(shown) == MAX_FIELDS
     assert shown[50].kind == InputKind.NUMBER
     last = fields_of(dict(reversed(values.items())))[-1]
-    assert (last.path, last.kind, last.children) == (("x",), InputKind.JSON, ())
-    assert json.loads(last.text) == values["x"]
+    assert (last.path, last.is_list, all(one.is_closed for one in last.children)) == (("x",), True, True)
+    assert last.children[7].summary == "7 · 7"
+
+
+@pytest.mark.parametrize("items", [[{str(key): 1 for key in range(1000)}], [{"a": 1}] * 1001])
+def test_value_with_more_inputs_than_a_form_may_have_is_shown_as_json(items: list[Any]) -> None:
+    [group] = fields_of({"x": {"a": items[0]}} if len(items) == 1 else {"x": items})
+    assert (group.kind, group.children, group.is_too_large) == (InputKind.JSON, (), True)

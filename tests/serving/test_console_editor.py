@@ -168,6 +168,34 @@ Text.
 
 
 @pytest.mark.server
+def test_entries_of_a_long_list_are_loaded_when_they_are_opened(console: Console, project: str) -> None:
+    page = console.page
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    repo, file = GitRepo.existing(path), "data/vendors.yaml"
+    repo.commit({file: "".join(f"- name: 'Vendor {at}'\n  home: /{at}\n" for at in range(600)).encode()})
+    console.resize({"width": 1440, "height": 900}, "light")
+    console.open(f"{project}/edit/{file}", "details[data-closed]")
+    page.evaluate("window.isSamePage = true")
+    expect(page.locator("[data-closed]")).to_have_count(600)
+    card = page.locator("details[data-item='300'] > summary")
+    card.press("Enter")
+    name = page.locator("[name='fm.items/300/name']")
+    name.fill("Changed")
+    expect(page.locator("details[data-item='301'] > summary")).to_contain_text("Vendor 301")
+    page.locator("details[data-item='301'] > summary").press("Enter")
+    expect(page.locator("[name='fm.items/301/name']")).to_have_value("Vendor 301")
+    expect(name).to_have_value("Changed")
+    card.press("Alt+ArrowUp")
+    expect(page.locator("details[data-item]").nth(299)).to_have_attribute("data-item", "300")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    assert page.evaluate("window.isSamePage")
+    names = [line for line in repo.show(file).decode().splitlines() if "name" in line]
+    texts = [line.removeprefix("- name: ").strip("'") for line in names[298:302]]
+    assert texts == ["Vendor 298", "Changed", "Vendor 299", "Vendor 301"]
+
+
+@pytest.mark.server
 def test_lists_and_dates_are_changed_by_keys_without_loading_the_page(console: Console, project: str) -> None:
     page = console.page
     [path] = (console.service.home / "instance").rglob("harbour-journal.git")

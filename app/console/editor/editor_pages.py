@@ -13,8 +13,9 @@ from marshmallow import fields, validate
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.draft_images import forget_text, image_url, images_of, take_files
+from app.console.editor.field_inputs import InputKind
 from app.console.editor.field_lists import ACTION, apply_action
-from app.console.editor.form_fields import MAX_FIELDS
+from app.console.editor.form_fields import MAX_FIELDS, Field
 from app.console.editor.page_fields import PageFields, page_fields
 from app.console.editor.page_source import (
     EDITOR_INPUTS,
@@ -173,6 +174,9 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         text = PageText(data, "")
     language = file_type(path).language
     shown = _shown(scope, prepared, text, data) if text is not None else None
+    if data is not None and shown is not None and any(map(_needs_text, shown.fields)):
+        data, text = None, read_page(path, content)
+        shown = _shown(scope, prepared, text, None) if text is not None else None
     return page(
         "project/edit.html",
         file=path,
@@ -216,6 +220,11 @@ def _shown(scope: ProjectScope, prepared: _Opened, text: PageText, data: Mapping
         return shown
     label = label_of(path.rpartition("/")[2].rpartition(".")[0])
     return replace(shown, fields=[replace(one, label=label) for one in shown.fields], can_add=False)
+
+
+def _needs_text(field: Field) -> bool:
+    """Return whether a value of a data file is edited in its text: it is too large, or an irregular list."""
+    return field.is_too_large or (field.path == (ROOT,) and field.kind is InputKind.JSON)
 
 
 def _has_form(schema: ContentSchema, path: str) -> bool:

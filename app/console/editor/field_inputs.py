@@ -21,7 +21,10 @@ _LOCAL = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d(?:\.\d+)?)?")
 
 
 class InputKind(StrEnum):
-    """The kind of an input. A form names the kind of each of its inputs, so that it is read as it was shown."""
+    """The kind of an input. A form names the kind of each of its inputs, so that it is read as it was shown.
+
+    An `object` has no input. It has only those values that have inputs.
+    """
 
     TEXT = "text"
     LONG = "long"
@@ -34,6 +37,7 @@ class InputKind(StrEnum):
     SELECT = "select"
     CHOICES = "choices"
     JSON = "json"
+    OBJECT = "object"
 
 
 DATES = (InputKind.DATE, InputKind.DATETIME)
@@ -129,6 +133,8 @@ def sent_value(kind: InputKind, old: object, sent: Sequence[str], notation: str 
     Raises:
         ValueError: the text is not of this kind.
     """
+    if kind is InputKind.OBJECT:
+        return UNCHANGED
     if kind is InputKind.CHECKBOX:
         return bool(sent) if bool(sent) != (old is True) else UNCHANGED
     if kind is InputKind.CHOICES:

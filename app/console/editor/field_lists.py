@@ -1,15 +1,18 @@
 """Lists of objects in the editor's form: each item is a group of inputs with an id, and the form names their order.
 
 The id of an item of the file is its position, that of an added item `n0`, `n1` and so on. Buttons that add, move or
-remove an item change the order only, so that they work without scripts.
+remove an item change the order only, so that they work without scripts. A long list has inputs for some items only. An
+item without inputs keeps the values of the file.
 """
 
 import copy
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
 from typing import Any
 
+from app.console.editor.field_inputs import InputKind
 from app.console.shell.forms import Form
 from app.content.schema.validation import pointer_to
 from app.core.errors import ErrorMessage, InvalidRequest, PayloadTooLarge
@@ -20,7 +23,12 @@ INPUT, ITEMS, KIND, NOTATION = "fm.", "items.", "kind.", "notation."
 notation of a date. The path of the value follows."""
 
 ACTION = "list-action"
-MAX_ITEMS = 200
+MAX_ITEMS, MAX_ALL_ITEMS = 1_000, 10_000
+"""The items of one list that are shown as groups, and those of all lists of a form."""
+
+MAX_SENT = InputLimits.form_fields - 60
+"""A form with more fields must be saved before it shows the inputs of a further item."""
+
 MAX_DEPTH = 32
 _ID = re.compile(r"n?\d{1,4}")
 
@@ -28,13 +36,25 @@ Path = tuple[str, ...]
 ShownKeys = Mapping[Path, set[str]]
 
 
+class ItemState(IntEnum):
+    """The reason for which a form has the inputs of an item. An item with the values of the file needs none."""
+
+    STORED = 0
+    SHOWN = 1
+    CHANGED = 2
+
+
 class KeyedList(dict[str, Any]):
     """The items of a list by their ids, in their order.
 
-    `empty` contains the ids of items that are empty in the file.
+    `empty` contains the ids of items that are empty in the file, and `replaced` those of items that have only the
+    values with inputs, because a draft removed others. Items without a state are stored ones.
     """
 
-    empty: frozenset[str] = frozenset()
+    def __init__(self, items: Iterable[tuple[str, object]] = (), *, empty: frozenset[str] = frozenset()) -> None:
+        super().__init__(items)
+        self.empty, self.replaced = empty, frozenset[str]()
+        self.states = dict[str, ItemState]()
 
 
 def name_of(path: Path) -> str:
@@ -65,9 +85,8 @@ def items_of(value: Any) -> KeyedList:
     """Return the items of a list of objects, or of a missing list, with their ids."""
     if isinstance(value, KeyedList):
         return value
-    items = KeyedList((str(at), item) for at, item in enumerate(value or ()))
-    items.empty = frozenset(one for one, item in items.items() if item == {})
-    return items
+    items = [(str(at), item) for at, item in enumerate(value or ())]
+    return KeyedList(items, empty=frozenset(one for one, item in items if item == {}))
 
 
 def with_ids(values: Mapping[str, object], base: Mapping[str, object]) -> dict[str, object]:
@@ -85,12 +104,14 @@ def _with_ids(value: Any, base: Any) -> object:
     if not value or not is_object_list(value):
         return value
     present = base if is_object_list(base) else []
-    positions, items = _positions(value, present), KeyedList()
-    for at, item in enumerate(value):
-        is_added = at not in positions
-        one = f"n{at}" if is_added else str(positions[at])
-        items[one] = with_ids(item, {} if is_added else present[positions[at]])
-    items.empty = frozenset(one for one, item in items.items() if item == {})
+    positions = _positions(value, present)
+    ids = [str(positions[at]) if at in positions else f"n{at}" for at in range(len(value))]
+    before = [present[positions[at]] if at in positions else {} for at in range(len(value))]
+    items = KeyedList(zip(ids, map(with_ids, value, before), strict=True))
+    versions = list(zip(ids, value, before, strict=True))
+    items.empty = frozenset(one for one, item, _old in versions if item == {})
+    items.states = {one: ItemState.CHANGED for one, item, old in versions if item != old or one.startswith("n")}
+    items.replaced = frozenset(one for one, item, old in versions if old.keys() - item.keys())
     return items
 
 
@@ -115,14 +136,14 @@ def sent_orders(form: Form) -> dict[Path, list[str]]:
     """Return the ids of each list of a form in their order, outer lists first.
 
     Raises:
-        PayloadTooLarge: the lists have more items than a form has fields.
+        PayloadTooLarge: the lists have too many items.
     """
     orders = {}
     for hidden, value in form.values.items():
         if hidden.startswith(ITEMS):
-            ids = dict.fromkeys(one for one in value.split(",", MAX_ITEMS)[:MAX_ITEMS] if _ID.fullmatch(one))
+            ids = dict.fromkeys(one for one in value.split(",", MAX_ALL_ITEMS) if _ID.fullmatch(one))
             orders[path_of(hidden.removeprefix(ITEMS))] = list(ids)
-    if sum(map(len, orders.values())) > InputLimits.form_fields:
+    if any(len(ids) > MAX_ITEMS for ids in orders.values()) or sum(map(len, orders.values())) > MAX_ALL_ITEMS:
         raise PayloadTooLarge(ErrorMessage("The form has too many fields"))
     return dict(sorted(orders.items(), key=lambda item: len(item[0])))
 
@@ -130,21 +151,41 @@ def sent_orders(form: Form) -> dict[Path, list[str]]:
 def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = False) -> dict[str, object]:
     """Return a copy of values with the lists of a form in its order, their items by id.
 
-    An item contains only values that the form shows, so a form that shows a draft adds no value of the file. If the
-    form is shown again, an item contains None for inputs without a value, and an added item those of the other items.
+    A value without an input is kept, unless the form names its item as replaced. If the form is shown again, an item
+    with inputs contains None for those without a value, and an added item for those of the other items.
     """
     result = copy.deepcopy(dict(values))
-    shown = _shown_keys(path_of(hidden.removeprefix(KIND)) for hidden in form.values if hidden.startswith(KIND))
-    for path, ids in sent_orders(form).items():
+    orders, kinds = sent_orders(form), sent_kinds(form)
+    shown = _shown_keys([*kinds, *orders])
+    replaced = {path for path, kind in kinds.items() if kind == InputKind.OBJECT}
+    for path, ids in orders.items():
         if not ids and _is_missing(result, path):
             continue  # A list without items that the file does not have is not added.
         container = _container(result, path)
         if container is not None and (container.get(path[-1]) is None or is_object_list(container[path[-1]])):
             before = items_of(container.get(path[-1]))
-            items = KeyedList((one, _shown(before.get(one, {}), (*path, one), shown)) for one in ids)
-            items.empty = before.empty
+            items = KeyedList(((one, before.get(one, {})) for one in ids), empty=before.empty)
+            items.replaced = frozenset(one for one in ids if (*path, one) in replaced)
+            for one in items.replaced:
+                items[one] = {key: value for key, value in items[one].items() if key in shown.get((*path, one), ())}
             container[path[-1]] = _filled(items, path, shown, before) if is_shown_again else items
+            if is_shown_again and ids != list(before):
+                mark_changed(result, path)
     return result
+
+
+def sent_kinds(form: Form) -> dict[Path, str]:
+    """Return the kinds of the inputs of a form by the paths of their values."""
+    kinds = ((name.removeprefix(KIND), kind) for name, kind in form.values.items() if name.startswith(KIND))
+    return {path_of(name): kind for name, kind in kinds}
+
+
+def mark_changed(values: object, path: Path) -> None:
+    """Mark the items that contain a path as changed, so that the form has their inputs."""
+    for key in path:
+        if isinstance(values, KeyedList) and key in values:
+            values.states[key] = ItemState.CHANGED
+        values = values.get(key) if isinstance(values, Mapping) else None
 
 
 def _shown_keys(paths: Iterable[Path]) -> ShownKeys:
@@ -160,14 +201,11 @@ def _filled(items: KeyedList, path: Path, shown: ShownKeys, before: KeyedList) -
     """Return items with None for the inputs of the form, and for those of the other items in an added one."""
     names = dict.fromkeys(key for item in before.values() for key in item)
     names |= dict.fromkeys(key for one in sorted(shown.get(path, ())) for key in sorted(shown.get((*path, one), ())))
-    filled = KeyedList((one, dict.fromkeys(names) | item) for one, item in items.items())
-    filled.empty = items.empty
+    filled = KeyedList(((one, dict.fromkeys(names) | item) for one, item in items.items()), empty=items.empty)
+    filled.replaced = items.replaced
+    filled.states = {one: ItemState.SHOWN for one in items if (*path, one) in shown}
+    filled.states |= dict.fromkeys([*items.replaced, *(one for one in items if one not in before)], ItemState.CHANGED)
     return filled
-
-
-def _shown(item: Mapping[str, object], path: Path, shown: ShownKeys) -> dict[str, object]:
-    names = shown.get(path, ())
-    return {key: value for key, value in item.items() if key in names or isinstance(value, list)}
 
 
 def _is_missing(values: Mapping[str, object], path: Path) -> bool:
@@ -210,11 +248,17 @@ def named_pointer(pointer: str, form: Form) -> str:
 def apply_action(form: Form) -> None:
     """Run the command of the pressed button on an item.
 
-    The commands are `add LIST`, `add LIST/KEY/VARIANT`, `up LIST/ID`, `down LIST/ID` and `remove LIST/ID`.
+    The commands are `add LIST`, `add LIST/KEY/VARIANT`, `open LIST/ID`, `up LIST/ID`, `down LIST/ID` and `remove
+    LIST/ID`. The page shows the inputs of an item that is opened.
+
+    Raises:
+        InvalidRequest: the form has too many inputs for those of a further item.
     """
     verb, _, target = form.text(ACTION).partition(" ")
     path = path_of(target)
     orders = sent_orders(form)
+    if verb in ("add", "open") and len(form.values) > MAX_SENT:
+        raise InvalidRequest(ErrorMessage("Too many entries have changed. Save them before you change others"))
     if verb == "add" and path in orders:
         _store(form, path, [*orders[path], _new_id(orders[path])])
     elif verb == "add" and path[:-2] in orders and len(orders[path[:-2]]) < MAX_ITEMS:

@@ -6,7 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.console.editor.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
-from app.console.editor.field_lists import INPUT, KIND, NOTATION, keyed, named_pointer, path_of, plain, sent_orders
+from app.console.editor.field_lists import (
+    ACTION,
+    INPUT,
+    NOTATION,
+    KeyedList,
+    Path,
+    keyed,
+    mark_changed,
+    name_of,
+    named_pointer,
+    path_of,
+    plain,
+    sent_kinds,
+    sent_orders,
+)
 from app.console.shell.forms import Form
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import InvalidValue, validate
@@ -28,13 +42,17 @@ def changes_of(values: Mapping[str, object], form: Form) -> Changes:
     """Return the changes of a form to the values of a file.
 
     Raises:
-        InvalidRequest: an input cannot be read as a value of its kind.
+        InvalidRequest: an input cannot be read as a value of its kind, or the list around it was not sent.
     """
     before = keyed(values, form)
     edited, touched = copy.deepcopy(before), {path[0] for path in sent_orders(form)}
-    for path, value in _sent_values(before, form):
-        _set(edited, path, value)
-        touched.add(path[0])
+    readings = dict(_sent_values(before, form))
+    errors = [value for value in readings.values() if isinstance(value, FieldError)]
+    missing = [path for path, value in readings.items() if value is not UNCHANGED and not _set(edited, path, value)]
+    errors += [_missing_list(name_of(path)) for path in missing]
+    if errors:
+        raise InvalidRequest(errors[0].message, fields=errors)
+    touched.update(path[0] for path, value in readings.items() if value is not UNCHANGED)
     edited = {key: plain(value) for key, value in edited.items()}
     touched = {key for key in touched if not _is_same(edited, values, key)}
     key = form.text("new.key").strip()
@@ -53,23 +71,32 @@ def _is_same(edited: Mapping[str, object], values: Mapping[str, object], key: st
     return is_absent or (edited.get(key) == values.get(key) and (key in edited) == (key in values))
 
 
-def _sent_values(values: Mapping[str, object], form: Form) -> Iterator[tuple[tuple[str, ...], object]]:
-    errors = []
-    for hidden, kind in form.values.items():
-        if not hidden.startswith(KIND):
-            continue
-        name = f"{INPUT}{hidden.removeprefix(KIND)}"
-        path = path_of(hidden.removeprefix(KIND))
-        try:
-            notation = form.text(NOTATION + hidden.removeprefix(KIND))
-            value = sent_value(InputKind(kind), _value_at(values, path), form.all(name), notation)
-        except ValueError as error:
-            errors.append(FieldError(name, str(error)))
-            continue
+def shown_again(values: Mapping[str, object], form: Form) -> dict[str, object]:
+    """Return the values for a form that is shown again, with the items whose inputs changed."""
+    result = keyed(values, form, is_shown_again=True)
+    for path, value in _sent_values(result, form):
         if value is not UNCHANGED:
-            yield path, value
-    if errors:
-        raise InvalidRequest(errors[0].message, fields=errors)
+            mark_changed(result, path)
+    target = form.text(ACTION).partition(" ")
+    if target[0] == "open":
+        mark_changed(result, path_of(target[2]))
+    return result
+
+
+def _sent_values(values: Mapping[str, object], form: Form) -> Iterator[tuple[Path, object]]:
+    """Yield the path and the value of each input: UNCHANGED, REMOVED, or an error if it cannot be read."""
+    for path, kind in sent_kinds(form).items():
+        name = name_of(path)
+        try:
+            notation = form.text(NOTATION + name)
+            yield path, sent_value(InputKind(kind), _value_at(values, path), form.all(INPUT + name), notation)
+        except ValueError as error:
+            yield path, FieldError(INPUT + name, str(error))
+
+
+def _missing_list(name: str) -> FieldError:
+    message = ErrorMessage("The list that contains “%(path)s” is missing in the form. Reload the page", path=name)
+    return FieldError(INPUT + name, message)
 
 
 def _value_at(values: object, path: tuple[str, ...]) -> object:
@@ -78,16 +105,24 @@ def _value_at(values: object, path: tuple[str, ...]) -> object:
     return values
 
 
-def _set(values: dict[str, object], path: tuple[str, ...], value: object) -> None:
+def _set(values: dict[str, object], path: Path, value: object) -> bool:
+    """Set a value. Returns False if the form does not contain the list around it. Removed items are not set."""
     for key in path[:-1]:
+        if isinstance(values, KeyedList) and key not in values:
+            return True
         inner = values.get(key)
-        if not isinstance(inner, dict):
+        if inner is None:
             inner = values[key] = {}
+        if not isinstance(inner, dict):
+            return False
         values = inner
+    if isinstance(values, KeyedList):
+        return False
     if value is REMOVED:
         values.pop(path[-1], None)
     else:
         values[path[-1]] = value
+    return True
 
 
 def check(

@@ -22,7 +22,9 @@ from app.console.editor.field_lists import (
     INPUT,
     ITEMS,
     KIND,
+    MAX_ITEMS,
     NOTATION,
+    ItemState,
     is_object_list,
     items_of,
     name_of,
@@ -76,7 +78,8 @@ class Field:
     `is_unfit`: the value does not match the type of the schema. `is_no_date`: it is a text where other files have
     dates. `notation`: the format of the date, or a date of another file whose notation a new one has. `variants`: the
     kinds of items that can be added to a list, by the target of the button. `is_key`: the value names the kind of an
-    object.
+    object. `state` and `is_replaced` belong to an item of a list. `is_closed`: the form has no inputs of the item.
+    `is_too_large`: the value is shown as JSON because its inputs are too many.
     """
 
     path: tuple[str, ...]
@@ -100,6 +103,10 @@ class Field:
     notation: str = ""
     variants: tuple[Option, ...] = ()
     is_key: bool = False
+    state: ItemState = ItemState.STORED
+    is_replaced: bool = False
+    is_closed: bool = False
+    is_too_large: bool = False
 
     @property
     def name(self) -> str:
@@ -215,6 +222,18 @@ class Field:
         texts = (one.shown_value for one in shown if one.value not in (None, ""))
         return " · ".join(text[:SUMMARY_CHARACTERS] for text in islice(texts, SUMMARY_VALUES))
 
+    def was_sent(self, form: Form) -> bool:
+        """Return whether a form that is shown again has the input, unlike an item that was just opened."""
+        return form.was_sent() and self.kind_name in form.values
+
+    def shown_text(self, form: Form) -> str:
+        """Return the text of the input: the sent one if the form is shown again."""
+        return form.text(self.name) if self.was_sent(form) else self.text
+
+    def shown_choices(self, form: Form) -> Sequence[str]:
+        """Return the checked choices: the sent ones if the form is shown again."""
+        return form.all(self.name) if self.was_sent(form) else self.chosen
+
     def has_errors(self, form: Form) -> bool:
         """Return whether a form has an error at the field or at a field inside."""
         return bool(form.errors(self.name)) or any(one.has_errors(form) for one in self.children)
@@ -265,21 +284,45 @@ def _title_first(fields: Iterable[Field]) -> list[Field]:
 
 
 def _within_limits(fields: Iterable[Field]) -> Iterator[Field]:
-    """Yield the fields. Groups and lists with more inputs than a form can have are shown as JSON."""
-    free = MAX_INPUTS
+    """Yield the fields. With too many inputs for a form, items of lists have none, else the value is shown as JSON.
+
+    These are the items with the values of the file: those whose inputs the form did not have, then the others.
+    """
+    free, form = MAX_INPUTS, current_form()
     for field in fields:
-        count = _inputs_of(field)
-        if count > max(free, _INPUTS):
-            field = replace(field, kind=InputKind.JSON, value=plain(field.value), children=(), is_list=False)
-            count = _INPUTS
-        free -= count
+        for state in (ItemState.STORED, ItemState.SHOWN):
+            if _inputs_of(field) > free:
+                field = _closed(field, state)
+        if field.kind is InputKind.JSON and isinstance(field.value, list) and len(field.value) > MAX_ITEMS:
+            field = replace(field, is_too_large=True)
+        was_sent = form.was_sent() and KIND + field.target not in form.values
+        if _inputs_of(field) + _largest_closed(field) > max(free, _INPUTS) and not was_sent:
+            value = plain(field.value)
+            field = replace(field, kind=InputKind.JSON, value=value, children=(), is_list=False, is_too_large=True)
+        free -= _inputs_of(field)
         yield field
+
+
+def _closed(field: Field, state: ItemState) -> Field:
+    """Return a field without the inputs of those items of lists whose state is at most `state`."""
+    if field.is_list:
+        return replace(field, children=tuple(replace(one, is_closed=one.state <= state) for one in field.children))
+    return replace(field, children=tuple(_closed(one, state) for one in field.children)) if field.is_group else field
+
+
+def _largest_closed(field: Field) -> int:
+    """Return the largest number of inputs of an item without inputs."""
+    if field.is_closed:
+        return _inputs_of(replace(field, is_closed=False))
+    return max(map(_largest_closed, field.children), default=0)
 
 
 def _inputs_of(field: Field) -> int:
     """Return the largest number of fields that a form sends for a field: its kind and value, or all checked choices."""
+    if field.is_closed:
+        return 0
     if field.kind is None:
-        return int(field.is_list) + sum(map(_inputs_of, field.children))
+        return int(field.is_list or field.is_replaced) + sum(map(_inputs_of, field.children))
     return 1 + len(field.options) if field.kind == InputKind.CHOICES else _INPUTS + bool(field.notation)
 
 
@@ -306,8 +349,18 @@ def _inferred(path: tuple[str, ...], value: object) -> Field:
 
 def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ...]], Iterable[Field]]) -> Field:
     """Return the field of a list of objects with a group for each item."""
-    items = ((item, (*shown.path, one)) for one, item in items_of(shown.value).items())
-    groups = tuple(Field(at, "", None, children=tuple(fields(item, at))) for item, at in items)
+    items = items_of(shown.value)
+    groups = tuple(
+        Field(
+            at := (*shown.path, one),
+            "",
+            None,
+            children=tuple(fields(item, at)),
+            state=items.states.get(one, ItemState.STORED),
+            is_replaced=one in items.replaced,
+        )
+        for one, item in items.items()
+    )
     return replace(shown, kind=None, is_list=True, children=groups)
 
 

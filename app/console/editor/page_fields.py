@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from app.access.scope import ProjectScope
 from app.console.editor.field_inputs import DATES, InputKind, is_date, is_moment, notation_of
-from app.console.editor.field_lists import INPUT, Path, keyed, name_of, with_ids
+from app.console.editor.field_lists import INPUT, Path, name_of, with_ids
+from app.console.editor.field_values import shown_again
 from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
 from app.console.editor.relations import Relate, RelationChoices
 from app.console.project.images import MediaFolder, address_of, declared_folders, find_files, raw_url
@@ -92,7 +93,7 @@ def page_fields(
     collection = collection_of(schema, path, text.values) if can_add else None
     form = current_form()
     own = text.values or {}
-    values = keyed(own, form, is_shown_again=True) if form.was_sent() else with_ids(own, base)
+    values = shown_again(own, form) if form.was_sent() else with_ids(own, base)
     if collection is None:
         state = draft_field_of(values)
         return PageFields(
@@ -219,5 +220,5 @@ def _image_sources(fields: Iterable[Field], form: Form) -> Iterator[str]:
     """Yield the addresses in the image fields, an empty one for a field without a value."""
     for one in fields:
         if one.is_image:
-            yield from str(form.value(one.name, one.text)).split("\n") if one.text or form.was_sent() else ("",)
+            yield from one.shown_text(form).split("\n")
         yield from _image_sources(one.children, form)

@@ -224,8 +224,13 @@ def _remove_changed(table: Container | Table, changed: Changed) -> None:
             table.remove(key)
 
 
+def is_too_long(text: str) -> bool:
+    """Return whether keys of a document cannot be changed alone."""
+    return len(text) > MAX_CHARACTERS or count_dots(text) > MAX_DOTS
+
+
 def _parse(text: str) -> tomlkit.TOMLDocument:
-    if len(text) > MAX_CHARACTERS or count_dots(text) > MAX_DOTS:
+    if is_too_long(text):
         raise UnsupportedEdit(TOO_LONG)
     document = tomlkit.parse(text)
     if tomlkit.dumps(document) != text:
@@ -284,11 +289,13 @@ def _with_line_ends(text: str, edited: str, edit: KeyEdit) -> str:
 
 
 def _typed(old: object, value: object) -> object:
-    """Return the value to write. A date or time keeps its type. TOML has no null."""
+    """Return the value to write. A date or time keeps its type, and a text its quotes. TOML has no null."""
     if value is None:
         raise UnsupportedEdit("TOML has no null. Remove the key instead")
     if isinstance(value, WrittenFloat):
         return tomlkit.value(value.text)
     if isinstance(value, str) and isinstance(old, DateTime | Date | Time):
         return tomlkit.value(written_date(value) or write_value(value))
+    if isinstance(value, str) and isinstance(old, String) and (literal := _literal(value, old.as_string())):
+        return tomlkit.value(literal)
     return value

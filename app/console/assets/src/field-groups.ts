@@ -42,7 +42,10 @@ function initList(form: HTMLFormElement, list: HTMLElement, initFields: InitFiel
   for (const item of itemsOf(list)) {
     const summary = item.querySelector<HTMLElement>(":scope > summary")!;
     summary.draggable = true;
-    item.addEventListener("toggle", () => !item.open && showSummary(item));
+    item.addEventListener("toggle", () => {
+      if (!isClosed(item)) return void (item.open || showSummary(item));
+      if (item.open) void change(form, list, `open ${item.id.slice("group.".length)}`, summary, initFields);
+    });
     summary.addEventListener("keydown", (event) => {
       const verb = { ArrowUp: "up", ArrowDown: "down" }[event.key];
       const button = event.altKey && verb ? item.querySelector<HTMLButtonElement>(`:scope > .group__content > .form__actions > button[value^="${verb} "]`) : null;
@@ -69,6 +72,11 @@ function initList(form: HTMLFormElement, list: HTMLElement, initFields: InitFiel
   }
 }
 
+/** Return whether an item of a long list has no inputs yet. The service renders them when it is opened. */
+function isClosed(item: HTMLElement): boolean {
+  return "closed" in item.dataset;
+}
+
 /** Show the first values of a collapsed item or group. */
 function showSummary(item: HTMLDetailsElement): void {
   const inputs = item.querySelectorAll<HTMLInputElement>(":scope .input[name]:not([hidden]), :scope .relation > .input");
@@ -92,13 +100,14 @@ async function change(form: HTMLFormElement, list: HTMLElement, action: string, 
   const rendered = page?.getElementById(list.id);
   list.inert = false;
   if (!rendered) {
-    toast(text("The service does not respond. Your text is still here."));
+    const refused = response && response.status < 500 ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+    toast(refused?.querySelector(".banner--error p")?.textContent ?? text("The service does not respond. Your text is still here."));
     return source.focus();
   }
   const next = document.importNode(rendered, true);
   if (next instanceof HTMLDetailsElement) next.open = true;
   const known = new Set(before.map((each) => each.dataset.item));
-  for (const each of itemsOf(next)) each.open = open.has(each.dataset.item) || !known.has(each.dataset.item);
+  for (const each of itemsOf(next)) each.open = !isClosed(each) && (open.has(each.dataset.item) || !known.has(each.dataset.item));
   list.replaceWith(next);
   initFields(form, next);
   next.dispatchEvent(new Event("input", { bubbles: true }));
@@ -116,7 +125,7 @@ export function takeOverLists(form: HTMLFormElement, other: HTMLFormElement, ini
     const controls = (root: HTMLElement) => [...root.querySelectorAll<HTMLElement>("summary, input, textarea, select, button")];
     const open = itemsOf(list).map((each) => each.open);
     const focused = controls(list).indexOf(document.activeElement as HTMLElement);
-    itemsOf(next).forEach((each, number) => (each.open = open[number] ?? false));
+    itemsOf(next).forEach((each, number) => (each.open = !isClosed(each) && (open[number] ?? false)));
     list.replaceWith(next);
     initFields(form, next);
     if (focused >= 0) controls(next)[focused]?.focus();
