@@ -14,6 +14,7 @@ class ApiBlueprint(Blueprint):
 
     Attributes:
         title, description: the texts of the tag.
+        noun: the object of the views whose names do not contain one, in operation ids.
         parameters: descriptions of path and query parameters whose fields have none.
         patterns: patterns of path parameters that are not ids of a guard.
     """
@@ -25,11 +26,12 @@ class ApiBlueprint(Blueprint):
         *,
         title: str,
         description: str,
+        noun: str = "",
         parameters: Mapping[str, str] | None = None,
         patterns: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(name, import_name)
-        self.title, self.description = title, description
+        self.title, self.description, self.noun = title, description, noun
         self.parameters, self.patterns = parameters or {}, patterns or {}
 
 

@@ -73,6 +73,7 @@ class Endpoint:
         request_headers, response_headers: headers of requests and successes in addition to those of every route.
         errors: codes of the service (`error_codes.toml`). Write `403 CODE` if the code has several statuses.
         without_envelope: send the result alone, as the clients of better-auth read it (contract, section 0).
+        operation_id: the id in the OpenAPI document, if the name of the view makes a bad one.
         secret_fields: fields of the result that are sent once and never stored for a replay.
         rate: a row of the rate-limit table.
         is_page: the response is a page of the console, which the OpenAPI document does not contain.
@@ -108,6 +109,7 @@ class Endpoint:
     response_headers: tuple[Header, ...] = ()
     errors: tuple[str, ...] = ()
     without_envelope: bool = False
+    operation_id: str | None = None
     secret_fields: tuple[str, ...] = ()
     rate: str | None = None
     is_page: bool = False

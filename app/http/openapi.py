@@ -136,9 +136,12 @@ def _add(spec: APISpec, rule: Rule, path: str, app: Flask) -> None:
         raise TypeError(f"{rule.endpoint} does not belong to an ApiBlueprint")
     is_flat = envelope.is_flat(app, path)
     methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
-    operations = {each.lower(): operation(each, rule, path, declared, tag, is_flat=is_flat) for each in methods}
     main = _main_rule(declared, app)
-    if main is not rule and declared.redirect is None:
+    is_alias = main is not rule
+    operations = {
+        each.lower(): operation(each, rule, path, declared, tag, is_flat=is_flat, is_alias=is_alias) for each in methods
+    }
+    if is_alias and declared.redirect is None:
         for each in operations.values():
             each |= {
                 "deprecated": True,

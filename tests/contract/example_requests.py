@@ -100,16 +100,16 @@ def _with_metrics_token(scene: Scene, key: Key, who: Browser) -> Iterator[dict[s
 
 
 VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
-    "ai_code_edit": _as_json_and_as_events,
-    "git_provider_create": _connected_twice,
-    "git_provider_provider_create": _connected_twice,
-    "git_provider_list_connected": _after_connecting,
-    "git_provider_provider_list_connected": _after_connecting,
-    "git_provider_rotate": _rotated,
-    "git_provider_provider_rotate": _rotated,
-    "project_content_restore": _unchanged_and_changed,
-    "project_schema_adopt": _twice,
-    "project_schema_read": _with_schema_file,
-    "sandbox_create": _preview,
-    "system_show_metrics": _with_metrics_token,
+    "editCode": _as_json_and_as_events,
+    "createGitCredential": _connected_twice,
+    "createGitCredentialAlias": _connected_twice,
+    "listGitCredentials": _after_connecting,
+    "listGitCredentialsAlias": _after_connecting,
+    "rotateGitCredential": _rotated,
+    "rotateGitCredentialAlias": _rotated,
+    "restoreFiles": _unchanged_and_changed,
+    "adoptProjectSchema": _twice,
+    "getProjectSchema": _with_schema_file,
+    "createSandbox": _preview,
+    "getMetrics": _with_metrics_token,
 }

@@ -13,6 +13,7 @@ from tests.contract.matrix import filled, opened
 from tests.contract.requests import DOUBLES, SPOILS, Key, ids_of
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.bucket.uploads import upload
+from tests.support.assertions.document_paths import document_paths
 from tests.support.world import World
 
 ID = re.compile(r"\b([a-z]{3,4})_[0-7][0-9a-hjkmnp-tv-z]{25}\b")
@@ -27,10 +28,10 @@ SECRET = re.compile(r"([?&](?:state|token|preview_token|code_challenge|nonce|s)=
 API_TOKEN = re.compile(r"glly_[0-9A-Za-z]{49}")
 LIST_LENGTH = 3
 TEXT_LINES = 6
-CALLERS = {"order_read_summary": "platform_admin", "organization_leave": "admin"}
+CALLERS = {"getOrderSummary": "platform_admin", "leaveOrganization": "admin"}
 """Callers of operations that refuse the owner."""
 
-WRITTEN = frozenset({"webhooks_billing_receive", "webhooks_git_receive_a", "webhooks_git_receive_b"})
+WRITTEN = frozenset({"receiveBillingWebhook", "receiveProviderAWebhook", "receiveProviderBWebhook"})
 """Operations whose examples are written by hand, because they need a signature."""
 
 
@@ -50,13 +51,13 @@ class Recorder:
 
     def record(self, method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
         """Return `{request, responses}` of one operation, with one response for each status and media type."""
-        scene, key, name = self.scene, self._key(method, path, operation), operation["operationId"]
+        scene, key, name = self.scene, self._key(method, path), operation["operationId"]
         if key in SPOILS or method == "delete" or name in VARIANTS:
             scene = self._scene()
         who = scene.double("owner") if key in DOUBLES else scene.caller("owner")
         who = scene.caller(CALLERS[name]) if name in CALLERS else who
         ids = ids_of(scene, key, who)
-        if name == "user_delete":
+        if name == "deleteUser":
             who = scene.double("owner")
             ids["id"] = getattr(who, "id", "")
         example: dict[str, Any] = {"responses": {}}
@@ -76,13 +77,14 @@ class Recorder:
                 example["responses"].setdefault(status, {}).setdefault(media_type, content_of(response))
         return json.loads(normalised(json.dumps(shortened(dict(sorted(example.items()))), ensure_ascii=False)))
 
-    def _key(self, method: str, path: str, operation: dict[str, Any]) -> Key:
+    def _key(self, method: str, path: str) -> Key:
         """Return the key of the request data. It contains the names of the variables as served."""
+        paths = document_paths(self.app)
         for rule in self.app.url_map.iter_rules():
-            if rule.endpoint.replace(".", "_") == operation["operationId"]:
+            if paths.get(str(rule)) == path and method.upper() in (rule.methods or ()):
                 text = re.sub(r"<(?:[^:>]+:)?([^>]+)>", r":\1", str(rule))
                 return method.upper(), text.removeprefix("/api/v1")
-        raise LookupError(operation["operationId"])
+        raise LookupError((method, path))
 
 
 def content_of(response: TestResponse) -> Any:

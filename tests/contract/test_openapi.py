@@ -15,6 +15,20 @@ from tests.support.world import World
 
 pytestmark = pytest.mark.one_database
 
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z](?![a-z])")
+CREATION = {"create", "adopt", "commit", "connect", "reindex", "restore", "rotate", "refresh", "upload"}
+ACCOUNT = {"sign", "start", "verify", "send", "forget", "reset", "change", "revoke", "ensure", "transfer", "check"}
+AI = {"run", "chat", "complete", "edit", "explain", "suggest", "fix"}
+PROCESS = {"cancel", "extend", "merge", "receive", "stop"}
+VERBS = {
+    "get": {"get", "list", "search", "compare", "stream", "resume", "complete", "start"},
+    "post": CREATION | ACCOUNT | AI | PROCESS | {"update"},
+    "patch": {"update", "set", "edit", "invite", "leave", "move", "remove"},
+    "put": {"save"},
+    "delete": {"delete"},
+}
+"""The first words of operation ids by method."""
+
 
 @pytest.fixture
 def document(app: Flask) -> dict[str, Any]:
@@ -73,10 +87,27 @@ class TestDocument:
         taken = document["paths"][f"/api/webhooks/{sender}"]["post"]["requestBody"]["content"]["application/json"]
         assert taken["schema"]["$ref"].startswith("#/components/schemas/webhooks_")
 
-    def test_every_operation_has_a_unique_id_and_a_summary(self, document: dict[str, Any]) -> None:
-        operations = [operation for path in document["paths"].values() for operation in path.values()]
-        assert len({operation["operationId"] for operation in operations}) == len(operations)
-        assert all(operation["summary"] for operation in operations)
+    def test_operation_ids_are_unique(self, document: dict[str, Any]) -> None:
+        ids = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
+        assert sorted({one for one in ids if ids.count(one) > 1}) == []
+
+    def test_operation_id_is_a_verb_of_its_method_and_an_object(self, document: dict[str, Any]) -> None:
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                verb, *objects = WORD.findall(operation["operationId"])
+                assert "".join((verb, *objects)) == operation["operationId"], (method, path)
+                assert verb in VERBS[method], (method, path, operation["operationId"])
+                assert objects, (method, path, operation["operationId"])
+
+    def test_operation_id_of_a_deprecated_path_names_the_main_operation(self, document: dict[str, Any]) -> None:
+        operations = [one for path in document["paths"].values() for one in path.values()]
+        ids = {one["operationId"] for one in operations}
+        aliases = {one["operationId"] for one in operations if one.get("deprecated")}
+        assert len(aliases) == 9
+        assert all(one.endswith("Alias") and one.removesuffix("Alias") in ids for one in aliases)
+
+    def test_every_operation_has_a_summary(self, document: dict[str, Any]) -> None:
+        assert all(operation["summary"] for path in document["paths"].values() for operation in path.values())
 
     def test_operation_with_a_session_lists_its_security(self, document: dict[str, Any]) -> None:
         assert document["paths"]["/api/v1/project/create"]["post"]["security"] == [

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.one_database
 WRITE = os.environ.get("GALLEY_WRITE_EXAMPLES", "")
 HELP = "run GALLEY_WRITE_EXAMPLES=1 .venv/bin/python -m pytest --store=sqlite tests/contract/test_openapi_examples.py"
 WITHOUT_EXAMPLE = {
-    ("media_serve", "200", "application/octet-stream"): "the bytes of an image",
-    ("media_serve", "200", "image/*"): "the bytes of an image",
+    ("getMedia", "200", "application/octet-stream"): "the bytes of an image",
+    ("getMedia", "200", "image/*"): "the bytes of an image",
 }
 """Contents of successes without an example, and what they are instead of JSON or text."""
 

@@ -92,7 +92,7 @@ def show_preferences(*, scope: Scope) -> Response:
 def change_preferences(*, scope: Scope, form: Form) -> Response:
     """Change theme, language, time zone and attribution."""
     data = form.texts("theme", "language", "timezone")
-    api.write(preferences.change, _ids(scope), data | {"impersonate": form.is_checked("impersonate")}, method="PATCH")
+    api.write(preferences.update, _ids(scope), data | {"impersonate": form.is_checked("impersonate")}, method="PATCH")
     return see_other(f"{URL}/preferences?done=saved")
 
 

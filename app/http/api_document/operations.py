@@ -13,6 +13,8 @@ from app.http.endpoint import SAFE, Endpoint
 from app.http.json_schema import id_pattern
 
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
+_VERBS = {"details": "get", "read": "get", "show": "get"}
+"""Verbs of operation ids in the place of the first word of a view."""
 
 
 def path_of(rule: str) -> str:
@@ -40,14 +42,31 @@ def merged_paths(rules: list[str]) -> dict[str, str]:
     }
 
 
+def operation_id(declared: Endpoint, tag: ApiBlueprint, *, is_alias: bool) -> str:
+    """Return the id of an operation: the verb of the view, the noun of the blueprint and the rest of the view's name.
+
+    An alias has the id of the main operation and `Alias`.
+    """
+    name = declared.operation_id or _operation_id(declared.view.__name__ if declared.view else "", tag.noun)
+    return f"{name}Alias" if is_alias else name
+
+
+def _operation_id(view: str, noun: str) -> str:
+    verb, *objects = view.split("_")
+    if verb == "list" and objects in (["all"], ["own"]):
+        noun, objects = f"{noun}s", []
+    words = (*noun.split(), *objects)
+    return _VERBS.get(verb, verb) + "".join(word.capitalize() for word in words)
+
+
 def operation(
-    method: str, rule: Rule, path: str, declared: Endpoint, tag: ApiBlueprint, *, is_flat: bool
+    method: str, rule: Rule, path: str, declared: Endpoint, tag: ApiBlueprint, *, is_flat: bool, is_alias: bool
 ) -> dict[str, object]:
     """Return the operation of a method and a URL rule."""
     view = declared.view
     summary, _, details = inspect.cleandoc((view and view.__doc__) or declared.message).partition("\n\n")
     content: dict[str, object] = {
-        "operationId": rule.endpoint.replace(".", "_"),
+        "operationId": operation_id(declared, tag, is_alias=is_alias),
         "summary": clean(summary).rstrip("."),
         "description": _description(clean(summary), clean(details), declared),
         "tags": [tag.name],

@@ -136,6 +136,7 @@ usage_blueprint = ApiBlueprint(
 
 @blueprint.post("/command")
 @endpoint(
+    operation_id="runEditorCommand",
     guard=member_of_named(),
     body=requests.EditorCommandBody,
     events=results.COMMAND_EVENTS,
@@ -160,6 +161,7 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
 
 @blueprint.post("/copilot")
 @endpoint(
+    operation_id="completeText",
     guard=member_of_named(),
     body=requests.CompleteBody,
     outside=True,
@@ -179,6 +181,7 @@ def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, object]:
 
 @blueprint.post("/chat")
 @endpoint(
+    operation_id="chatAboutProject",
     guard=member_of_named(is_required=True),
     body=requests.ChatBody,
     events=results.CHAT_EVENTS,
@@ -221,6 +224,7 @@ def resume_chat(*, scope: Scope) -> HttpResponse:
 
 @blueprint.post("/code-edit")
 @endpoint(
+    operation_id="editCode",
     guard=member_of_named(),
     body=requests.CodeEditBody,
     events=results.EDIT_EVENTS,
@@ -248,6 +252,7 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
 
 @blueprint.post("/code-explain")
 @endpoint(
+    operation_id="explainCode",
     guard=member_of_named(),
     body=requests.CodeExplainBody,
     events=results.TEXT_EVENTS,
@@ -270,6 +275,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpRespons
 
 @blueprint.post("/commit")
 @endpoint(
+    operation_id="suggestCommitMessage",
     guard=member_of_named(),
     body=requests.CommitMessageBody,
     outside=True,
@@ -288,6 +294,7 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, objec
 
 @blueprint.post("/metadata")
 @endpoint(
+    operation_id="suggestMetadata",
     guard=member_of_named(),
     body=requests.WriteMetadataBody,
     outside=True,
@@ -312,6 +319,7 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, obj
 
 @blueprint.post("/seo-fix")
 @endpoint(
+    operation_id="fixSeoIssues",
     guard=member_of_named(),
     body=requests.FixSeoBody,
     outside=True,
@@ -330,7 +338,12 @@ def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, object]:
 
 
 @usage_blueprint.get("/usage")
-@endpoint(guard=verified(token=READS), result=results.UsageSchema, message="Usage of the AI handlers")
+@endpoint(
+    operation_id="getAiUsage",
+    guard=verified(token=READS),
+    result=results.UsageSchema,
+    message="Usage of the AI handlers",
+)
 def used(*, scope: Scope) -> dict[str, object]:
     """Return the caller's token usage and the daily budget."""
     return queries.usage_of_user(scope.user, limits())

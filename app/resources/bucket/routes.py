@@ -55,6 +55,7 @@ blueprint = ApiBlueprint(
     "bucket",
     __name__,
     title="Uploads",
+    noun="image",
     description="Upload and deletion of images.",
     parameters={
         "key": "The key of an image from its upload. It may contain slashes.",
@@ -111,6 +112,7 @@ def delete(*, scope: AssetScope) -> dict[str, object]:
 
 @media.get("/media/<path:key>")
 @endpoint(
+    operation_id="getMedia",
     guard=public(),
     query=s.VariantQuery,
     raw_response=True,

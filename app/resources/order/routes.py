@@ -104,6 +104,7 @@ blueprint = ApiBlueprint(
 
 @blueprint.get("/<userId>")
 @endpoint(
+    operation_id="listOrders",
     guard=own_user("userId", or_platform_admin=True, spec_name="verifyAuth+self (decided)"),
     result=BillingHistorySchema,
     message="Orders and subscriptions",
@@ -115,6 +116,7 @@ def read(*, scope: UserScope) -> service.BillingHistory:
 
 @blueprint.post("/cancel")
 @endpoint(
+    operation_id="cancelSubscription",
     guard=own_subscription("subscription_id", in_body=True),
     body=CancelSubscriptionBody,
     result=SubscriptionSchema,
@@ -135,6 +137,7 @@ def cancel(*, scope: SubscriptionScope, body: CancelSubscriptionBody, prepared: 
 
 @blueprint.get("/update-payment-method/<subscriptionId>")
 @endpoint(
+    operation_id="startPaymentMethodUpdate",
     guard=own_subscription("subscriptionId"),
     result=PaymentUpdateSchema,
     message="Transaction for another payment method",
@@ -153,6 +156,7 @@ def update_payment_method(*, scope: SubscriptionScope, prepared: PaymentUpdate) 
 
 @blueprint.post("/pre-order")
 @endpoint(
+    operation_id="createPreOrder",
     guard=verified("verifyAuth (decided)"),
     body=PreOrderBody,
     result=PreOrderSchema,
@@ -166,7 +170,13 @@ def pre_order(*, scope: Scope, body: PreOrderBody) -> PreOrder:
 
 
 @blueprint.get("/summary")
-@endpoint(guard=platform_admin(), query=SummaryQuery, result=SummarySchema, message="Revenue and subscriptions")
+@endpoint(
+    operation_id="getOrderSummary",
+    guard=platform_admin(),
+    query=SummaryQuery,
+    result=SummarySchema,
+    message="Revenue and subscriptions",
+)
 def read_summary(*, scope: Scope, query: SummaryQuery) -> Summary:
     """Return revenue and subscription figures of the whole platform."""
     return summary(query.since, query.until, query.currency)

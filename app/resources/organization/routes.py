@@ -15,6 +15,7 @@ blueprint = ApiBlueprint(
     "organization",
     __name__,
     title="Organizations",
+    noun="organization",
     description="Groups of users that own projects. Members are owner, admin or editor.",
     parameters={
         "status": "Only objects with this status.",
@@ -54,6 +55,7 @@ def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.Organizat
 
 @blueprint.post("/ensure-default")
 @endpoint(
+    operation_id="ensureDefaultOrganization",
     guard=verified(token=MANAGES),
     result=s.OrganizationSchema,
     message="Default organization",
@@ -66,6 +68,7 @@ def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
 
 @blueprint.patch("/member/<org_id>")
 @endpoint(
+    operation_id="inviteOrganizationMember",
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.InviteMemberBody,
     result=s.InvitedMemberSchema,
@@ -84,6 +87,7 @@ def invite(*, scope: OrganizationScope, body: s.InviteMemberBody) -> ViewResult:
 
 @blueprint.patch("/update-role/<org_id>")
 @endpoint(
+    operation_id="updateOrganizationMemberRole",
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.ChangeRoleBody,
     result=s.ChangedRoleSchema,

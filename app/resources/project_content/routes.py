@@ -172,6 +172,7 @@ blueprint = ApiBlueprint(
 
 @blueprint.get("/<project_id>")
 @endpoint(
+    operation_id="getProjectTree",
     guard=member_of_org(),
     query=TreeQuery,
     upstream=read_fresh_index,
@@ -187,6 +188,7 @@ def tree(*, scope: ProjectScope, query: TreeQuery, prepared: ContentIndex | None
 
 @blueprint.get("/<project_id>/index/events")
 @endpoint(
+    operation_id="streamIndexEvents",
     guard=member_of_org(),
     query=BranchQuery,
     upstream=read_index,
@@ -202,6 +204,7 @@ def index_events(*, scope: ProjectScope, query: BranchQuery, prepared: ContentIn
 
 @blueprint.get("/<project_id>/file")
 @endpoint(
+    operation_id="getFile",
     guard=member_of_org(),
     query=FileAtRefQuery,
     outside=True,
@@ -216,6 +219,7 @@ def file(*, scope: ProjectScope, query: FileAtRefQuery) -> dict[str, object]:
 
 @blueprint.get("/<project_id>/raw")
 @endpoint(
+    operation_id="getRawFile",
     guard=member_of_org(),
     query=FileAtRefQuery,
     upstream=find_raw_file,
@@ -248,6 +252,7 @@ def list_entries(*, scope: ProjectScope, query: EntriesQuery, prepared: ContentI
 
 @blueprint.get("/<project_id>/history")
 @endpoint(
+    operation_id="listFileHistory",
     guard=member_of_org(),
     query=HistoryQuery,
     upstream=read_history,
@@ -264,6 +269,7 @@ def list_history(*, scope: ProjectScope, query: HistoryQuery, prepared: history.
 
 @blueprint.get("/<project_id>/compare")
 @endpoint(
+    operation_id="compareVersions",
     guard=member_of_org(),
     query=CompareQuery,
     upstream=compare_commits,
@@ -279,6 +285,7 @@ def compare(*, scope: ProjectScope, query: CompareQuery, prepared: comparison.Co
 
 @blueprint.get("/<project_id>/search")
 @endpoint(
+    operation_id="searchContent",
     guard=member_of_org(),
     query=SearchQuery,
     upstream=read_index,
@@ -309,6 +316,7 @@ def list_backlinks(*, scope: ProjectScope, query: FileQuery, prepared: ContentIn
 
 @blueprint.post("/<project_id>/commit")
 @endpoint(
+    operation_id="commitFiles",
     guard=can_commit(lambda body: body.branch),
     body=CommitFilesBody,
     upstream=commit_files,
@@ -325,6 +333,7 @@ def commit(*, scope: ProjectScope, body: CommitFilesBody, prepared: Saved) -> Vi
 
 @blueprint.post("/<project_id>/restore")
 @endpoint(
+    operation_id="restoreFiles",
     guard=can_commit(lambda body: body.branch),
     body=RestoreVersionBody,
     upstream=restore_version,
@@ -360,6 +369,7 @@ def edit_front_matter(
 
 @blueprint.post("/<project_id>/reindex")
 @endpoint(
+    operation_id="reindexProject",
     guard=member_of_org(),
     result=QueuedJobSchema,
     status=202,

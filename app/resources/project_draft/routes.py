@@ -40,6 +40,7 @@ blueprint = ApiBlueprint(
     "project_draft",
     __name__,
     title="Drafts",
+    noun="project draft",
     description="Unsaved text of a user for a file. Each user sees the own drafts only.",
 )
 

@@ -26,7 +26,13 @@ blueprint = ApiBlueprint(
 
 
 @blueprint.get("/<project_id>")
-@endpoint(guard=member_of_org(), query=LogQuery, result=LogEntriesSchema, message="Project log")
+@endpoint(
+    operation_id="listProjectLogEntries",
+    guard=member_of_org(),
+    query=LogQuery,
+    result=LogEntriesSchema,
+    message="Project log",
+)
 def read(*, scope: ProjectScope, query: LogQuery) -> service.LogPage:
     """Read recent file changes, newest first."""
     return service.read(scope.project, limit=query.limit, cursor=query.cursor, action=query.action, file=query.file)
@@ -34,6 +40,7 @@ def read(*, scope: ProjectScope, query: LogQuery) -> service.LogPage:
 
 @blueprint.post("/<project_id>")
 @endpoint(
+    operation_id="createProjectLogEntry",
     guard=member_of_org(),
     body=RecordChangeBody,
     result=LogEntrySchema,

@@ -13,6 +13,7 @@ blueprint = ApiBlueprint(
     "project_preview",
     __name__,
     title="Preview records",
+    noun="project preview",
     description="The preview of a project that is shown to its members.",
 )
 
@@ -26,6 +27,7 @@ def details(*, scope: ProjectScope) -> ProjectPreview:
 
 @blueprint.put("/<project_id>")
 @endpoint(
+    operation_id="saveProjectPreview",
     guard=member_of_org("project_id"),
     body=s.ChangePreviewBody,
     result=s.PreviewSchema,

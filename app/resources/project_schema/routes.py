@@ -123,6 +123,7 @@ blueprint = ApiBlueprint(
     "project_schema",
     __name__,
     title="Content schemas",
+    noun="project schema",
     description="Collections of a branch with typed fields of the front matter.",
 )
 

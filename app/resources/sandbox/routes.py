@@ -61,6 +61,7 @@ blueprint = ApiBlueprint(
     "sandbox",
     __name__,
     title="Previews",
+    noun="sandbox",
     description="Sandboxes that run a site for a preview.",
 )
 
@@ -96,6 +97,7 @@ def create(
 
 @blueprint.post("/heartbeat")
 @endpoint(
+    operation_id="extendSandbox",
     guard=member_of_named(),
     body=s.SandboxNameBody,
     result=s.HeartbeatSchema,

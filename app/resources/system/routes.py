@@ -43,6 +43,7 @@ blueprint = ApiBlueprint(
 
 @blueprint.get("/healthz")
 @endpoint(
+    operation_id="getHealth",
     guard=no_authentication(),
     raw_response=True,
     without_envelope=True,
@@ -56,6 +57,7 @@ def healthz(*, scope: Scope) -> Response:
 
 @blueprint.get("/readyz")
 @endpoint(
+    operation_id="getReadiness",
     guard=no_authentication(),
     raw_response=True,
     without_envelope=True,
@@ -90,7 +92,9 @@ def show_metrics(*, scope: Scope) -> Response:
 
 
 @blueprint.get("/")
-@endpoint(guard=no_authentication(), raw_response=True, media_type="text/plain", message="Welcome")
+@endpoint(
+    operation_id="getWelcome", guard=no_authentication(), raw_response=True, media_type="text/plain", message="Welcome"
+)
 def welcome(*, scope: Scope) -> Response:
     """Return a welcome text with links to the documentation, or lead browsers to the console."""
     if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html":

@@ -75,6 +75,7 @@ blueprint = ApiBlueprint(
     "user",
     __name__,
     title="Users",
+    noun="user",
     description="The profile, limits and deletion of an account.",
 )
 

@@ -20,6 +20,7 @@ blueprint = ApiBlueprint(
     "user_preference",
     __name__,
     title="Preferences",
+    noun="user preference",
     description="Theme, language, time zone and attribution of commits of a user.",
 )
 OWN = own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS)
@@ -35,34 +36,34 @@ def read(*, scope: UserScope) -> UserPreference:
 
 @blueprint.patch("/theme/<id>")
 @endpoint(guard=OWN, body=ChangeThemeBody, result=PreferenceSchema, message="Theme updated", etag_of=READ)
-def change_theme(*, scope: UserScope, body: ChangeThemeBody) -> UserPreference:
+def update_theme(*, scope: UserScope, body: ChangeThemeBody) -> UserPreference:
     """Choose light, dark or the system's theme."""
     return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/language/<id>")
 @endpoint(guard=OWN, body=ChangeLanguageBody, result=PreferenceSchema, message="Language updated", etag_of=READ)
-def change_language(*, scope: UserScope, body: ChangeLanguageBody) -> UserPreference:
+def update_language(*, scope: UserScope, body: ChangeLanguageBody) -> UserPreference:
     """Choose the language of the interface."""
     return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/timezone/<id>")
 @endpoint(guard=OWN, body=ChangeTimezoneBody, result=PreferenceSchema, message="Time zone updated", etag_of=READ)
-def change_timezone(*, scope: UserScope, body: ChangeTimezoneBody) -> UserPreference:
+def update_timezone(*, scope: UserScope, body: ChangeTimezoneBody) -> UserPreference:
     """Choose the local time zone."""
     return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/impersonate/<id>")
 @endpoint(guard=OWN, body=ChangeImpersonateBody, result=PreferenceSchema, message="Attribution updated", etag_of=READ)
-def change_impersonate(*, scope: UserScope, body: ChangeImpersonateBody) -> UserPreference:
+def update_impersonate(*, scope: UserScope, body: ChangeImpersonateBody) -> UserPreference:
     """Choose whether commits name the person or the bot alone."""
     return service.change(scope.target, body.sent())
 
 
 @blueprint.patch("/<id>")
 @endpoint(guard=OWN, body=PreferencesBody, result=PreferenceSchema, message="Preferences updated", etag_of=READ)
-def change(*, scope: UserScope, body: PreferencesBody) -> UserPreference:
+def update(*, scope: UserScope, body: PreferencesBody) -> UserPreference:
     """Change several preferences at once, all or none."""
     return service.change(scope.target, body.sent())

@@ -1,6 +1,6 @@
 // A typed script with the client of @hey-api/openapi-ts. Usage: node hey-api.js URL EMAIL PASSWORD
 import { client } from "./hey/client.gen.ts";
-import { aiCommand, authSignIn, projectContentCommit, projectContentTree, projectListOfUser } from "./hey/index.ts";
+import { runEditorCommand, signIn, commitFiles, getProjectTree, listUserProjects } from "./hey/index.ts";
 
 const [baseUrl = "", email = "", password = ""] = process.argv.slice(2);
 client.setConfig({ baseUrl });
@@ -10,22 +10,22 @@ client.interceptors.response.use((response) => {
   return response;
 });
 
-const signedIn = await authSignIn({ body: { email, password } });
+const signedIn = await signIn({ body: { email, password } });
 if (signedIn.error) throw new Error(signedIn.error.code);
 console.log("User:", signedIn.data.user.name);
 
-const projects = await projectListOfUser({ path: { userId: signedIn.data.user.id } });
+const projects = await listUserProjects({ path: { userId: signedIn.data.user.id } });
 const project = projects.data?.result[0];
 if (!project) throw new Error("no project");
 const path = { project_id: project.project_id };
 
-const read = await projectContentTree({ path });
+const read = await getProjectTree({ path });
 const tree = read.data?.result;
 if (!tree?.commit_sha) throw new Error(read.error?.code ?? tree?.status);
 console.log("Tree:", tree.branch, tree.files.some((file) => file.path === "content/about.md"));
 
 const save = (base_sha: string, content: string) =>
-  projectContentCommit({
+  commitFiles({
     path,
     body: { message: "Edit", base_sha, files: [{ path: "content/about.md", action: "update", content }] },
   });
@@ -40,7 +40,7 @@ console.log("Conflict:", refused.response.status, refused.error.result.paths?.[0
 const again = await save(refused.error.result.head_sha, `# Other ${stamp}\n`);
 console.log("Resolved:", again.data?.result.files[0]?.path);
 
-const { stream } = await aiCommand({ body: { prompt: "Write a greeting", projectId: project.project_id } });
+const { stream } = await runEditorCommand({ body: { prompt: "Write a greeting", projectId: project.project_id } });
 let text = "";
 for await (const part of stream) {
   if (typeof part === "object" && part.type === "text-delta") text += part.delta;

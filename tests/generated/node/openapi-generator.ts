@@ -2,21 +2,21 @@
 import { AuthApi, Configuration, ProjectApi, ProjectContentApi, ResponseError } from "./oag/index.ts";
 
 const [basePath = "", email = "", password = ""] = process.argv.slice(2);
-const raw = await new AuthApi(new Configuration({ basePath })).authSignInRaw({ authSignInBody: { email, password } });
+const raw = await new AuthApi(new Configuration({ basePath })).signInRaw({ authSignInBody: { email, password } });
 const headers = { Cookie: raw.raw.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 const configuration = new Configuration({ basePath, headers });
 const signedIn = await raw.value();
 console.log("User:", signedIn.user.name);
 
-const projects = await new ProjectApi(configuration).projectListOfUser({ userId: signedIn.user.id });
+const projects = await new ProjectApi(configuration).listUserProjects({ userId: signedIn.user.id });
 const projectId = projects.result[0]?.projectId ?? "";
 const content = new ProjectContentApi(configuration);
-const tree = await content.projectContentTree({ projectId });
+const tree = await content.getProjectTree({ projectId });
 const { branch, commitSha, files } = tree.result;
 console.log("Tree:", branch, files.some((file) => file.path === "content/about.md"));
 
 const save = (text: string) =>
-  content.projectContentCommit({
+  content.commitFiles({
     projectId,
     projectContentCommitFilesBody: {
       message: "Edit",

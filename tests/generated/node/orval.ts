@@ -1,22 +1,22 @@
 // A typed script with the functions of orval. Usage: node orval.js URL EMAIL PASSWORD
-import { authSignIn, projectContentCommit, projectContentTree, projectListOfUser } from "./orval.gen.ts";
+import { signIn, commitFiles, getProjectTree, listUserProjects } from "./orval.gen.ts";
 
 const [, email = "", password = ""] = process.argv.slice(2);
-const signedIn = await authSignIn({ email, password });
+const signedIn = await signIn({ email, password });
 if (signedIn.status !== 200) throw new Error(signedIn.data.code);
 const options = { headers: { Cookie: signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "" } };
 console.log("User:", signedIn.data.user.name);
 
-const projects = await projectListOfUser(signedIn.data.user.id, undefined, options);
+const projects = await listUserProjects(signedIn.data.user.id, undefined, options);
 if (projects.status !== 200) throw new Error("no projects");
 const id = projects.data.result[0]?.project_id ?? "";
-const tree = await projectContentTree(id, undefined, options);
+const tree = await getProjectTree(id, undefined, options);
 if (tree.status !== 200) throw new Error("no tree");
 const { branch, commit_sha, files } = tree.data.result;
 console.log("Tree:", branch, files.some((file) => file.path === "content/about.md"));
 
 const save = (content: string) =>
-  projectContentCommit(
+  commitFiles(
     id,
     { message: "Edit", base_sha: commit_sha ?? "", files: [{ path: "content/about.md", action: "update", content }] },
     options,

@@ -2,19 +2,19 @@
 import { Api } from "./sta/api.ts";
 
 const [baseUrl = "", email = "", password = ""] = process.argv.slice(2);
-const signedIn = await new Api({ baseUrl }).api.authSignIn({ email, password });
+const signedIn = await new Api({ baseUrl }).api.signIn({ email, password });
 const headers = { Cookie: signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 const { api } = new Api({ baseUrl, baseApiParams: { headers } });
 console.log("User:", signedIn.data.user.name);
 
-const projects = await api.projectListOfUser(signedIn.data.user.id);
+const projects = await api.listUserProjects(signedIn.data.user.id);
 const projectId = projects.data.result[0]?.project_id ?? "";
-const tree = await api.projectContentTree(projectId);
+const tree = await api.getProjectTree(projectId);
 const { branch, commit_sha, files } = tree.data.result;
 console.log("Tree:", branch, files.some((file) => file.path === "content/about.md"));
 
 const save = (content: string) =>
-  api.projectContentCommit(
+  api.commitFiles(
     projectId,
     { message: "Edit", base_sha: commit_sha ?? "", files: [{ path: "content/about.md", action: "update", content }] },
   );

@@ -5,21 +5,21 @@ import sys
 import time
 
 from galley_client import AuthenticatedClient, Client
-from galley_client.api.auth import auth_sign_in
-from galley_client.api.project import project_list_of_user
-from galley_client.api.project_content import project_content_commit, project_content_tree
+from galley_client.api.auth import sign_in
+from galley_client.api.project import list_user_projects
+from galley_client.api.project_content import commit_files, get_project_tree
 from galley_client.models.ai_editor_command_body import AiEditorCommandBody
 from galley_client.models.ai_text_delta_part import AiTextDeltaPart
 from galley_client.models.auth_sign_in_body import AuthSignInBody
-from galley_client.models.auth_sign_in_response_200 import AuthSignInResponse200
+from galley_client.models.commit_files_response_201 import CommitFilesResponse201
 from galley_client.models.failure import Failure
+from galley_client.models.get_project_tree_response_200 import GetProjectTreeResponse200
 from galley_client.models.http_failure_data import HttpFailureData
+from galley_client.models.list_user_projects_response_200 import ListUserProjectsResponse200
 from galley_client.models.project_content_commit_files_body import ProjectContentCommitFilesBody
-from galley_client.models.project_content_commit_response_201 import ProjectContentCommitResponse201
 from galley_client.models.project_content_edited_file import ProjectContentEditedFile
 from galley_client.models.project_content_edited_file_action import ProjectContentEditedFileAction
-from galley_client.models.project_content_tree_response_200 import ProjectContentTreeResponse200
-from galley_client.models.project_list_of_user_response_200 import ProjectListOfUserResponse200
+from galley_client.models.sign_in_response_200 import SignInResponse200
 
 PAGE = "content/about.md"
 url, email, password = sys.argv[1:]
@@ -27,16 +27,16 @@ anonymous = Client(base_url=url)
 # The HTTP client keeps the cookie of the session. A program with an API token passes the token instead.
 client = AuthenticatedClient(base_url=url, token="").set_httpx_client(anonymous.get_httpx_client())
 
-signed_in = auth_sign_in.sync(client=anonymous, body=AuthSignInBody(email=email, password=password))
-assert isinstance(signed_in, AuthSignInResponse200), signed_in
+signed_in = sign_in.sync(client=anonymous, body=AuthSignInBody(email=email, password=password))
+assert isinstance(signed_in, SignInResponse200), signed_in
 print("User:", signed_in.user.name)
 
-projects = project_list_of_user.sync(signed_in.user.id, client=client)
-assert isinstance(projects, ProjectListOfUserResponse200), projects
+projects = list_user_projects.sync(signed_in.user.id, client=client)
+assert isinstance(projects, ListUserProjectsResponse200), projects
 project_id = projects.result[0].project_id
 
-read = project_content_tree.sync(project_id, client=client)
-assert isinstance(read, ProjectContentTreeResponse200), read
+read = get_project_tree.sync(project_id, client=client)
+assert isinstance(read, GetProjectTreeResponse200), read
 tree = read.result
 assert isinstance(tree.commit_sha, str), tree.status
 print("Tree:", tree.branch, "true" if any(file.path == PAGE for file in tree.files) else "false")
@@ -46,12 +46,12 @@ def save(base_sha: str, text: str) -> object:
     """Save the page and return the response."""
     file = ProjectContentEditedFile(path=PAGE, action=ProjectContentEditedFileAction.UPDATE, content=text)
     body = ProjectContentCommitFilesBody(message="Edit", base_sha=base_sha, files=[file])
-    return project_content_commit.sync(project_id, client=client, body=body)
+    return commit_files.sync(project_id, client=client, body=body)
 
 
 stamp = time.time_ns()
 saved = save(tree.commit_sha, f"# About {stamp}\n")
-assert isinstance(saved, ProjectContentCommitResponse201), saved
+assert isinstance(saved, CommitFilesResponse201), saved
 print("Saved:", saved.result.files[0].path)
 
 refused = save(tree.commit_sha, f"# Other {stamp}\n")
@@ -62,7 +62,7 @@ assert isinstance(refused.result.head_sha, str)
 assert isinstance(refused.result.paths, list)
 print("Conflict:", refused.status_code, refused.result.paths[0])
 again = save(refused.result.head_sha, f"# Other {stamp}\n")
-assert isinstance(again, ProjectContentCommitResponse201), again
+assert isinstance(again, CommitFilesResponse201), again
 print("Resolved:", again.result.files[0].path)
 
 text = ""

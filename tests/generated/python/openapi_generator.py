@@ -9,14 +9,14 @@ from galley_api.models.project_content_commit_files_body import ProjectContentCo
 
 host, email, password = sys.argv[1:]
 client = ApiClient(Configuration(host=host))
-answer = AuthApi(client).auth_sign_in_with_http_info(AuthSignInBody(email=email, password=password))
+answer = AuthApi(client).sign_in_with_http_info(AuthSignInBody(email=email, password=password))
 client.cookie = (answer.headers or {})["Set-Cookie"].partition(";")[0]
 print("User:", answer.data.user.name)
 
-projects = ProjectApi(client).project_list_of_user(answer.data.user.id)
+projects = ProjectApi(client).list_user_projects(answer.data.user.id)
 project = projects.result[0].project_id
 content = ProjectContentApi(client)
-tree = content.project_content_tree(project).result
+tree = content.get_project_tree(project).result
 print("Tree:", tree.branch, str(any(file.path == "content/about.md" for file in tree.files)).lower())
 
 
@@ -25,7 +25,7 @@ def save(text: str) -> str:
     body = {"message": "Edit", "base_sha": tree.commit_sha, "files": [file]}
     parsed = ProjectContentCommitFilesBody.from_dict(body)
     assert parsed is not None
-    return str(content.project_content_commit(project, parsed).result.files[0].path)
+    return str(content.commit_files(project, parsed).result.files[0].path)
 
 
 print("Saved:", save(f"# About {time.time()}\n"))

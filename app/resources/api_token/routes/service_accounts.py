@@ -15,6 +15,7 @@ blueprint = ApiBlueprint(
     "service_account",
     __name__,
     title="Service accounts",
+    noun="service account",
     description="API tokens of an organization that its owners and admins manage.",
 )
 ALL = "/<org_id>/service-accounts"

@@ -16,6 +16,7 @@ blueprint = ApiBlueprint(
     "api_token",
     __name__,
     title="API tokens",
+    noun="API token",
     description="Personal tokens for programs. Only the response of a creation or rotation has the secret.",
 )
 DETAILS = "api_token.details"

@@ -161,6 +161,7 @@ def verify_email(*, scope: Scope, body: VerifyEmailBody, prepared: tuple[str, st
 @blueprint.post("/send-verification-otp")
 @blueprint.post("/email-otp/send-verification-otp", endpoint="send_code_alias")
 @endpoint(
+    operation_id="sendVerificationCode",
     guard=public("public+rate"),
     body=EmailBody,
     result=SuccessSchema,

@@ -166,6 +166,7 @@ blueprint.after_request(responses.write_cookie)
 
 @blueprint.post("/sign-in/social")
 @endpoint(
+    operation_id="startSocialSignIn",
     guard=public("public+rate"),
     body=SocialSignInBody,
     result=SocialStartedSchema,
@@ -189,6 +190,7 @@ def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: PlannedLog
 @blueprint.get("/callback/social_a")
 @blueprint.get("/callback/github", endpoint="callback_github")
 @endpoint(
+    operation_id="completeCodeHostSignIn",
     guard=public("public+state"),
     query=CallbackQuery,
     raw_response=True,
@@ -203,6 +205,7 @@ def callback_social_a(*, scope: Scope, query: CallbackQuery) -> Response:
 @blueprint.get("/callback/social_b")
 @blueprint.get("/callback/google", endpoint="callback_google")
 @endpoint(
+    operation_id="completeGeneralSignIn",
     guard=public("public+state"),
     query=CallbackQuery,
     raw_response=True,

@@ -93,6 +93,7 @@ def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
 
 @blueprint.post("/create")
 @endpoint(
+    operation_id="createGitCredential",
     guard=verified(token=MANAGES),
     body=s.CreateCredentialBody,
     result=s.CredentialSchema,
@@ -115,6 +116,7 @@ def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedToke
 
 @blueprint.post("/rotate")
 @endpoint(
+    operation_id="rotateGitCredential",
     guard=verified("verifyAuth, own row", token=MANAGES, description="Needs a stored credential of the caller."),
     body=s.RotateCredentialBody,
     result=s.CredentialSchema,
@@ -127,14 +129,21 @@ def rotate(*, scope: Scope, body: s.RotateCredentialBody) -> GitCredential:
 
 
 @blueprint.get("/<userId>")
-@endpoint(guard=own_user("userId", token=READS), result=s.CredentialSchema, many=True)
+@endpoint(
+    operation_id="listGitCredentials", guard=own_user("userId", token=READS), result=s.CredentialSchema, many=True
+)
 def list_connected(*, scope: UserScope) -> Sequence[GitCredential]:
     """List the providers the user has connected."""
     return credentials.credentials_of(scope.target)
 
 
 @blueprint.delete("/<id>")
-@endpoint(guard=verified(token=MANAGES), result=s.RemovedCredentialSchema, message="Account disconnected")
+@endpoint(
+    operation_id="deleteGitCredential",
+    guard=verified(token=MANAGES),
+    result=s.RemovedCredentialSchema,
+    message="Account disconnected",
+)
 def disconnect(*, scope: Scope) -> dict[str, object]:
     """Disconnect an account of the caller. Its tokens are revoked at the provider."""
     return {"id": credentials.disconnect_own(scope.user, scope.path["id"], ring=keyring), "deleted": True}

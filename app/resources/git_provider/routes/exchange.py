@@ -179,6 +179,7 @@ blueprint = ApiBlueprint(
 
 @blueprint.post("/provider_a/start")
 @endpoint(
+    operation_id="startProviderA",
     guard=verified(),
     result=StartedConnectionSchema,
     message="Continue at the provider",
@@ -197,6 +198,7 @@ def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]
 
 @blueprint.post("/provider_b/start")
 @endpoint(
+    operation_id="startProviderB",
     guard=verified(),
     body=StartConnectionBody,
     result=StartedConnectionSchema,
@@ -216,6 +218,7 @@ def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthSta
 
 @blueprint.post("/provider_a")
 @endpoint(
+    operation_id="connectProviderA",
     guard=WITH_STATE,
     body=ExchangeInstallationBody,
     query=ExchangeInstallationQuery,
@@ -242,6 +245,7 @@ def exchange_a(
 
 @blueprint.post("/provider_b")
 @endpoint(
+    operation_id="connectProviderB",
     guard=WITH_STATE,
     body=ExchangeCodeBody,
     result=CredentialSchema,
@@ -273,6 +277,7 @@ def _refresh_b(scope: Scope) -> str:
 
 @blueprint.post("/provider_a/refresh")
 @endpoint(
+    operation_id="refreshProviderA",
     guard=verified(token=MANAGES),
     result=CredentialSchema,
     message="Tokens refreshed",
@@ -293,6 +298,7 @@ def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
 
 @blueprint.post("/provider_b/refresh")
 @endpoint(
+    operation_id="refreshProviderB",
     guard=verified(token=MANAGES),
     result=CredentialSchema,
     message="Tokens refreshed",

@@ -61,6 +61,7 @@ blueprint = ApiBlueprint(
     "project",
     __name__,
     title="Projects",
+    noun="project",
     description="Repositories that are edited as sites, and their branches.",
     parameters={
         "name": "The name of a branch. It may contain slashes.",
@@ -78,6 +79,7 @@ def details(*, scope: ProjectScope) -> queries.Shown:
 
 @blueprint.get("/orgs/<orgId>")
 @endpoint(
+    operation_id="listOrganizationProjects",
     guard=roles(*EVERYONE, organization="orgId"),
     query=s.ActiveProjectsQuery,
     result=s.ProjectSchema,
@@ -90,6 +92,7 @@ def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQue
 
 @blueprint.get("/user/<userId>")
 @endpoint(
+    operation_id="listUserProjects",
     guard=own_user("userId", or_platform_admin=True, token=READS),
     query=StatusQuery,
     result=s.ProjectSchema,

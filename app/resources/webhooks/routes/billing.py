@@ -36,6 +36,7 @@ blueprint = ApiBlueprint(
     "webhooks_billing",
     __name__,
     title="Payment notifications",
+    noun="billing webhook",
     description="Events that the payment provider sends.",
 )
 

@@ -112,6 +112,7 @@ blueprint = ApiBlueprint(
 
 @blueprint.post("/provider_a")
 @endpoint(
+    operation_id="receiveProviderAWebhook",
     guard=public("public+signature"),
     documented_body=GitHubEventSchema,
     result=AcknowledgedSchema,
@@ -132,6 +133,7 @@ def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
 
 @blueprint.post("/provider_b")
 @endpoint(
+    operation_id="receiveProviderBWebhook",
     guard=public("public+signature"),
     documented_body=GitLabEventSchema,
     result=AcknowledgedSchema,
