@@ -26,9 +26,9 @@ _OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
 WEB_URL_PATTERN = (
     rf"^https?://({_LABEL}|({_LABEL}\.)+[A-Za-z]{{2,63}}|({_OCTET}\.){{3}}{_OCTET})(:[0-9]{{1,5}})?([/?#][!-~]*)?$"
 )
-ID_BODY = "[0-7][0-9a-hjkmnp-tv-z]{25}"
+ID_BODY, ID_LENGTH = "[0-7][0-9a-hjkmnp-tv-z]{25}", 26
 
-SHA = {"pattern": SHA_PATTERN}
+SHA = {"pattern": SHA_PATTERN, "maxLength": 40}
 BRANCH = {"pattern": BRANCH_PATTERN, "minLength": 1, "maxLength": 255}
 PATH = {"pattern": PATH_PATTERN, "minLength": 1, "maxLength": 1024}
 FOLDER = {"pattern": FOLDER_PATTERN, "maxLength": 1024}
@@ -70,9 +70,9 @@ def exclusive(first: str, second: str) -> dict[str, object]:
     }
 
 
-def id_pattern(prefix: str) -> str:
-    """Return the pattern of ids with a prefix."""
-    return f"^{prefix}_{ID_BODY}$"
+def id_keywords(prefix: str) -> dict[str, object]:
+    """Return the keywords of ids with a prefix."""
+    return {"pattern": f"^{prefix}_{ID_BODY}$", "maxLength": len(prefix) + 1 + ID_LENGTH}
 
 
 @described(**PATH)

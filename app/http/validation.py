@@ -212,7 +212,8 @@ class LimitField(fields.Integer):
     """The largest number of items of a page. A value above the maximum is reduced to it."""
 
     def __init__(self, load_default: int | None = InputLimits.page_size) -> None:
-        super().__init__(load_default=load_default, validate=validate.Range(min=1))
+        keywords = {"maximum": InputLimits.page_size_max}
+        super().__init__(load_default=load_default, validate=validate.Range(min=1), metadata=keywords)
 
     def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> int:
         return min(super()._deserialize(value, attr, data, **kwargs), InputLimits.page_size_max)

@@ -10,7 +10,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema, fields, validate
 
 from app.http.api_document.prose import PARAMETERS
-from app.http.json_schema import id_pattern, keywords_of
+from app.http.json_schema import id_keywords, keywords_of
 from app.http.validation import DateTimeMs, IdField, StrictBoolean
 
 NULL: dict[str, object] = {"type": ["string", "null"], "maxLength": 0}
@@ -53,7 +53,7 @@ def _keywords(_converter: object, field: Any, **_kwargs: object) -> dict[str, ob
             keywords["pattern"] = ecma_pattern(str(validator.regex.pattern))
     keywords |= keywords_of(field)
     if isinstance(field, IdField):
-        keywords["pattern"] = id_pattern(field.prefix)
+        keywords |= id_keywords(field.prefix)
     if isinstance(field, fields.Dict) and field.key_field is not None:
         for length in (one for one in field.key_field.validators if isinstance(one, validate.Length)):
             keywords["propertyNames"] = _length(length)

@@ -10,7 +10,7 @@ from app.http.api_document.components import clean
 from app.http.api_document.responses import responses
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import SAFE, Endpoint
-from app.http.json_schema import id_pattern
+from app.http.json_schema import id_keywords
 
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 _VERBS = {"details": "get", "read": "get", "show": "get"}
@@ -55,8 +55,7 @@ def _operation_id(view: str, noun: str) -> str:
     verb, *objects = view.split("_")
     if verb == "list" and objects in (["all"], ["own"]):
         noun, objects = f"{noun}s", []
-    words = (*noun.split(), *objects)
-    return _VERBS.get(verb, verb) + "".join(word.capitalize() for word in words)
+    return _VERBS.get(verb, verb) + "".join(part.capitalize() for part in (*noun.split(), *objects))
 
 
 def operation(
@@ -109,7 +108,7 @@ def _path_parameter(name: str, shown: str, declared: Endpoint, tag: ApiBlueprint
     text = tag.parameters.get(name) or prose.PARAMETERS.get(name, "")
     kind = declared.guard.find.ids.get(name)
     if kind is not None:
-        schema["pattern"], text = id_pattern(kind.prefix), f"The id of {kind.noun}."
+        schema, text = schema | id_keywords(kind.prefix), f"The id of {kind.noun}."
     elif name in tag.patterns:
         schema["pattern"] = tag.patterns[name]
     return {"in": "path", "name": shown, "required": True, "description": text, "schema": schema}

@@ -122,7 +122,7 @@ def _json(declared: Endpoint, status: int, *, is_flat: bool) -> object:
         "type": "object",
         "required": ["statusCode", "success", "message", "result"],
         "properties": {
-            "statusCode": {"type": "integer", "const": status, "description": FIELDS["statusCode"]},
+            "statusCode": {"type": "integer", "enum": [status], "description": FIELDS["statusCode"]},
             "success": {"type": "boolean", "description": FIELDS["success"]},
             "message": {"type": "string", "description": FIELDS["message"]},
             "result": result,

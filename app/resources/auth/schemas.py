@@ -60,7 +60,12 @@ class VerifyEmailBody(RequestBody):
 
     email: Annotated[str, Email(required=True)]
     otp: Annotated[
-        str, fields.String(required=True, validate=validate.Regexp(r"[0-9]{6}\Z", error="The code has 6 digits."))
+        str,
+        fields.String(
+            required=True,
+            validate=validate.Regexp(r"[0-9]{6}\Z", error="The code has 6 digits."),
+            metadata={"maxLength": 6},
+        ),
     ]
 
     @classmethod

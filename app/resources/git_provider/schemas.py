@@ -44,7 +44,8 @@ class Number(fields.Field[str]):
     """A numeric id of a provider, as JSON number or text."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(metadata={"type": ["string", "integer"], "pattern": "^[0-9]{1,20}$", "minimum": 0}, **options)
+        keywords = {"type": ["string", "integer"], "pattern": "^[0-9]{1,20}$", "maxLength": 20, "minimum": 0}
+        super().__init__(metadata=keywords, **options)
 
     def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -94,7 +95,7 @@ class Time(fields.Field[datetime]):
 def _token(*, required: bool = False) -> fields.String:
     """Build the field of a token that a header can contain."""
 
-    @described(pattern="^[\\x21-\\x7e]{1,4096}$")
+    @described(pattern="^[\\x21-\\x7e]{1,4096}$", maxLength=4096)
     def fit(value: str) -> None:
         if not TOKEN.fullmatch(value):
             raise ValidationError("Must be a token of visible ASCII characters.")
@@ -141,7 +142,7 @@ class RemovedCredentialSchema(Schema):
     deleted = fields.Boolean()
 
 
-@described(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+@described(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", maxLength=100)
 def plain_name(value: str) -> None:
     """Check the name of a repository without its owner."""
     if not NAME.fullmatch(value) or ".." in value or value.lower().endswith((".git", ".lock", ".")):

@@ -29,7 +29,9 @@ class CancelSubscriptionBody(RequestBody):
     subscription_id: Annotated[
         str,
         fields.String(
-            required=True, validate=validate.Regexp(r"sub_[A-Za-z0-9_]{1,80}\Z", error="This is not a valid id.")
+            required=True,
+            validate=validate.Regexp(r"sub_[A-Za-z0-9_]{1,80}\Z", error="This is not a valid id."),
+            metadata={"maxLength": 84},
         ),
     ]
     effective_from: Annotated[
@@ -57,7 +59,11 @@ class SummaryQuery(RequestQuery):
     until: Annotated[date | None, fields.Date(data_key="to", load_default=None)]
     currency: Annotated[
         str | None,
-        fields.String(load_default=None, validate=validate.Regexp(r"[A-Z]{3}\Z", error="Must be like USD.")),
+        fields.String(
+            load_default=None,
+            validate=validate.Regexp(r"[A-Z]{3}\Z", error="Must be like USD."),
+            metadata={"maxLength": 3},
+        ),
     ]
 
     def __post_init__(self) -> None:
