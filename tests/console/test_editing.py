@@ -103,6 +103,19 @@ def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) ->
 
 
 @pytest.mark.one_database
+def test_form_that_is_sent_twice_is_saved_once(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    url = f"{base}/edit/{FILE}"
+    sent = form_of(site.owner.client.get(url), "editor-form")
+    sent["body"] = sent["body"].replace("One line.", "My line.")
+    first, head = submit(site.owner, url, **sent).location, site.repo.head()
+    assert submit(site.owner, url, **sent).location == first
+    assert (site.repo.head(), "You see your draft." in site.owner.client.get(url).text) == (head, False)
+    stopped = submit(site.owner, url, **sent | {"body": sent["body"].replace("My line.", "Another line.")})
+    assert stopped.location == f"{base}/conflict/{FILE}"
+
+
+@pytest.mark.one_database
 @pytest.mark.parametrize(
     ("side", "expected"),
     [("mine", "My line.\n"), ("theirs", "Their line.\n"), ("both", "My line.\nTheir line.\n")],
