@@ -132,6 +132,9 @@ def test_choices_keep_the_order_of_the_file() -> None:
     assert sent_value(InputKind.CHOICES, ["b", "a"], ['"a"', '"b"', '"c"']) == ["b", "a", "c"]
     assert sent_value(InputKind.CHOICES, None, []) is UNCHANGED
     assert sent_value(InputKind.CHOICES, ["b"], []) == []
+    assert sent_value(InputKind.CHOICES, [1, "1", True], ["1", '"1"', "true"]) is UNCHANGED
+    assert sent_value(InputKind.CHOICES, [1, "1", True], ["1"]) == [1]
+    assert repr(sent_value(InputKind.CHOICES, [True], ["1"])) == "[1]"
 
 
 @pytest.mark.parametrize(

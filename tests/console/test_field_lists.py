@@ -332,6 +332,27 @@ class TestEditor:
         assert 'name="body"' in shown
         assert "This file is too large or too irregular to be shown as fields." in shown
 
+    @pytest.mark.parametrize(
+        ("path", "data"),
+        [
+            ("data/events.yaml", "- at: 2026-05-27 10:30:00 +02:00\n  on: '2026-05-27'\n- name: x\n"),
+            (
+                "data/events.toml",
+                "[[items]]\nat = 2026-05-27 10:30:00+02:00\non = '2026-05-27'\n" + "[[items]]\nname = 'x'\n",
+            ),
+        ],
+    )
+    def test_dates_without_a_schema_keep_their_notation(self, console: ConsoleScene, path: str, data: str) -> None:
+        owner, url = console.site.owner, self.url(console).replace(PATH, path)
+        console.site.repo.commit({path: data.encode()})
+        sent = form_of(owner.client.get(url), 'id="editor-form"')
+        assert submit(owner, url, **sent).location.endswith("done=unchanged")
+        sent |= {"fm.items/0/at": "2027-01-02T10:30:00", "fm.items/0/on": "2027-01-02", "fm.items/1/on": "2027-01-03"}
+        assert "done=saved" in submit(owner, url, **sent).location
+        shown = console.site.repo.show(path).decode()
+        assert shown.startswith(data.replace("2026-05-27", "2027-01-02").rstrip("\n"))
+        assert shown.endswith((": 2027-01-03\n", " = 2027-01-03\n"))
+
     @pytest.mark.parametrize("path", ["data/vendors.yaml", "data/vendors.json", "data/vendors.toml"])
     @pytest.mark.parametrize("number", [105, 600])
     def test_long_list_has_inputs_of_open_entries_and_a_save_changes_only_their_bytes(

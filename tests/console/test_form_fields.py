@@ -243,6 +243,34 @@ def test_inferred_schema_adds_usual_fields_and_no_rules() -> None:
     assert shown[1].suggestions == ("a", "b")
 
 
+def test_choice_has_each_spelling_of_an_option_in_the_file() -> None:
+    shown = field(FieldType.SELECT, [1, "1", True, 2], multiple=True, options=("1", "2", "3"))
+    assert [one.value for one in shown.options] == ['"1"', "2", '"3"', "1", "true"]
+    assert (shown.chosen, shown.is_unfit) == (["1", '"1"', "true", "2"], True)
+    assert not field(FieldType.SELECT, [1, "1"], multiple=True, options=("1", "2")).is_unfit
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        ("2026-05-27", InputKind.DATE, "2026-05-27"),
+        ("2026-05-27 10:30:00 +02:00", InputKind.DATETIME, "2026-05-27T10:30:00"),
+        ("2026-02-30", InputKind.TEXT, "2026-02-30"),
+        ("2026", InputKind.TEXT, "2026"),
+    ],
+)
+def test_date_without_a_schema_is_a_date(value: str, kind: InputKind, text: str) -> None:
+    [shown, group] = fields_of({"x": value, "in": {"y": value}})
+    assert [(one.kind, one.text) for one in (shown, *group.children)] == [(kind, text)] * 2
+
+
+def test_missing_date_of_an_item_has_the_notation_of_the_other_items() -> None:
+    [listed] = fields_of({"x": [{"at": "2026-05-27T10:30:00Z", "on": "2026-05-27"}, {"on": "soon"}, {"at": None}]})
+    [_first, second, third] = [[(one.kind, one.notation) for one in item.children] for item in listed.children]
+    assert second == [(InputKind.DATETIME, "2026-05-27T10:30:00Z"), (InputKind.TEXT, "")]
+    assert third == [(InputKind.DATETIME, "2026-05-27T10:30:00Z"), (InputKind.TEXT, "")]
+
+
 @pytest.mark.parametrize("values", [{"x": [{"a": n, "b": n} for n in range(200)]} | {str(n): n for n in range(299)}])
 def test_list_with_more_inputs_than_a_form_may_have_is_closed(values: dict[str, Any]) -> None:
     shown = fields_of(values)

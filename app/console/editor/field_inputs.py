@@ -251,5 +251,7 @@ def _is_time(text: str) -> bool:
 def _choices(old: object, sent: list[object]) -> object:
     """Return the chosen values: those that were in the file in their order, then the new ones."""
     before = old if isinstance(old, list) else []
-    chosen = [value for value in before if value in sent] + [value for value in sent if value not in before]
-    return UNCHANGED if chosen == before else chosen
+    own, texts = [json.dumps(value) for value in before], [json.dumps(value) for value in sent]  # 1 is not true
+    remaining = [value for value, text in zip(before, own, strict=True) if text in texts]
+    added = [value for value, text in zip(sent, texts, strict=True) if text not in own]
+    return [*remaining, *added] if added or len(remaining) < len(before) else UNCHANGED

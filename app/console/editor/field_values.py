@@ -22,6 +22,7 @@ from app.console.editor.field_lists import (
     sent_orders,
 )
 from app.console.shell.forms import Form
+from app.content.front_matter.edits import values_equal
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import InvalidValue, validate
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
@@ -68,7 +69,7 @@ def changes_of(values: Mapping[str, object], form: Form) -> Changes:
 def _is_same(edited: Mapping[str, object], values: Mapping[str, object], key: str) -> bool:
     """Return whether a key has the value of the file. An empty list or object is equal to a missing one."""
     is_absent = key not in values and edited.get(key) in ([], {})
-    return is_absent or (edited.get(key) == values.get(key) and (key in edited) == (key in values))
+    return is_absent or (values_equal(edited.get(key), values.get(key)) and (key in edited) == (key in values))
 
 
 def shown_again(values: Mapping[str, object], form: Form) -> dict[str, object]:

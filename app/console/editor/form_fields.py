@@ -335,16 +335,33 @@ def _group(
     yield from (_inferred((*path, key), value) for key, value in values.items() if key not in names)
 
 
-def _inferred(path: tuple[str, ...], value: object) -> Field:
-    shown = Field(path, label_of(path[-1]), kind_of(plain(value)), plain(value))
+def _inferred(path: tuple[str, ...], value: object, example: str = "") -> Field:
+    """Return the field of a value without a schema. `example` is a date that other items of the list have."""
+    shown = Field(path, label_of(path[-1]), _kind_of_value(plain(value)), plain(value))
+    if value is None and example:
+        return replace(shown, kind=_kind_of_value(example), notation=example)
     if value and isinstance(value, dict) and not is_object_list(value) and len(path) <= MAX_GROUPS:
         children = tuple(_inferred((*path, key), inner) for key, inner in value.items())
         return replace(shown, kind=None, children=children)
     if value and is_object_list(value):
         keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
+        dates = {key: _example([item.get(key) for item in items_of(value).values()]) for key in keys}
         listed = replace(shown, value=value)
-        return _with_items(listed, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
+        return _with_items(listed, lambda item, at: (_inferred((*at, key), item.get(key), dates[key]) for key in keys))
     return shown
+
+
+def _kind_of_value(value: object) -> InputKind:
+    """Return the kind of input for a value without a declared type. A text in the notation of a date is a date."""
+    if not isinstance(value, str) or not is_iso(value):
+        return kind_of(value)
+    return InputKind.DATE if is_date(value) else InputKind.DATETIME
+
+
+def _example(values: Sequence[object]) -> str:
+    """Return the last one of values that are dates, or an empty text if one is not a date."""
+    texts = [value for value in values if value is not None]
+    return str(texts[-1]) if texts and all(map(is_iso, texts)) else ""
 
 
 def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ...]], Iterable[Field]]) -> Field:
@@ -404,7 +421,7 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
         kind=kind,
         notation=field.date_format or "" if kind in DATES else "",
         options=options,
-        is_unfit=len(options) > len(_declared_options(field)),
+        is_unfit=len({one.label for one in options}) > len(_declared_options(field)),
         is_image=field.type is FieldType.IMAGE or (inner_type is FieldType.IMAGE and kind is InputKind.LINES),
         default=_shown(field.default) if value is None and field.default is not None else "",
     )
@@ -537,12 +554,11 @@ def _options(field: SchemaField, value: object, kind: InputKind) -> tuple[Option
         return ()
     present = value if isinstance(value, list) else [] if value is None else [value]
     options = _declared_options(field)
-    written = {own: own for own in reversed(present) if not isinstance(own, dict | list)}
-    texts = {str(own): own for own in written}
-    values = [written.get(option, texts.get(str(option), option)) for option in options]
-    as_option = SchemaField("", FieldType.SELECT, options=options)
-    others = [own for own in present if isinstance(own, dict | list) or not as_option.has_option(own)]
-    return tuple(Option(_text(each), _shown(each)) for each in [*values, *others])
+    written = {_text(own): own for own in reversed(present) if not isinstance(own, dict | list)}
+    texts = {str(own): own for own in written.values()}
+    values = [written.get(_text(option), texts.get(str(option), option)) for option in options]
+    shown = {_text(each): _shown(each) for each in [*values, *present]}
+    return tuple(Option(text, label) for text, label in shown.items())
 
 
 def _shown(value: object) -> str:

@@ -271,7 +271,7 @@ def _edit_tables(tables: AoT, old: list[Any], new: list[Any], newline: str) -> N
             del tables[step.index]
         else:
             table = tomlkit.table()
-            table.update(new[step.new])
+            table.update({key: _typed(None, value) for key, value in new[step.new].items()})
             tables.insert(step.index, table)
 
 
@@ -294,7 +294,7 @@ def _typed(old: object, value: object) -> object:
         raise UnsupportedEdit("TOML has no null. Remove the key instead")
     if isinstance(value, WrittenFloat):
         return tomlkit.value(value.text)
-    if isinstance(value, str) and isinstance(old, DateTime | Date | Time):
+    if isinstance(value, WrittenDate) or (isinstance(value, str) and isinstance(old, DateTime | Date | Time)):
         return tomlkit.value(written_date(value) or write_value(value))
     if isinstance(value, str) and isinstance(old, String) and (literal := _literal(value, old.as_string())):
         return tomlkit.value(literal)
