@@ -8,6 +8,8 @@ from typing import NamedTuple
 from app.content.sequence_diff import find_changes
 
 MAX_CHANGES = 500
+MAX_COMPARED = 10_000
+"""Pairs of a removed and an inserted item that are compared by their values."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,65 @@ def diff_items(old: Sequence[object], new: Sequence[object]) -> list[Step]:
     """Return the steps from `old` to `new`, in order. Equal items have no step."""
     return [
         step
-        for change in find_changes(list(map(_key, old)), list(map(_key, new)))
+        for change in find_changes(list(map(key_of, old)), list(map(key_of, new)))
         for step in _steps(range(change.start, change.end), range(change.new_start, change.new_end))
     ]
 
 
-def _key(value: object) -> str:
+def positions_by_value(items: Sequence[object]) -> dict[str, int]:
+    """Return the position of each item by the key of its value."""
+    return {key_of(item): position for position, item in enumerate(items)}
+
+
+def find_moves(old: Sequence[object], new: Sequence[object], steps: Sequence[Step]) -> dict[int, int]:
+    """Return the old positions of moved items by their new ones.
+
+    These are removed items that are inserted elsewhere: equal ones, then objects with at least half of their values.
+    """
+    removed = {step.index for step in steps if not isinstance(step, Insertion)}
+    free = {key_of(old[index]): index for index in removed}
+    moves = dict[int, int]()
+    for step in steps:
+        if not isinstance(step, Removal) and (position := free.pop(key_of(new[step.new]), None)) is not None:
+            moves[step.new] = position
+    moved = set(moves.values())
+    candidates = [step.index for step in steps if isinstance(step, Removal) and step.index not in moved]
+    inserted = [step.new for step in steps if isinstance(step, Insertion) and step.new not in moves]
+    for index in inserted if len(inserted) * len(candidates) <= MAX_COMPARED else ():
+        best = max(candidates, key=lambda at: _equal_share(old[at], new[index]), default=None)
+        if best is not None and _equal_share(old[best], new[index]) >= 0.5:
+            moves[index] = best
+            candidates.remove(best)
+    return moves
+
+
+def old_positions(old: int, new: int, steps: Sequence[Step]) -> dict[int, int]:
+    """Return the old positions of items that have no step by their new ones, for lists of these lengths."""
+    removed = {step.index for step in steps if not isinstance(step, Insertion)}
+    added = {step.new for step in steps if not isinstance(step, Removal)}
+    unchanged = (position for position in range(old) if position not in removed)
+    return dict(zip((index for index in range(new) if index not in added), unchanged, strict=True))
+
+
+def separate_moves(steps: Sequence[Step], moves: Mapping[int, int]) -> list[Step]:
+    """Return steps in which a changed item that takes part in a move is removed and inserted instead."""
+    moved, result = set(moves.values()), list[Step]()
+    for step in steps:
+        if isinstance(step, ItemChange) and (step.index in moved or step.new in moves):
+            result += [Insertion(step.index, step.new), Removal(step.index)]
+        else:
+            result.append(step)
+    return result
+
+
+def _equal_share(one: object, other: object) -> float:
+    """Return the share of the values of an object that another one has."""
+    if not (one and isinstance(one, Mapping) and isinstance(other, Mapping)):
+        return 0
+    return sum(key in other and key_of(one[key]) == key_of(other[key]) for key in one) / len(one)
+
+
+def key_of(value: object) -> str:
     """Return a text that is equal for equal values. Whole numbers are equal with and without `.0`."""
     # The key of a text is the only one that starts with a quotation mark. It needs no escapes.
     return f'"{value}' if isinstance(value, str) else _encode(_normalized(value))

@@ -17,7 +17,15 @@ from app.content.front_matter.edits import (
     positions_of,
     values_equal,
 )
-from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
+from app.content.front_matter.item_diff import (
+    Insertion,
+    ItemChange,
+    Removal,
+    Step,
+    diff_items,
+    key_of,
+    positions_by_value,
+)
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -116,11 +124,15 @@ class _Editor:
 
     def _array(self, position: int, old: Sequence[Any], new: Sequence[Any]) -> list[Piece]:
         items = _members(self._text, position, is_object=False)
+        positions = positions_by_value(old)
 
         def change(step: ItemChange) -> list[Piece]:
             return self._value(items[step.index], old[step.index], new[step.new])
 
         def write(index: int) -> str:
+            position = positions.get(key_of(new[index]))
+            if position is not None:
+                return self._text[items[position].start : items[position].end]
             return self._written(new[index], items[-1])
 
         return self._pieces(items, diff_items(old, new), change, write)

@@ -23,7 +23,17 @@ from app.content.front_matter.edits import (
     positions_of,
     values_equal,
 )
-from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
+from app.content.front_matter.item_diff import (
+    Insertion,
+    ItemChange,
+    Removal,
+    Step,
+    diff_items,
+    find_moves,
+    key_of,
+    positions_by_value,
+    separate_moves,
+)
 from app.content.front_matter.toml_reader import count_dots
 from app.content.front_matter.values import WrittenDate, WrittenFloat
 
@@ -54,7 +64,12 @@ def edit_array(text: str, old: Sequence[object], new: Sequence[object], newline:
         span = spans[step.index]
         return [Piece(*span, _changed(text[span.start : span.end], old[step.index], new[step.new], newline))]
 
+    positions = positions_by_value(old)
+
     def write(index: int) -> str:
+        position = positions.get(key_of(new[index]))
+        if position is not None:
+            return text[spans[position].start : spans[position].end]
         return write_value(new[index], like=text[spans[-1].start : spans[-1].end])
 
     items = SeparatedItems(text, spans, newline, may_end_with_comma=True)
@@ -263,15 +278,20 @@ def _edit_key(table: Container | Table, key: str, old: Any, new: Any, newline: s
 
 
 def _edit_tables(tables: AoT, old: list[Any], new: list[Any], newline: str) -> None:
-    """ItemChange the tables of an array. Later ones come first, so that positions stay valid."""
-    for step in reversed(diff_items(old, new)):
+    """Change the tables of an array. Later steps come first, so that positions stay valid."""
+    steps = diff_items(old, new)
+    moves, present = find_moves(old, new, steps), list(tables)
+    for position, index in ((moves[index], index) for index in moves):
+        _edit_table(present[position], old[position], new[index], newline)
+    for step in reversed(separate_moves(steps, moves)):
         if isinstance(step, ItemChange):
             _edit_table(tables[step.index], old[step.index], new[step.new], newline)
         elif isinstance(step, Removal):
             del tables[step.index]
         else:
-            table = tomlkit.table()
-            table.update({key: _typed(None, value) for key, value in new[step.new].items()})
+            table = present[moves[step.new]] if step.new in moves else tomlkit.table()
+            if step.new not in moves:
+                table.update({key: _typed(None, value) for key, value in new[step.new].items()})
             tables.insert(step.index, table)
 
 

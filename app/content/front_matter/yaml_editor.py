@@ -19,7 +19,18 @@ from app.content.front_matter.edits import (
     positions_of,
     values_equal,
 )
-from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
+from app.content.front_matter.item_diff import (
+    Insertion,
+    ItemChange,
+    Removal,
+    Step,
+    diff_items,
+    find_moves,
+    key_of,
+    old_positions,
+    positions_by_value,
+    separate_moves,
+)
 from app.content.front_matter.values import WrittenDate, WrittenFloat
 from app.content.front_matter.yaml_reader import resolve
 from app.content.front_matter.yaml_tree import Entry, Item, Kind, Node, compose, entries_of, items_of, key_name
@@ -276,6 +287,9 @@ class _Editor:
     ) -> list[Piece]:
         items = items_of(self._text, node, limit)
         _require_length(items, old)
+        moves = find_moves(old, new, steps)
+        if moves and not items[0].follows_dash:
+            return [self._rewritten(items, old, new, moves, steps)]
         pieces = self._remove_blocks(items, {step.index for step in steps if isinstance(step, Removal)})
         for step in steps:
             if isinstance(step, ItemChange):
@@ -284,6 +298,40 @@ class _Editor:
             values = [new[step.new] for step in steps if isinstance(step, Insertion) and step.index == index]
             pieces.append(self._insert_items(items, index, values))
         return pieces
+
+    def _rewritten(
+        self,
+        items: Sequence[Item],
+        old: Sequence[object],
+        new: Sequence[object],
+        moves: Mapping[int, int],
+        steps: Sequence[Step],
+    ) -> Piece:
+        """Return the items in their new order, each with the comments above it. Empty lines between items stay."""
+        text, newline = self._text, self._style.newline
+        leads = [_comments_above(text, item) for item in items]
+        if not any(start < item.start for start, item in zip(leads[1:], items[1:], strict=True)):
+            leads[0] = items[0].start  # The comment describes the list.
+        gaps = [text[item.end : start] for item, start in zip(items, leads[1:], strict=False)]
+        steps = separate_moves(steps, moves)
+        changes = {step.new: step.index for step in steps if isinstance(step, ItemChange)}
+        sources = old_positions(len(old), len(new), steps) | changes | dict(moves)
+        written = ""
+        for index, value in enumerate(new):
+            if index:
+                written += gaps[min(index, len(gaps)) - 1] if gaps else ""
+            if index in sources:
+                at = sources[index]
+                item, start = items[at], leads[at]
+                pieces = [] if values_equal(old[at], value) else self._item(item, old[at], value)
+                relative = [Piece(one.start - start, one.end - start, one.new) for one in pieces]
+                lines = apply_pieces(text[start : item.end], relative)
+            else:
+                lines = newline.join([*self._style.item_lines(value, items[0]), ""])
+            written += lines if lines.endswith("\n") else lines + newline
+        last = items[-1]
+        has_end = text[: last.end].endswith("\n")
+        return Piece(leads[0], last.end, written if has_end else written.removesuffix(newline))
 
     def _insert_items(self, items: Sequence[Item], index: int, values: Sequence[object]) -> Piece:
         neighbour = items[max(index - 1, 0)]
@@ -322,7 +370,12 @@ class _Editor:
         def change(step: ItemChange) -> list[Piece]:
             return self._inline_value(node.children[step.index], old[step.index], new[step.new])
 
+        positions = positions_by_value(old)
+
         def write(index: int) -> str:
+            position = positions.get(key_of(new[index]))
+            if position is not None:
+                return self._text[node.children[position].start : node.children[position].end]
             styles = {child.style for child in node.children if child.kind is Kind.SCALAR}
             style = styles.pop() if len(styles) == 1 else node.children[-1].style
             return inline_text(new[index], style=style)
@@ -376,6 +429,18 @@ class _Editor:
 
     def _separated(self, spans: Sequence[Span]) -> SeparatedItems:
         return SeparatedItems(self._text, spans, self._style.newline, may_end_with_comma=True)
+
+
+def _comments_above(text: str, item: Item) -> int:
+    """Return the start of the comments in the lines directly above an item, else of its line."""
+    start = item.start
+    while start:
+        line = text.rfind("\n", 0, start - 1) + 1
+        content = text[line:start].lstrip(" ")
+        if not content.startswith("#") or start - line - len(content) > item.column:
+            break
+        start = line
+    return start
 
 
 def _can_descend(node: Node, old: object, new: object) -> bool:

@@ -117,6 +117,46 @@ class TestYaml:
         assert made.decode() == f"---\n{after}---\nBody\n"
 
     @pytest.mark.parametrize(
+        ("before", "order", "after"),
+        [
+            ("- 'a'\n- b # why\n- \"c\"\n", "210", "- \"c\"\n- b # why\n- 'a'\n"),
+            ("- a\n\n- b\n\n- 'c'\n", "201", "- 'c'\n\n- a\n\n- b\n"),
+            ("# list\n- a\n- 'b'\n", "10", "# list\n- 'b'\n- a\n"),
+            ("# a\n- a\n\n# b\n- 'b'\n", "10", "# b\n- 'b'\n\n# a\n- a\n"),
+            ("- x: 'a'\n  # in\n  y: |\n    z\n- x: \"b\"\n", "10", "- x: \"b\"\n- x: 'a'\n  # in\n  y: |\n    z\n"),
+            ("- 'a'\n- b\n- 'c'\n", "20n", "- 'c'\n- 'a'\n- new\n"),
+            ("- 'a'\n- b\n- 'c'\n- d\n", "23", "- 'c'\n- d\n"),
+        ],
+    )
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    def test_moved_item_keeps_its_bytes(self, before: str, order: str, after: str, newline: str) -> None:
+        data = f"---\nlist:\n{before}x: 1\n---\n".replace("\n", newline).encode()
+        old = (values_of(data) or {})["list"]
+        made = edit_front_matter("a.md", data, {"list": [old[int(one)] if one != "n" else "new" for one in order]})
+        assert made.decode() == f"---\nlist:\n{after}x: 1\n---\n".replace("\n", newline)
+
+    def test_moved_item_with_a_change_keeps_its_other_bytes(self) -> None:
+        data = b"---\nlist:\n- {x: 'a', y: 'b'}\n- x: 'c' # c\n  y: 'd'\n- x: e\n---\n"
+        made = edit_front_matter("a.md", data, {"list": [{"x": "c", "y": "new"}, {"x": "a", "y": "b"}, {"x": "e"}]})
+        assert made == b"---\nlist:\n- x: 'c' # c\n  y: 'new'\n- {x: 'a', y: 'b'}\n- x: e\n---\n"
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("---\nlist: ['a', b, \"c\"]\n---\n", "---\nlist: [\"c\", 'a', b]\n---\n"),
+            ("+++\nlist = ['a', \"b\", 'c']\n+++\n", "+++\nlist = ['c', 'a', \"b\"]\n+++\n"),
+            ('{\n  "list": ["a", {"x":1}, {"y":[ 2 ]}]\n}\n\n', '{\n  "list": [{"y":[ 2 ]}, "a", {"x":1}]\n}\n\n'),
+            (
+                "+++\n[[list]]\nx = 'a'\n\n[[list]]\nx = \"b\"\n\n[[list]] # c\nx = 'c' # d\n\n+++\n",
+                "+++\n[[list]] # c\nx = 'c' # d\n\n[[list]]\nx = 'a'\n\n[[list]]\nx = \"b\"\n\n+++\n",
+            ),
+        ],
+    )
+    def test_moved_item_of_another_notation_keeps_its_bytes(self, before: str, after: str) -> None:
+        old = (values_of(before.encode()) or {})["list"]
+        assert edit_front_matter("a.md", before.encode(), {"list": [old[2], old[0], old[1]]}).decode() == after
+
+    @pytest.mark.parametrize(
         ("before", "changes", "unset"),
         [
             ("a: &n 1\nb: *n\n", {"a": 2}, []),
