@@ -45,6 +45,20 @@ def test_sample_of_dated_names_consists_of_the_newest(app: Flask, world: World) 
     assert {field.name: field.required for field in posts.fields} == {"date": True, "title": True}
 
 
+def test_field_that_only_files_outside_of_the_sample_have_is_a_field_of_the_collection(
+    app: Flask, world: World
+) -> None:
+    pages = {f"docs/{number:02}.md": b"---\ntitle: A\n---\n" for number in range(20)}
+    pages["docs/00.md"] = b"---\ntitle: A\ndescription: B\nseo:\n  index: true\n---\n"
+    other = {f"posts/{number:02}.md": b"---\ntitle: A\nauthor: B\n---\n" for number in range(3)}
+    site = make_site(world, pages | other)
+    with app.app_context():
+        docs = inferred(site, 8)["docs"]
+        transactions.release_connection()
+    assert {field.name: field.required for field in docs.fields} == {"title": True, "description": False, "seo": False}
+    assert [inner.name for field in docs.fields for inner in field.fields] == ["index"]
+
+
 def test_sample_has_the_collections_and_fields_of_all_files(app: Flask, site: Site) -> None:
     with app.app_context():
         everything = inferred(site, MAX_FILES)

@@ -59,6 +59,7 @@ MAX_FILES = 1_000
 """The number of files of a sample. The largest collections share what small ones do not need."""
 
 MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 160, 100, 40, 20
+MAX_NAMES, MAX_OTHER_NAMES, FILES_PER_NAME = 500, 100, 1_000
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), (front_matter_cms.FILE,)
@@ -128,6 +129,11 @@ def _samples(project_id: str, index: ContentIndex, max_files: int) -> list[_Samp
             sample.paths[sha].append(path)
         samples.append(sample)
     _read_values(project_id, samples)
+    incomplete = [sample for sample in samples if sample.kinds and not sample.is_complete]
+    names = _field_names(project_id) if incomplete else []
+    for sample in incomplete:
+        largest_folders = sorted(folders[sample.files.folder], reverse=True)[:MAX_FOLDERS]
+        _add_other_fields(project_id, index, sample, names, [folder for _files, folder in largest_folders])
     return samples[::-1]
 
 
@@ -165,6 +171,34 @@ def _read_values(project_id: str, samples: Sequence[_Sample]) -> None:
         for sample in samples:
             for sha in values.keys() & sample.paths.keys():
                 sample.add(sha, values[sha])
+
+
+def _field_names(project_id: str) -> list[str]:
+    """Return the names of the fields of all files of the project. Each is read with an index."""
+    value, names, last = ContentField, list[str](), ""
+    first = sa.select(value.name).where(value.project_id == project_id).order_by(value.name).limit(literal_number(1))
+    while len(names) < MAX_NAMES:
+        name = db.session.scalar(first.where(value.name > last))
+        if name is None:
+            break
+        names.append(last := name)
+    return names
+
+
+def _add_other_fields(
+    project_id: str, index: ContentIndex, sample: _Sample, names: Sequence[str], folders: Sequence[str]
+) -> None:
+    """Add the fields that only files outside of a sample have, from some files of the project with each field."""
+    file = ContentFile
+    for name in [name for name in names if name not in sample.kinds][:MAX_OTHER_NAMES]:
+        time.sleep(0)
+        some = sa.select(ContentField.sha, ContentField.kind)
+        some = some.where(ContentField.project_id == project_id, ContentField.name == name)
+        rows = some.limit(literal_number(FILES_PER_NAME)).subquery()
+        statement = sa.select(rows.c.kind).join_from(rows, file, file.sha == rows.c.sha)
+        statement = statement.where(*_in(index), _folder_of_file.in_(folders)).limit(literal_number(FILES_PER_OPTION))
+        for kind in db.session.scalars(statement):
+            sample.kinds[name][ValueKind(kind)] += 1
 
 
 def _options(project_id: str, sample: _Sample) -> Mapping[str, Sequence[str]]:
