@@ -175,6 +175,11 @@ class TestDocument:
         report = json.loads(tool(project, "redocly", "lint", "openapi.json", "--format=json"))
         assert report["problems"] == []
 
+    def test_spectral_reports_no_error(self, project: Path) -> None:
+        severity = ("--ruleset", "spectral.yaml", "--fail-severity", "error", "--display-only-failures")
+        report = json.loads(tool(project, "spectral", "lint", "openapi.json", *severity, "--format", "json", "--quiet"))
+        assert report == []
+
 
 class TestGuide:
     def test_typescript_of_the_guide_compiles(self) -> None:
