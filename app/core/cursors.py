@@ -5,6 +5,8 @@ import binascii
 
 from app.core.errors import InvalidRequest
 
+MAX_DIGITS = 9
+
 
 def encode_cursor(kind: str, value: str) -> str:
     """Encode the position after an entry of a list ordered by `kind`."""
@@ -21,3 +23,16 @@ def decode_cursor(cursor: str, kind: str) -> str:
     if cursor_kind != kind or not value or "\x00" in value:
         raise InvalidRequest.field("cursor", "The cursor does not belong to this list")
     return value
+
+
+def encode_position(kind: str, number: int, key: str = "") -> str:
+    """Encode the position after `number` items, and the key of the last one."""
+    return encode_cursor(kind, f"{number}:{key}")
+
+
+def decode_position(cursor: str, kind: str) -> tuple[int, str]:
+    """Decode the number and the key of a position. Raises InvalidRequest for another cursor."""
+    number, _, key = decode_cursor(cursor, kind).partition(":")
+    if not (number.isdecimal() and len(number) <= MAX_DIGITS):
+        raise InvalidRequest.field("cursor", "The cursor does not belong to this list")
+    return int(number), key

@@ -1,17 +1,21 @@
 """Results of views, and the response that each one becomes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import orjson
 from flask import Response, request
 
+from app.core.cursors import decode_position, encode_position
 from app.http import envelope
 from app.http.loading import instance
+from app.http.validation import ListQuery
 
 if TYPE_CHECKING:
     from app.http.endpoint import Endpoint
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,27 @@ class PageResult:
 
     items: object
     meta: dict[str, Any]
+
+
+def page_of(
+    items: Sequence[Item], query: ListQuery, *, kind: str, key: Callable[[Item], str], is_complete: bool = True
+) -> PageResult:
+    """Return a page of a list that is in memory, or the whole list without `limit` and `cursor`.
+
+    The cursor names the last item of the previous page, and its number for the case that it was removed. `total` is
+    null if the list may not be complete.
+    """
+    start = 0 if query.cursor is None else _start_of_page(items, query.cursor, kind, key)
+    end = len(items) if query.limit is None else start + query.limit
+    next_cursor = encode_position(kind, end, key(items[end - 1])) if end < len(items) else None
+    meta = {"next_cursor": next_cursor, "total": len(items) if is_complete else None}
+    return PageResult(list(items[start:end]), meta)
+
+
+def _start_of_page(items: Sequence[Item], cursor: str, kind: str, key: Callable[[Item], str]) -> int:
+    number, last = decode_position(cursor, kind)
+    positions = (index for index, item in enumerate(items, 1) if key(item) == last)
+    return next(positions, max(0, number - 1))
 
 
 @dataclass(frozen=True)

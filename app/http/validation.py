@@ -211,8 +211,8 @@ def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.St
 class LimitField(fields.Integer):
     """The largest number of items of a page. A value above the maximum is reduced to it."""
 
-    def __init__(self, load_default: int | None = InputLimits.page_size) -> None:
-        keywords = {"maximum": InputLimits.page_size_max}
+    def __init__(self, load_default: int | None = InputLimits.page_size, **metadata: str) -> None:
+        keywords = {"maximum": InputLimits.page_size_max, **metadata}
         super().__init__(load_default=load_default, validate=validate.Range(min=1), metadata=keywords)
 
     def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> int:
@@ -221,6 +221,25 @@ class LimitField(fields.Integer):
 
 Cursor = Annotated[str | None, fields.String(load_default=None, validate=Length(max=512))]
 """The position in a list. None is its start."""
+
+
+WHOLE_LIST = (
+    f"The largest number of items. A value above {InputLimits.page_size_max} is reduced to it. "
+    "Without `limit` and `cursor` the list is complete."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListQuery(RequestQuery):
+    """The parameters of a list that is complete without them."""
+
+    limit: Annotated[int | None, LimitField(load_default=None, description=WHOLE_LIST)]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2 * InputLimits.path_bytes))]
+
+    @classmethod
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
+        """Set the default limit for a cursor without one."""
+        return data | {"limit": InputLimits.page_size} if "cursor" in data and "limit" not in data else data
 
 
 @dataclass(frozen=True, kw_only=True)

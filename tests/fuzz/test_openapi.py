@@ -117,11 +117,11 @@ class Fuzz:
 
 
 class Rules:
-    """The rules of `docs/api/rules.md`: the refusals that OpenAPI cannot describe."""
+    """The refusals of `docs/api/rules.md` that OpenAPI cannot describe."""
 
     def __init__(self, page: str) -> None:
         self.rows: list[tuple[set[str], str, set[str]]] = []
-        for line in page.splitlines():
+        for line in page.partition("## Refusals")[2].splitlines():
             cells = [re.findall("`([^`]+)`", cell) for cell in line.strip("|").split("|")[:-1]]
             *operations, code, names = cells if len(cells) > 1 else [[], []]
             if code:

@@ -6,7 +6,8 @@ from app.access.tokens import MANAGES, READS
 from app.core.permissions import Permission, Role
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import ViewResult, endpoint
+from app.http.endpoint import PageResult, ViewResult, endpoint
+from app.http.results import page_of
 from app.resources.organization import members, queries, service
 from app.resources.organization import schemas as s
 from app.resources.user.creation_limits import limits_of
@@ -26,9 +27,10 @@ DETAILS = "organization.details"
 
 @blueprint.get("/user")
 @endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationSchema, many=True)
-def list_own(*, scope: Scope, query: s.StatusQuery) -> list[queries.OrganizationDict]:
+def list_own(*, scope: Scope, query: s.StatusQuery) -> PageResult:
     """List the organizations the caller belongs to."""
-    return queries.of_user(scope.user, status=query.status)
+    own = queries.of_user(scope.user, status=query.status)
+    return page_of(own, query, kind="organizations", key=lambda one: str(one["org_id"]))
 
 
 @blueprint.get("/<org_id>")

@@ -12,10 +12,10 @@ from app.http.validation import (
     ABSENT,
     Absent,
     IdField,
+    ListQuery,
     NameField,
     PassthroughSchema,
     RequestBody,
-    RequestQuery,
     text,
 )
 from app.models.organization import ArchiveStatus
@@ -129,7 +129,7 @@ def status_filter(default: str) -> fields.String:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatusQuery(RequestQuery):
+class StatusQuery(ListQuery):
     """A filter by status, `all` by default."""
 
     selection: Annotated[str, status_filter(ALL)]

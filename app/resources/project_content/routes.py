@@ -12,6 +12,7 @@ from app.core.refs import is_sha
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, SAVE, PageResult, ViewResult, endpoint
+from app.http.results import page_of
 from app.models.project_content import ContentIndex
 from app.resources.project_content import responses, service
 from app.resources.project_content.entries.entry_pages import entries
@@ -42,9 +43,9 @@ from app.resources.project_content.schemas.revisions import (
     HistoryQuery,
     RestoreVersionBody,
 )
-from app.resources.project_content.schemas.search import BacklinkSchema, SearchHitSchema, SearchQuery
+from app.resources.project_content.schemas.search import BacklinkSchema, BacklinksQuery, SearchHitSchema, SearchQuery
 from app.resources.project_content.search import file_search
-from app.resources.project_content.search.references import Backlink, backlinks
+from app.resources.project_content.search.references import MAX_SOURCES, backlinks
 from app.resources.project_content.source import Source, find_commit, source_of
 from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions import comparison, file_metadata, history
@@ -294,24 +295,29 @@ def compare(*, scope: ProjectScope, query: CompareQuery, prepared: comparison.Co
     message="Matching files",
     errors=GIT_READ,
 )
-def find(*, scope: ProjectScope, query: SearchQuery, prepared: ContentIndex | None) -> list[file_search.SearchResult]:
+def find(*, scope: ProjectScope, query: SearchQuery, prepared: ContentIndex | None) -> PageResult:
     """Search the files of a branch by path, text, type and front matter."""
-    return file_search.search(scope.project, prepared, query.q, kind=query.type, limit=query.limit)
+    hits, next_cursor = file_search.search_page(
+        scope.project, prepared, query.q, kind=query.type, limit=query.limit, cursor=query.cursor
+    )
+    return PageResult(hits, {"next_cursor": next_cursor, "total": None})
 
 
 @blueprint.get("/<project_id>/backlinks")
 @endpoint(
     guard=member_of_org(),
-    query=FileQuery,
+    query=BacklinksQuery,
     upstream=read_index,
     result=BacklinkSchema,
     many=True,
     message="Files that link to this file",
     errors=GIT_READ,
 )
-def list_backlinks(*, scope: ProjectScope, query: FileQuery, prepared: ContentIndex | None) -> list[Backlink]:
-    """List the files that link to a file, or use it as an image or download."""
-    return backlinks(scope.project, prepared, query.file)
+def list_backlinks(*, scope: ProjectScope, query: BacklinksQuery, prepared: ContentIndex | None) -> PageResult:
+    """List the files that link to a file, or use it as an image or download. The list ends after a thousand files."""
+    sources = backlinks(scope.project, prepared, query.file)
+    is_complete = len(sources) < MAX_SOURCES
+    return page_of(sources, query, kind="backlinks", key=lambda source: source.path, is_complete=is_complete)
 
 
 @blueprint.post("/<project_id>/commit")

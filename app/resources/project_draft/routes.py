@@ -5,7 +5,8 @@ from app.access.scope import ProjectScope
 from app.core.errors import InvalidRequest
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
+from app.http.endpoint import PageResult, endpoint
+from app.http.results import page_of
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.source import is_version, source_of
 from app.resources.project_draft import service
@@ -47,9 +48,12 @@ blueprint = ApiBlueprint(
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=DraftsQuery, result=DraftsSchema, message="Drafts")
-def read(*, scope: ProjectScope, query: DraftsQuery) -> service.DraftWithHead | list[service.DraftWithHead]:
-    """Read your draft of a file, or list your drafts on a branch."""
-    return service.one_or_all(scope.project, by=scope.user, branch=query.ref, file=query.file)
+def read(*, scope: ProjectScope, query: DraftsQuery) -> service.DraftWithHead | PageResult:
+    """Read your draft of a file, or list your drafts on a branch. A read of one file ignores `limit` and `cursor`."""
+    drafts = service.one_or_all(scope.project, by=scope.user, branch=query.ref, file=query.file)
+    if isinstance(drafts, service.DraftWithHead):
+        return drafts
+    return page_of(drafts, query, kind="drafts", key=lambda one: one.draft.file)
 
 
 @blueprint.put("/<project_id>")

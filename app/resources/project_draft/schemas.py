@@ -6,14 +6,14 @@ from typing import Annotated
 from marshmallow import fields
 
 from app.http.json_schema import BranchName, FilePathField, full_sha
-from app.http.validation import DateTimeMs, Length, RequestBody, RequestQuery, RequestSchema
+from app.http.validation import DateTimeMs, Length, ListQuery, RequestBody, RequestSchema
 
 MAX_CHARACTERS = 900_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DraftsQuery(RequestQuery):
-    """One file of a branch, or all drafts of the branch."""
+class DraftsQuery(ListQuery):
+    """One file of a branch, or the drafts of the branch."""
 
     file: Annotated[str | None, FilePathField(load_default=None)]
     ref: BranchName

@@ -1,11 +1,11 @@
 """Routes of the service accounts of an organization."""
 
-from collections.abc import Sequence
-
 from app.access.scope import OrganizationScope
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
+from app.http.endpoint import PageResult, endpoint
+from app.http.results import page_of
+from app.http.validation import ListQuery
 from app.models.login import ApiToken
 from app.resources.api_token import schemas as s
 from app.resources.api_token import service
@@ -24,10 +24,13 @@ DETAILS = "service_account.details"
 
 
 @blueprint.get(ALL)
-@endpoint(guard=manage_service_accounts(), result=s.ApiTokenSchema, many=True, message="Service accounts")
-def list_all(*, scope: OrganizationScope) -> Sequence[ApiToken]:
+@endpoint(
+    guard=manage_service_accounts(), query=ListQuery, result=s.ApiTokenSchema, many=True, message="Service accounts"
+)
+def list_all(*, scope: OrganizationScope, query: ListQuery) -> PageResult:
     """List the service accounts of an organization."""
-    return service.of_organization(scope.organization.id)
+    accounts = service.of_organization(scope.organization.id)
+    return page_of(accounts, query, kind="accounts", key=lambda account: account.id)
 
 
 @blueprint.post(ALL)

@@ -1,12 +1,12 @@
 """Routes of the personal API tokens of a user."""
 
-from collections.abc import Sequence
-
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import endpoint
+from app.http.endpoint import PageResult, endpoint
+from app.http.results import page_of
+from app.http.validation import ListQuery
 from app.models.login import ApiToken
 from app.resources.api_token import schemas as s
 from app.resources.api_token import service
@@ -23,10 +23,10 @@ DETAILS = "api_token.details"
 
 
 @blueprint.get("")
-@endpoint(guard=verified(), result=s.ApiTokenSchema, many=True, message="API tokens")
-def list_own(*, scope: Scope) -> Sequence[ApiToken]:
+@endpoint(guard=verified(), query=ListQuery, result=s.ApiTokenSchema, many=True, message="API tokens")
+def list_own(*, scope: Scope, query: ListQuery) -> PageResult:
     """List your personal API tokens."""
-    return service.of_user(scope.caller.id)
+    return page_of(service.of_user(scope.caller.id), query, kind="tokens", key=lambda token: token.id)
 
 
 @blueprint.post("")

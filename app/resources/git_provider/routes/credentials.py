@@ -1,6 +1,5 @@
 """Routes of credentials and repositories of Git providers (spec 4.8). Also mounted as `/provider`."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from app.access.guards import own_user, permission, verified
@@ -16,6 +15,8 @@ from app.drivers.git.rest.responses import RequestRefused
 from app.extensions import drivers, keyring
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import UPSTREAM, PageResult, ViewResult, endpoint
+from app.http.results import page_of
+from app.http.validation import ListQuery
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
 from app.models.project import Provider
@@ -130,11 +131,15 @@ def rotate(*, scope: Scope, body: s.RotateCredentialBody) -> GitCredential:
 
 @blueprint.get("/<userId>")
 @endpoint(
-    operation_id="listGitCredentials", guard=own_user("userId", token=READS), result=s.CredentialSchema, many=True
+    operation_id="listGitCredentials",
+    guard=own_user("userId", token=READS),
+    query=ListQuery,
+    result=s.CredentialSchema,
+    many=True,
 )
-def list_connected(*, scope: UserScope) -> Sequence[GitCredential]:
+def list_connected(*, scope: UserScope, query: ListQuery) -> PageResult:
     """List the providers the user has connected."""
-    return credentials.credentials_of(scope.target)
+    return page_of(credentials.credentials_of(scope.target), query, kind="credentials", key=lambda row: row.id)
 
 
 @blueprint.delete("/<id>")

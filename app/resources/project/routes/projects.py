@@ -1,6 +1,5 @@
 """Routes of projects and their branches (spec 4.6)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
@@ -10,7 +9,9 @@ from app.core.permissions import Permission, Role
 from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import GIT_READ, GIT_WRITE, endpoint
+from app.http.endpoint import GIT_READ, GIT_WRITE, PageResult, endpoint
+from app.http.results import page_of
+from app.http.validation import ListQuery
 from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s
@@ -85,9 +86,9 @@ def details(*, scope: ProjectScope) -> queries.Shown:
     result=s.ProjectSchema,
     many=True,
 )
-def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQuery) -> list[queries.Shown]:
+def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQuery) -> PageResult:
     """List the projects of an organization, the active ones by default."""
-    return queries.of_organization(scope.organization.id, status=query.status)
+    return _page(queries.of_organization(scope.organization.id, status=query.status), query)
 
 
 @blueprint.get("/user/<userId>")
@@ -98,9 +99,13 @@ def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQue
     result=s.ProjectSchema,
     many=True,
 )
-def list_of_user(*, scope: UserScope, query: StatusQuery) -> list[queries.Shown]:
+def list_of_user(*, scope: UserScope, query: StatusQuery) -> PageResult:
     """List the projects of all organizations that the user owns."""
-    return queries.of_owner(scope.target.id, status=query.status)
+    return _page(queries.of_owner(scope.target.id, status=query.status), query)
+
+
+def _page(projects: list[queries.Shown], query: ListQuery) -> PageResult:
+    return page_of(projects, query, kind="projects", key=lambda one: str(one["project_id"]))
 
 
 @blueprint.post("/create")
@@ -226,10 +231,13 @@ def delete(*, scope: ProjectScope) -> dict[str, object]:
 
 
 @blueprint.get("/<projectId>/branches")
-@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.BranchSchema, many=True, errors=GIT_READ)
-def list_branches(*, scope: ProjectScope) -> Sequence[Branch]:
+@endpoint(
+    guard=roles(*EVERYONE, project="projectId"), query=ListQuery, result=s.BranchSchema, many=True, errors=GIT_READ
+)
+def list_branches(*, scope: ProjectScope, query: ListQuery) -> PageResult:
     """List the branches of the project's repository."""
-    return branches.list_all(scope.project, hosts=drivers.git, user=scope.user)
+    rows = branches.list_all(scope.project, hosts=drivers.git, user=scope.user)
+    return page_of(rows, query, kind="branches", key=lambda branch: branch.name)
 
 
 @blueprint.post("/<projectId>/branches")

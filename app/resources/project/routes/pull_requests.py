@@ -1,6 +1,5 @@
 """Routes of pull requests of provider A and merge requests of provider B (contract 4.6)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,8 +12,9 @@ from app.core.permissions import Role
 from app.drivers.git.port import Merged, PullRequest, PullRequestState
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import GIT_READ, GIT_WRITE, endpoint
-from app.http.validation import RequestBody, text
+from app.http.endpoint import GIT_READ, GIT_WRITE, PageResult, endpoint
+from app.http.results import page_of
+from app.http.validation import ListQuery, RequestBody, text
 from app.resources.project import pull_requests
 from app.resources.project.pull_requests import Proposal
 from app.resources.project.schemas import branch_field
@@ -65,13 +65,15 @@ class MergedPullRequestSchema(Schema):
 @blueprint.get(PATH)
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
+    query=ListQuery,
     result=PullRequestSchema,
     many=True,
     errors=("NO_PULL_REQUESTS", *GIT_READ),
 )
-def list_pull_requests(*, scope: ProjectScope) -> Sequence[PullRequest]:
-    """List the pull requests of the project's repository."""
-    return pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.user)
+def list_pull_requests(*, scope: ProjectScope, query: ListQuery) -> PageResult:
+    """List the newest hundred pull requests of the project's repository. Their total number is not known."""
+    newest = pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.user)
+    return page_of(newest, query, kind="pulls", key=lambda one: str(one.number), is_complete=False)
 
 
 @blueprint.post(PATH)

@@ -8,15 +8,14 @@ from typing import Annotated, Any, ClassVar
 from marshmallow import ValidationError, fields, post_load, pre_load, validate
 
 from app.core.errors import PayloadTooLarge
-from app.core.limits import CommitLimits, InputLimits
+from app.core.limits import CommitLimits
 from app.drivers.git.port import Action, FileChange
 from app.http.json_schema import BranchName, FilePathField, branch_name, full_sha, plain_path
 from app.http.validation import (
-    Cursor,
     DateTimeMs,
     KeyedDict,
     Length,
-    LimitField,
+    ListQuery,
     RequestBody,
     RequestQuery,
     RequestSchema,
@@ -40,18 +39,11 @@ def without_nul(value: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeQuery(RequestQuery):
+class TreeQuery(ListQuery):
     """A branch and a part of its tree. Without a limit and a cursor, the result is not a page."""
 
-    limit: Annotated[int | None, LimitField(load_default=None)]
-    cursor: Cursor
     ref: BranchName
     path: Annotated[str | None, fields.String(load_default=None, validate=plain_path)]
-
-    @classmethod
-    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
-        """Set the default limit for a cursor without one."""
-        return data | {"limit": InputLimits.page_size} if "cursor" in data and "limit" not in data else data
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from typing import Annotated
 from marshmallow import fields, validate
 
 from app.http.json_schema import BranchName, full_sha
-from app.http.validation import Length, LimitField, RequestQuery, RequestSchema
-from app.resources.project_content.schemas.content import without_nul
+from app.http.validation import Cursor, Length, LimitField, ListQuery, RequestQuery, RequestSchema
+from app.resources.project_content.schemas.content import FileQuery, without_nul
 
 MAX_QUESTION = 400
 LINK_KINDS = ["link", "image", "html", "wiki", "reference", "media", "style", "field"]
@@ -27,7 +27,13 @@ class SearchQuery(RequestQuery):
         ),
     ]
     limit: Annotated[int, LimitField(load_default=20)]
+    cursor: Cursor
     ref: BranchName
+
+
+@dataclass(frozen=True, kw_only=True)
+class BacklinksQuery(FileQuery, ListQuery):
+    """The target of the links."""
 
 
 class SnippetSchema(RequestSchema):

@@ -13,6 +13,7 @@ from app.concurrency.threadpool import switch
 from app.content.filetypes import endings_of
 from app.content.search_query import ParsedQuery, Term, TermField, parse
 from app.content.words import term_spans, words
+from app.core.cursors import decode_position, encode_position
 from app.extensions import db
 from app.models.base import Row
 from app.models.content_search import ContentText
@@ -91,10 +92,22 @@ class SearchResult:
     snippet: Snippet | None
 
 
+def search_page(
+    project: Project, index: ContentIndex | None, q: str, *, kind: str | None, limit: int, cursor: str | None
+) -> tuple[list[SearchResult], str | None]:
+    """Return a page of the matching files, best first, and the cursor of the next page.
+
+    The cursor is a position. If the files change between two pages, a file can be on both of them or on none.
+    """
+    start = 0 if cursor is None else decode_position(cursor, "search")[0]
+    results = search(project, index, q, kind=kind, limit=limit + 1, start=start)
+    return results[:limit], encode_position("search", start + limit) if len(results) > limit else None
+
+
 def search(
-    project: Project, index: ContentIndex | None, q: str, *, kind: str | None = None, limit: int
+    project: Project, index: ContentIndex | None, q: str, *, kind: str | None = None, limit: int, start: int = 0
 ) -> list[SearchResult]:
-    """Return the best `limit` files of a branch for a query; `kind` restricts them to a type.
+    """Return `limit` files of a branch for a query, best first; `kind` restricts them to a type. Skip `start` files.
 
     If more than `RANKED` texts match, only the best of these are compared. If these do not fill the page, because few
     of them are on this branch or of that type, a second statement compares all files.
@@ -106,9 +119,9 @@ def search(
     worded = [term for term in question.terms if term.tokens]
     texts = _best_texts(project.id, worded)
     rows = _files(project.id, index, question, types, texts)
-    if len(rows) < limit and len(texts) > RANKED:
+    if len(rows) < start + limit and len(texts) > RANKED:
         rows = _files(project.id, index, question, types, texts, compare_all=True)
-    best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in rows), key=_order)[:limit]
+    best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in rows), key=_order)[start : start + limit]
     shown = _texts(project.id, [row.sha for _, row in best])
     hits = []
     for score, row in best:

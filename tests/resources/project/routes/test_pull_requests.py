@@ -4,6 +4,7 @@ import pytest
 from flask import Flask
 
 from app.core.permissions import Role
+from tests.support.assertions.pages import read_pages
 from tests.support.factories import organization, repository
 from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
 from tests.support.world import Person, World
@@ -48,6 +49,15 @@ class TestPullRequests:
         assert merged == {"merged": True, "commit_sha": made.git.head()}
         assert made.git.show("content/new.md") == b"# New\n"
         assert me.get(path).ok() == [one | {"state": "merged"}]
+
+    def test_pages_are_the_whole_list(self, at: At) -> None:
+        me, path, made = at
+        made.git.commit({"content/more.md": b"# More\n"}, branch="more", start=made.git.head())
+        for head in ("work", "more"):
+            me.post(path, BODY | {"head": head}).ok(201)
+        whole = me.get(path).ok()
+        assert len(whole) == 2
+        assert read_pages(me, path) == whole
 
     def test_merge_indexes_the_base_branch(self, world: World, at: At) -> None:
         me, path, made = at
