@@ -1,8 +1,10 @@
 """Lists of entries and the navigation, with plain forms."""
 
+import html
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -174,6 +176,21 @@ def test_filter_is_remembered_until_the_form_clears_it(news: ConsoleScene) -> No
     assert len(titles(news, "")) == 5
     news.site.owner.client.set_cookie("galley_list", "filter%5Bkind%5D=gone&sort=gone", path=url_of(news))
     assert len(titles(news, "")) == 5
+
+
+def test_links_to_another_view_or_language_keep_the_filters_that_it_has(news: ConsoleScene) -> None:
+    def links(query: str) -> list[set[tuple[str, str]]]:
+        page = open_list(news, query).text
+        found = re.findall(r'id="other-view" href="\?([^"]*)"', page) + re.findall(r'<a href="\?([^"]*)" lang="', page)
+        return [set(parse_qsl(html.unescape(link))) for link in found]
+
+    grid, *languages = links("filter[kind]=note&q=old&state=published&sort=title")
+    kept = {("filter[kind]", "note"), ("q", "old"), ("state", "published"), ("sort", "title")}
+    assert [kept <= link for link in (grid, *languages)] == [True] * 3
+    assert ("view", "grid") in grid
+    _, *languages = links("filter[kind]=gone&filter[gone]=note&filter[date][gte]=2024-01-01")
+    names = [{name for name, _ in link if name.startswith("filter[")} for link in languages]
+    assert names == [{"filter[date][gte]"}] * 2
 
 
 def test_entries_without_a_date_are_last_in_both_orders(news: ConsoleScene) -> None:

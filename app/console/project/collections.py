@@ -156,7 +156,10 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
         has_filter=has_filter,
         shown_query=urlencode(shown),
         other_view=urlencode({**shown, "view": "list" if view.view == "grid" else "grid"}),
-        language_queries=[(each, urlencode({**shown, "locale": each.language})) for each in group.languages],
+        language_queries=[
+            (each, urlencode({"q": query.q, **_in_language(view, each, prepared).parameters}))
+            for each in group.languages
+        ],
         more=urlencode(more) if cursor else None,
         selected=set(current_form().all("select")),
         max_selected=CommitLimits.form_files,
@@ -164,6 +167,18 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
     )
     _remember(response, view, path=_url(scope, group))
     return response
+
+
+def _in_language(view: ListView, language: CollectionLanguage, prepared: OpenCollections) -> ListView:
+    """Return a view with another language. Filters of fields and options that it does not have are omitted."""
+    columns = columns_of(language, is_declared=prepared.content.is_declared)
+    options = {one.name: one.options for one in columns.choices}
+    filters = {
+        parameter: one.value
+        for parameter, one in zip(view.filters, parse_filters(view.filters), strict=True)
+        if one.name in columns.labels and (one.name not in options or one.value in options[one.name])
+    }
+    return replace(view, locale=language.language, filters=filters)
 
 
 def _new_pages(
