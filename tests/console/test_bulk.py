@@ -1,11 +1,13 @@
 """Filters of a folder, and actions on its selected files, with plain forms."""
 
 import html
+import json
 import re
 from typing import Any
 
 import pytest
 
+from app.core.limits import InputLimits
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
@@ -41,6 +43,21 @@ def test_selected_files_are_moved_as_one_change(console: ConsoleScene) -> None:
     assert done.location == f"{base_of(console)}/content/content/posts?done=moved"
     assert console.site.repo.text("rev-list", "--count", f"{before}..main") == "1"
     assert {"content/old/first.md", "content/old/second.md"} <= set(console.site.repo.entries())
+
+
+def test_more_files_than_fields_of_a_form_are_sent_as_one_field(console: ConsoleScene) -> None:
+    names = [f"content/many/{number}.md" for number in range(InputLimits.form_fields + 1)]
+    console.site.repo.commit(dict.fromkeys(names, b"---\ndraft: true\n---\n"))
+    fields = {"base_sha": console.site.repo.head(), "folder": "content/many", "select[]": json.dumps(names)}
+    assert submit(console.site.owner, f"{base_of(console)}/bulk-delete", **fields).location.endswith("?done=deleted")
+    assert set(names).isdisjoint(console.site.repo.entries())
+
+
+@pytest.mark.parametrize("value", ["[", "{}", "[1]", "1", "[" * 100_000])
+def test_selection_that_is_no_array_of_paths_selects_nothing(console: ConsoleScene, value: str) -> None:
+    fields = {"base_sha": console.site.repo.head(), "folder": "", "select[]": value}
+    refused = submit(console.site.owner, f"{base_of(console)}/bulk-delete", **fields)
+    assert (refused.status_code, "Select at least one file." in refused.text) == (400, True)
 
 
 def test_move_to_the_same_folder_changes_nothing(console: ConsoleScene) -> None:

@@ -25,7 +25,7 @@ from app.drivers.errors import DriverError
 from app.http.error_handlers import from_driver
 
 MAX_REASONS = 3
-INPUTS = ("select", "folder", "base_sha", "target", "state")
+INPUTS = ("select", "select[]", "folder", "base_sha", "target", "state")
 NAMES = {"files.0.path": "target"}
 
 

@@ -220,7 +220,7 @@ def _url(scope: ProjectScope, group: CollectionGroup) -> str:
 @Page(
     guard=MEMBER,
     query=CollectionQuery,
-    inputs=("select", "all", "base_sha", "action", "target"),
+    inputs=("select", "select[]", "all", "base_sha", "action", "target"),
     shown_by="collection",
     names=NAMES,
     upstream=_open,

@@ -1,5 +1,6 @@
 """Submitted forms: their reading within limits, their values, and the errors that a page shows at the fields."""
 
+import json
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -54,8 +55,13 @@ class Form:
         return self.values.get(name) or None
 
     def all(self, name: str) -> Sequence[str]:
-        """Return all values of a field."""
-        return self.values.getlist(name)
+        """Return all values of a field, also those that a script sent as one JSON array, for the limit of fields."""
+        try:
+            joined = json.loads(self.text(f"{name}[]") or "[]")
+        except (ValueError, RecursionError):
+            joined = []
+        more = joined if isinstance(joined, list) else []
+        return [*self.values.getlist(name), *(one for one in more if isinstance(one, str))]
 
     def is_checked(self, name: str) -> bool:
         return name in self.values

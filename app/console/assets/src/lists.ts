@@ -13,7 +13,16 @@ export function initLists(): void {
   document.addEventListener("change", (event) => {
     if ((event.target as Element).matches(".table__select")) showSelection(event.target as HTMLInputElement);
   });
+  document.addEventListener("formdata", joinSelection);
   document.addEventListener("reset", () => setTimeout(() => showSelection()));
+}
+
+/** Send the selected entries as one field: a form with a field for each of them can have more fields than the service accepts. */
+function joinSelection({ formData }: FormDataEvent): void {
+  const paths = formData.getAll("select");
+  if (paths.length < 2) return;
+  formData.delete("select");
+  formData.append("select[]", JSON.stringify(paths));
 }
 
 /** Show the number of selected entries. The box for all entries of a filter ticks those of the page, too. */
