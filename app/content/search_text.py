@@ -26,6 +26,27 @@ _HTML_TITLE = re.compile(r"<title>([^<]{1,500})</title>", re.IGNORECASE)
 _MARKDOWN = frozenset({"markdown", "mdx", "markdoc"})
 
 
+_NOTATION = (
+    (re.compile(r"<!--(?:[^-]|-(?!->)){0,2000}-->"), ""),
+    (re.compile(r"^import\b[^;'\"]{0,500}['\"][^'\"\n]{1,300}['\"];?[ \t]*$", re.MULTILINE), ""),
+    (re.compile(r"^export (?:const|default|let|function)\b[^\n]*", re.MULTILINE), ""),
+    (re.compile(r"\{\{[^{}\n]{0,500}\}\}|\{%[^{}\n]{0,500}%\}|\{[:#.][^{}\n]{0,200}\}"), ""),
+    (re.compile(r"!?\[([^\[\]\n]{0,500})\](?:\([^()\n]{0,500}\)|\[[^\[\]\n]{0,200}\])"), r"\1"),
+    # A link around an image.
+    (re.compile(r"\[([^\[\]\n]{0,500})\]\([^()\n]{0,500}\)"), r"\1"),
+    (re.compile(r"</?(?!https?:|mailto:)[A-Za-z][^<>\n]{0,500}>"), ""),
+    (
+        re.compile(r"^[ \t]*(?:[|:-][-:| \t]+|:::[^\n]*|```[^\n]*|~~~[^\n]*|[*_-][*_ \t-]+)$", re.MULTILINE),
+        "",
+    ),
+    (re.compile(r"^[ \t]*(?:(?:>|[-*+]|#{1,6}|\d{1,3}[.)])[ \t]+){1,5}", re.MULTILINE), ""),
+    (re.compile(r"(?<![\\\s])\*{1,3}|(?<!\\)\*{1,3}(?!\s)|(?<![\w\\])_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~|`|\|"), ""),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+    (re.compile(r"\s+"), " "),
+)
+"""Notation of Markdown, MDX and template languages with its replacement, in this order."""
+
+
 @dataclass(frozen=True)
 class SearchText:
     """Search data of a file. `field_terms` contain the front matter, and the title if it is defined elsewhere.
@@ -65,6 +86,15 @@ def read_text(path: str, data: bytes) -> SearchText | None:
         links=find_links(front.body, values),
         front_matter=front.values,
     )
+
+
+def readable_text(path: str, body: str) -> str:
+    """Return the text of a page of Markdown in one line without its notation, and another text as it is."""
+    if file_type(path).language not in _MARKDOWN:
+        return body
+    for pattern, replacement in _NOTATION:
+        body = pattern.sub(replacement, body)
+    return body.strip()
 
 
 def _title(values: Mapping[str, object]) -> str | None:

@@ -1,6 +1,6 @@
 """Tests of the search data of a file."""
 
-from app.content.search_text import MAX_SHOWN, has_text, read_text
+from app.content.search_text import MAX_SHOWN, has_text, read_text, readable_text
 from tests.support.watchdog import watchdog
 
 
@@ -42,3 +42,42 @@ class TestReadText:
     def test_read_text_reads_text_files_only(self) -> None:
         assert all(map(has_text, ("a.md", "b.yaml", "c.py", "d.txt", "e.astro")))
         assert not any(map(has_text, ("a.png", "b.svg", "c.csv", "d", "e.bin")))
+
+
+MDX = """import X from '../x.astro';
+import {
+  A,
+} from "@site/a"
+export const meta = {a: 1}
+
+# A *title*
+
+> - **bold** and __strong__ snake_case and 2 * 3
+1. `code` [link](/a/b) ![image](/x.png "t") [![inner](a.png)](/b) [name][reference]
+
+{{< figure src="a.png" >}}
+{% include note.html %}
+:::note
+| a | b |
+|---|:--|
+<Card title="x">In a card</Card> <https://example.org> \\*star\\* {#id}
+<!-- hidden - text -->
+```js
+let a
+```
+import of goods
+"""
+
+
+class TestReadableText:
+    def test_notation_of_a_page_is_removed(self) -> None:
+        assert readable_text("a.mdx", MDX) == (
+            "A title bold and strong snake_case and 2 * 3 code link image inner name a b In a card "
+            "<https://example.org> *star* let a import of goods"
+        )
+        assert readable_text("a.py", "a = b ** c") == "a = b ** c"
+
+    def test_hostile_text_is_read_in_time(self) -> None:
+        with watchdog():
+            for part in ("[", "<!--", "*", "_", "import ", "{{", "\\", "> ", "|-", " ", "[a](", "<a ", "`", "\t"):
+                assert len(readable_text("a.md", (part * 16_384)[:16_384])) <= 16_384

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from app.concurrency.threadpool import switch
 from app.content.filetypes import endings_of
 from app.content.search_query import ParsedQuery, Term, TermField, parse
+from app.content.search_text import readable_text
 from app.content.words import term_spans, words
 from app.core.cursors import decode_position, encode_position
 from app.extensions import db
@@ -247,5 +248,6 @@ def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Row]:
 
 
 def _hit(score: float, row: Row, text: Row | None, terms: Sequence[Term]) -> SearchResult:
-    snippet = make_snippet(text.body, terms) if text is not None and text.body else None
+    body = readable_text(row.path, text.body[:MAX_LOOKED_AT]) if text is not None and text.body else ""
+    snippet = make_snippet(body, terms) if body else None
     return SearchResult(row.path, row.sha, row.size, text.title if text else None, round(float(score), 4), snippet)
