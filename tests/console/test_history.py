@@ -93,6 +93,10 @@ def test_value_text_is_in_the_form_of_the_reader(app: Flask, value: object, expe
         assert value_text(value) == expected
 
 
+def image(source: str, text: str) -> str:
+    return f'<p><span class="prose__image" title="{source}">{text}</span>'
+
+
 @pytest.mark.parametrize(
     ("text", "ranges", "expected"),
     [
@@ -101,6 +105,13 @@ def test_value_text_is_in_the_form_of_the_reader(app: Flask, value: object, expe
         ("a **b** c", [(0, 5)], "<p><ins>a </ins><strong><ins>b</ins></strong> c</p>"),
         ("[a](http://b.example/c)", [(11, 12)], '<p><a href="http://b.example/c">a</a></p>'),
         ("<b>x</b> y", [(9, 10)], "<p>&lt;b&gt;x&lt;/b&gt; <ins>y</ins></p>"),
+        (
+            "[a](/b) c [d](/e)",
+            [(0, 8), (12, 15)],
+            '<p><a href="/b"><ins>a</ins></a> c <a href="/e">d</a></p>',
+        ),
+        ("![a b](/c.png) d", [(0, 4), (15, 16)], image("/c.png", "<ins>a </ins>b") + " <ins>d</ins></p>"),
+        ("![](/c/d%20e.png?f)", [(0, 19)], image("/c/d%20e.png?f", "<ins>d e.png</ins>") + "</p>"),
         ("\ue000x\ue001", [(0, 1)], "<p>\ue000x\ue001</p>"),
     ],
 )

@@ -1,11 +1,15 @@
 """The page of a draft whose file the branch no longer has: it was deleted, renamed, or removed by a force push."""
 
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 from flask import Response
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+from markupsafe import Markup, escape
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
@@ -27,7 +31,22 @@ LANGUAGES = ("markdown", "mdx", "markdoc")
 MAX_CHARACTERS = 16 * 1024
 """A longer text is shown as source. The parser takes up to 0.3 s of processor time for 16 KiB of hostile text."""
 
-_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+START, END = "\ue000", "\ue001"
+"""Private characters around a changed part while its text is rendered."""
+
+
+def _image(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, environment: EnvType
+) -> str:
+    """Return an image as its description, or as the name of its file without one."""
+    token, source = tokens[index], str(tokens[index].attrs["src"])
+    text = renderer.renderInlineAsText(token.children, options, environment)
+    name = "" if text.strip(f"{START}{END} ") else unquote(urlsplit(source).path.rpartition("/")[2])
+    return f'<span class="prose__image" title="{escape(source)}">{escape(name + text)}</span>'
+
+
+_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_parser.add_render_rule("image", _image)
 
 
 def rendered_text(path: str, text: str) -> Markup | None:

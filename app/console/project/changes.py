@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from app.access.scope import ProjectScope
 from app.console.editor.page_source import branch_source
-from app.console.editor.removed_page import LANGUAGES, render_markdown
+from app.console.editor.removed_page import END, LANGUAGES, START, render_markdown
 from app.console.shell import dates
 from app.console.shell.field_labels import label_of
 from app.console.shell.translation import current_language, ngettext
@@ -34,9 +34,6 @@ MAX_RENDERED = 16 * 1024
 
 MAX_TERMS = 3
 """The number of terms before or after the path in the message of a save."""
-
-START, END = "\ue000", "\ue001"
-"""Private characters around a changed part while its text is rendered."""
 
 _TAG = re.compile(r"(<[^<>]*>)")
 _DESTINATION = re.compile(r"\]\([^()\n]*\)|\]:[^\n]*|<[^<>\s]*>")
@@ -197,17 +194,30 @@ def marked(text: str, ranges: Sequence[tuple[int, int]], tag: str) -> Markup:
 
 def _with_marks(text: str, ranges: Sequence[tuple[int, int]]) -> str:
     """Return the text with private characters around the ranges, but not in the syntax of a line and in URLs."""
-    destinations = [match.span() for match in _DESTINATION.finditer(text)]
-    result, at, number = [], 0, 0
-    for start, end in ranges:
-        while number < len(destinations) and destinations[number][1] <= start:
-            number += 1
-        if number < len(destinations) and destinations[number][0] < end:
-            continue
+    result, at = [], 0
+    for start, end in _without_destinations(text, ranges):
         for line_start, line_end in _lines(text, start, end):
             result += [text[at:line_start], START, text[line_start:line_end], END]
             at = line_end
     return "".join([*result, text[at:]])
+
+
+def _without_destinations(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of ascending ranges that are outside of URLs."""
+    destinations = [match.span() for match in _DESTINATION.finditer(text)]
+    number = 0
+    for start, end in ranges:
+        position = start
+        while number < len(destinations) and destinations[number][0] < end:
+            url_start, url_end = destinations[number]
+            if position < url_start:
+                yield position, url_start
+            position = max(position, url_end)
+            if url_end > end:
+                break  # The next range can be inside of the same URL.
+            number += 1
+        if position < end:
+            yield position, end
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
