@@ -38,6 +38,9 @@ class EditorForm {
     document.addEventListener("keydown", (event) => {
       if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "s") return;
       event.preventDefault();
+      const dialog = document.querySelector("dialog[open]");
+      // What a dialog contains is part of the page only after the dialog is applied.
+      if (dialog) return dialog.querySelector<HTMLButtonElement>("form[method=dialog] .button--primary")?.click();
       form.requestSubmit(document.querySelector<HTMLButtonElement>(`button[form="${form.id}"][type=submit], #${form.id} button[type=submit]`));
     });
     window.addEventListener("beforeunload", (event) => {
