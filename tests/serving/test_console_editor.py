@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, FrameLocator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, FrameLocator, Page, Route, ViewportSize, expect
 
 from tests.serving.member import Member
 from tests.serving.test_console_screens import FINDINGS, PNG, Console, running_console
@@ -313,15 +313,53 @@ def test_related_entries_and_linked_pages_are_found_by_title(console: Console, p
         assert page.evaluate(FINDINGS) == []
     page.keyboard.press("Enter")
     dialog.get_by_label("Text", exact=True).fill("the last")
-    page.keyboard.press("Enter")
+    refused = list[str]()
+
+    def refuse(route: Route) -> None:
+        refused.append(route.request.url)
+        route.fulfill(status=429, headers={"Retry-After": "1"})
+
+    page.route("**/check-links/**", refuse, times=1)
+    page.keyboard.press("Control+s")
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_text("leads to a page that does not exist")).to_be_hidden(timeout=ANSWER_MS)
+    assert len(refused) == 1
+    expect(page.locator(".toast")).to_have_count(0)
     page.keyboard.press("Control+s")
     expect(page.locator(".toast", has_text="Saved")).to_be_visible()
-    page.reload()
-    expect(page.get_by_text("leads to a page that does not exist")).to_be_hidden()
     [path] = (console.service.home / "instance").rglob("related.git")
     expected = RELATED.replace("p3", "p17").replace("[p1, nobody]", "[p1, p12, nobody]")
     expected = expected.replace('[none]({{< ref "/people/none.md" >}})', '[the last]({{< ref "/people/p19.md" >}})')
     assert GitRepo.existing(path).show(file).decode() == expected
+
+
+@pytest.mark.server
+def test_filter_of_a_list_stays_in_the_other_view_and_ticked_entries_are_changed(
+    console: Console, project: str
+) -> None:
+    page = console.page
+    console.resize(WIDE, "light")
+    console.open(f"{project}/collections/content-posts")
+    rows = page.locator("#rows tr")
+    count = rows.count()
+    page.get_by_label("Filter", exact=True).fill("fog")
+    expect(rows).to_have_count(1)
+    page.get_by_label("State").select_option("published")
+    page.wait_for_url("**state=published**")
+    assert page.evaluate("problems") == []
+    page.get_by_role("link", name="Grid").click()
+    page.wait_for_url("**view=grid**")
+    expect(page.locator("#rows .card__title")).to_have_count(1)
+    expect(page.get_by_label("State")).to_have_value("published")
+    console.open(f"{project}/collections/content-posts?view=list&state=all&filter=")
+    for box in (ticks := page.locator("#rows .table__select")).all()[:2]:
+        box.check()
+    with page.expect_request("**/collections/**") as sent:
+        page.get_by_role("button", name="Mark as drafts").click()
+    assert "select%5B%5D=" in (sent.value.post_data or "")
+    expect(ticks).to_have_count(count)
+    expect(page.get_by_role("row").filter(has_text="draft")).to_have_count(2)
+    assert page.evaluate(FINDINGS) == []
 
 
 @pytest.mark.server
@@ -400,9 +438,12 @@ def test_uploaded_image_is_inserted_with_its_description(console: Console, proje
     assert page.evaluate(FINDINGS) == []
     dialog.get_by_role("button", name="Insert", exact=True).click()
     page.locator(".ProseMirror img[alt]").first.dblclick()
-    page.get_by_role("dialog", name="Describe the image").get_by_label("Description").fill("The pier")
-    page.keyboard.press("Enter")
+    description = page.get_by_role("dialog", name="Describe the image").get_by_label("Description")
+    description.fill("The pier")
+    page.keyboard.press("Control+s")
+    expect(description).to_be_hidden()
     expect(page.locator("textarea[name=body]")).to_have_value(re.compile(r"!\[The pier\]\(/low-tide\.png\)"))
+    expect(page.locator(".toast")).to_have_count(0)
     page.keyboard.press("Control+s")
     expect(page.locator(".toast", has_text="Saved")).to_be_visible()
     [path] = (console.service.home / "instance").rglob("harbour-journal.git")
