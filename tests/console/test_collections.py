@@ -103,6 +103,18 @@ def test_navigation_lists_collections_with_counts_and_unique_labels(news: Consol
     ]
 
 
+def test_counts_follow_a_save_and_a_deletion_before_their_texts_are_read(news: ConsoleScene) -> None:
+    def counts() -> list[str]:
+        return re.findall(r'sidebar__count">(\d+)', news.site.owner.client.get(url_of(news, "")).text)
+
+    assert counts() == ["5", "1", "2", "1"]
+    news.site.commit({"path": "content/news/f.md", "action": "create", "content": "# New\n"}).ok(201)
+    assert counts() == ["6", "1", "2", "1"]
+    news.site.commit({"path": "content/notes/n.md", "action": "delete"}).ok(201)
+    news.site.commit({"path": "content/news/a.md", "action": "delete"}).ok(201)
+    assert counts()[0] == "5"
+
+
 def test_all_files_omit_hidden_folders_until_they_are_shown(news: ConsoleScene) -> None:
     client = news.site.owner.client
     folders = lambda page: re.findall(r'/content/([^"?#/]+)">', page.text)  # noqa: E731
@@ -318,6 +330,7 @@ def test_collection_without_entries_offers_a_new_one(news: ConsoleScene) -> None
 def test_editor_and_deletion_lead_to_the_collection_in_the_language_of_the_entry(news: ConsoleScene) -> None:
     owner, base = news.site.owner, f"/console/projects/{news.ids['project_id']}"
     listed = f"{base}/collections/news?locale=de"
+    news.site.commit({"path": "content/news/a.de.md", "action": "create", "content": "# Altes\n"}).ok(201)
     page = owner.client.get(f"{base}/edit/content/news/b.de.md")
     assert f'<a href="{listed}"><bdi>Content / News</bdi></a>' in page.text
     fields = form_of(page, f"{base}/delete/")

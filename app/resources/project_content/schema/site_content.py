@@ -29,6 +29,7 @@ from app.resources.project_content.tree.folder_listing import HiddenFolders, dat
 DATA_FOLDERS = frozenset(("data", "_data"))
 MAX_CACHED, MAX_COUNTED = 128, 40
 NOT_EXCLUDED = HiddenFolders()
+NO_SCHEMA = ContentSchema(SourceKind.INFERRED, None)
 _cache: OrderedDict[str, "SiteContent"] = OrderedDict()
 """The last content of each index."""
 
@@ -45,7 +46,7 @@ class SingleFile:
 class SiteContent:
     """The collections of a branch, its files that are edited by themselves, its images, and folders that lists omit.
 
-    `version` is the state of the index from which they were read. `is_declared` is true if a file declares the schema.
+    `version` is the state of the index from which they were read, and `schema` the one without omitted collections.
     """
 
     groups: tuple[CollectionGroup, ...] = ()
@@ -53,7 +54,12 @@ class SiteContent:
     images: int = 0
     hidden: HiddenFolders = NOT_EXCLUDED
     version: tuple[object, ...] = ()
-    is_declared: bool = False
+    schema: ContentSchema = NO_SCHEMA
+
+    @property
+    def is_declared(self) -> bool:
+        """Return whether a file declares the schema."""
+        return self.schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
 
     def group(self, name: str) -> CollectionGroup | None:
         """Return a collection by its name."""
@@ -70,7 +76,7 @@ class Translation:
 
 
 def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHosts, by: HasId) -> SiteContent:
-    """Return the content of a branch. It is counted once for each commit, when the texts of the commit are indexed.
+    """Return the content of a branch. It is counted once for each state of the index.
 
     Raises:
         Disconnected, ReconnectRequired, DriverError: a schema file exists and the repository cannot be read.
@@ -78,18 +84,20 @@ def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHost
     if index is None or index.generation == 0:
         return SiteContent()
     known, version = _cache.get(index.id), (index.generation, index.commit_sha, index.described_sha)
-    # Until a job has read the last commit, its new files have no fields, so their collections could not be inferred.
-    if known is not None and (known.version == version or index.described_sha != index.commit_sha):
+    if known is not None and known.version == version:
         return known
-    schema = content_schema(project, index, hosts=hosts, by=by)
-    hidden = HiddenFolders(paths=excluded_folders(project, index, hosts=hosts, by=by))
-    schema = replace(schema, collections=tuple(c for c in schema.collections if not hidden.contains(c.folder)))
+    if known is not None and index.described_sha != index.commit_sha:
+        # Until a job has read the last commit, its new files have no fields, so their collections cannot be inferred.
+        schema, hidden = known.schema, known.hidden
+    else:
+        schema = content_schema(project, index, hosts=hosts, by=by)
+        hidden = HiddenFolders(paths=excluded_folders(project, index, hosts=hosts, by=by))
+        schema = replace(schema, collections=tuple(c for c in schema.collections if not hidden.contains(c.folder)))
     counts = file_counts(index)
     groups = tuple(_exact(project, index, collection_groups(schema, counts)))
     images = sum(one.files for one in counts if is_image_ending(one.ending))
     singles = tuple(_singles(index, schema, groups, counts))
-    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
-    content = SiteContent(groups, singles, images, hidden, version, is_declared)
+    content = SiteContent(groups, singles, images, hidden, version, schema)
     _cache[index.id] = content
     while len(_cache) > MAX_CACHED:
         _cache.popitem(last=False)
