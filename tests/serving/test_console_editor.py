@@ -191,8 +191,12 @@ def test_entries_of_a_long_list_are_loaded_when_they_are_opened(console: Console
     expect(page.locator(".toast", has_text="Saved")).to_be_visible()
     assert page.evaluate("window.isSamePage")
     names = [line for line in repo.show(file).decode().splitlines() if "name" in line]
-    texts = [line.removeprefix("- name: ").strip("'") for line in names[298:302]]
-    assert texts == ["Vendor 298", "Changed", "Vendor 299", "Vendor 301"]
+    assert names[298:302] == [
+        "- name: 'Vendor 298'",
+        "- name: 'Changed'",
+        "- name: 'Vendor 299'",
+        "- name: 'Vendor 301'",
+    ]
 
 
 @pytest.mark.server
