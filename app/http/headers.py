@@ -1,7 +1,5 @@
 """Headers of responses: request id, security headers, CORS, `Allow`, sources of scripts. Checks of request headers."""
 
-import base64
-import hashlib
 import re
 import time
 from collections.abc import Mapping
@@ -33,7 +31,6 @@ SECURITY_HEADERS = {
 }
 _HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?(:[0-9]{1,5})?")
-_INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 class InvalidOrigin(PermissionDenied):
@@ -173,9 +170,3 @@ def sources_below(path: str) -> str:
         return "'self'"
     hosts = dict.fromkeys((host, base.partition("://")[2]))
     return " ".join(f"{name}{path}" for name in hosts if name)
-
-
-def inline_script_sources(page: str) -> str:
-    """Return the source expressions of the inline scripts of a page: their hashes."""
-    digests = (hashlib.sha256(text.encode()).digest() for text in _INLINE_SCRIPT.findall(page))
-    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

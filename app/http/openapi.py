@@ -8,11 +8,10 @@ import brotli
 import orjson
 import zstandard
 from apispec import APISpec
-from flask import Blueprint, Flask, Response, current_app, request
-from flask_swagger_ui.flask_swagger_ui import get_swaggerui_blueprint
+from flask import Flask, Response, current_app, request
 from werkzeug.routing import Rule
 
-from app.http import caching, envelope, rate_limits
+from app.http import caching, envelope, rate_limits, reference
 from app.http.api_document import error_codes, examples, headers
 from app.http.api_document.components import (
     Components,
@@ -26,20 +25,9 @@ from app.http.api_document.prose import FIELDS
 from app.http.api_document.responses import add_flat_keys, failure_schema
 from app.http.blueprint import ApiBlueprint, overview, tags
 from app.http.endpoint import Endpoint, endpoint_of, find_endpoint
-from app.http.headers import inline_script_sources, sources_below
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
-DOCUMENT_URL, PAGE_URL = "/api/v1/openapi.json", "/api/v1/docs"
-PAGE_OPTIONS = {
-    "app_name": "Galley",
-    "validatorUrl": None,
-    "docExpansion": "none",
-    "filter": True,
-    "defaultModelRendering": "model",
-    "defaultModelExpandDepth": 4,
-    "defaultModelsExpandDepth": 0,
-}
-"""Options of Swagger UI: a list of all operations, each with the nested fields of its bodies."""
+DOCUMENT_URL = "/api/v1/openapi.json"
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
     "br": lambda data: bytes(brotli.compress(data, quality=9)),  # type: ignore[no-untyped-call]
@@ -49,30 +37,9 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def init_app(app: Flask) -> None:
-    """Serve the document, and the reference page from local files."""
+    """Serve the document and its reference page."""
     app.add_url_rule(DOCUMENT_URL, "openapi", _serve_document)
-    make_page: Any = get_swaggerui_blueprint
-    page: Blueprint = make_page(PAGE_URL, DOCUMENT_URL, config=PAGE_OPTIONS)
-    page.after_request(_allow_page_scripts)
-    app.register_blueprint(page)
-
-
-def _allow_page_scripts(response: Response) -> Response:
-    """Permit the local files of the page and its inline script. Swagger UI writes styles into the page."""
-    files = sources_below(f"{PAGE_URL}/")
-    inline = inline_script_sources(response.get_data(as_text=True)) if response.mimetype == "text/html" else ""
-    policy = (
-        "default-src 'none'",
-        f"script-src {files} {inline}".rstrip(),
-        f"style-src {files} 'unsafe-inline'",
-        f"img-src {files} data:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-    response.headers["Content-Security-Policy"] = "; ".join(policy)
-    return response
+    app.register_blueprint(reference.blueprint)
 
 
 class _CompressedDocument:

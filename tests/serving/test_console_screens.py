@@ -20,6 +20,9 @@ from tests.support.console_assets import build_assets
 from tests.support.samples.gitrepo import GitRepo
 
 MAX_PAGE_BYTES = 30 * 1024
+MAX_SCREENS = 2
+"""Height of an operation of the reference page."""
+
 Theme = Literal["light", "dark"]
 VIEWS: tuple[tuple[ViewportSize, Theme], ...] = (
     ({"width": 1440, "height": 900}, "light"),
@@ -465,9 +468,21 @@ def test_scripts_and_styles_are_compressed_and_immutable(
 
 
 @pytest.mark.server
-def test_reference_page_lists_the_operations_without_a_policy_violation(console: Console) -> None:
+def test_reference_page_shows_an_operation_without_a_policy_violation(console: Console) -> None:
     page = console.page
+    page.set_viewport_size(VIEWS[0][0])
     page.goto(f"{console.service.base}/api/v1/docs/")
     expect(page.locator(".opblock-tag").first).to_be_visible()
+    page.locator(".opblock-tag", has=page.get_by_text("project_content", exact=True)).click()
+    page.locator('.opblock-summary-path[data-path$="/commit"]').click()
+    operation = page.locator(".opblock.is-open")
+    errors = operation.locator(".errors")
+    errors.locator("summary").click()
+    row = errors.get_by_role("row", name="CONFLICT")
+    expect(row.locator("td").last).to_contain_text("The request conflicts")
+    expect(operation.locator("tr.response")).to_have_count(1)
+    expect(operation.locator(".opblock-section-request-body .model-example")).to_contain_text('"base_sha"')
+    errors.locator("summary").click()
+    assert operation.bounding_box()["height"] <= MAX_SCREENS * VIEWS[0][0]["height"]
     assert page.evaluate("problems") == []
     assert page.evaluate(LOADED, "/console/static/none.js") == "refused"
