@@ -20,6 +20,19 @@ MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 KEYS = ("root", "install", "command", "port", "env")
 JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
+JEKYLL_GEM = re.compile(rb"^\s*gem\s*[('\"]{1,2}(?:jekyll|github-pages)['\"]", re.MULTILINE)
+INSTALL_GEMS = """\
+bundle check || bundle install && exit
+command -v jekyll >/dev/null && find "$GEM_HOME" -mindepth 1 -delete
+"""
+"""Gems of the system are used if they satisfy the Gemfile. Others are installed into GEM_HOME.
+
+An empty folder is not cached, so that the next start tries again."""
+SERVE_WITH_GEMS = """\
+bundle check >/dev/null 2>&1 && exec bundle exec "$@"
+echo "The gems of the Gemfile could not be installed. The Jekyll of the system is used, with its own plugins."
+exec env JEKYLL_NO_BUNDLER_REQUIRE=true "$@"
+"""
 SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
 SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")
 PLAIN_FOLDERS = ("", "public/", "docs/", "site/", "dist/", "_site/", "build/", "src/")
@@ -254,7 +267,7 @@ class _Detector:
             return recipe
         if "mkdocs.yml" in paths:
             return python_sites.mkdocs(paths, read, name)
-        if _is_jekyll(paths) and not node.depends_on(read, "hexo"):
+        if _is_jekyll(paths, read) and not node.depends_on(read, "hexo"):
             return _jekyll(paths, read, name)
         recipe = node.recipe(paths, read, name) if "package.json" in paths else None
         if recipe is not None:
@@ -273,10 +286,11 @@ def _read_below(read: Read, folder: str, path: str) -> bytes | None:
     return read(folder + path)
 
 
-def _is_jekyll(paths: frozenset[str]) -> bool:
+def _is_jekyll(paths: frozenset[str], read: Read) -> bool:
+    has_folders = any(path.startswith(JEKYLL_FOLDERS) for path in paths)
     if "_config.yml" not in paths and "_config.yaml" not in paths:
-        return False
-    return "Gemfile" in paths or "index.html" not in paths or any(path.startswith(JEKYLL_FOLDERS) for path in paths)
+        return has_folders and JEKYLL_GEM.search(read("Gemfile") or b"") is not None
+    return "Gemfile" in paths or "index.html" not in paths or has_folders
 
 
 def _jekyll(paths: frozenset[str], read: Read, folder: str) -> Recipe:
@@ -287,9 +301,8 @@ def _jekyll(paths: frozenset[str], read: Read, folder: str) -> Recipe:
         return Recipe(serve, folder=folder, tools=("jekyll",))
     gems = b"\0".join(read(name) or b"" for name in ("Gemfile", "Gemfile.lock"))
     return Recipe(
-        ("bundle", "exec", *serve),
-        # Gems of the system are used if they satisfy the Gemfile. Others are installed into GEM_HOME.
-        install=(("sh", "-c", "bundle check || bundle install"),),
+        ("sh", "-c", SERVE_WITH_GEMS, "sh", *serve),
+        install=(("sh", "-c", INSTALL_GEMS),),
         environment={
             "GEM_HOME": "/tmp/gems",  # noqa: S108 (inside the jail)
             "BUNDLE_PATH__SYSTEM": "true",

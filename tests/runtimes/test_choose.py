@@ -1,10 +1,13 @@
 """Tests of the choice of a site recipe from the files of a repository."""
 
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from app.runtimes.choose import DetectionHints, RuntimeNotDetected, choose_recipe
+from app.runtimes.choose import INSTALL_GEMS, SERVE_WITH_GEMS, DetectionHints, RuntimeNotDetected, choose_recipe
+from app.runtimes.node import WITHOUT_LOCK
 from app.runtimes.recipe import PreviewAddress, Recipe
 
 ADDRESS = PreviewAddress("http://label.preview.localhost:8000/", 8000)
@@ -114,8 +117,44 @@ class TestNode:
 class TestOtherGenerators:
     def test_jekyll_with_a_gemfile_uses_bundler(self) -> None:
         found = chosen("_config.yml", "Gemfile", "index.html")
-        assert found.serve[:3] == ("bundle", "exec", "jekyll")
-        assert found.install == (("sh", "-c", "bundle check || bundle install"),)
+        assert found.serve[4:6] == ("jekyll", "serve")
+        assert found.install == (("sh", "-c", INSTALL_GEMS),)
+
+    @pytest.mark.parametrize(
+        ("gemfile", "program"),
+        [
+            (b"gem 'github-pages', group: :x", "jekyll"),
+            (b'  gem "jekyll", "~> 4"', "jekyll"),
+            (b"gem 'rails'", "python3"),
+        ],
+    )
+    def test_jekyll_without_a_configuration_is_found_by_its_gem(self, gemfile: bytes, program: str) -> None:
+        files = {"Gemfile": gemfile, "index.html": b"", "_posts/2016-11-10-a.md": b""}
+        assert program in choose_recipe(files, files.get, ADDRESS).serve
+
+    @pytest.mark.parametrize(
+        ("satisfied", "output"),
+        [(True, ["bundle exec jekyll serve"]), (False, ["The gems of", "jekyll serve (no bundler: true)"])],
+    )
+    def test_jekyll_of_the_system_serves_without_the_gems_of_the_site(
+        self, tmp_path: Path, satisfied: bool, output: list[str]
+    ) -> None:
+        bundle = f'[ "$1" = check ] && exit {int(not satisfied)}; [ "$1" = install ] && exit 5; echo "bundle $@"'
+        programs = {"bundle": bundle, "jekyll": 'echo "jekyll $@ (no bundler: $JEKYLL_NO_BUNDLER_REQUIRE)"'}
+        for name, text in programs.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tmp_path / name).chmod(0o755)
+        gems = tmp_path / "gems"
+        (gems / "cache").mkdir(parents=True)
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GEM_HOME": str(gems)}
+        subprocess.run(["sh", "-c", INSTALL_GEMS], env=environment, check=True)
+        assert [*gems.iterdir()] == ([gems / "cache"] if satisfied else [])
+        command = ["sh", "-c", SERVE_WITH_GEMS, "sh", "jekyll", "serve"]
+        served = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        assert [line[: len(start)] for line, start in zip(served.splitlines(), output, strict=True)] == output
+
+    def test_mkdocs_serves_a_site_in_strict_mode(self) -> None:
+        assert "--no-strict" in chosen("mkdocs.yml").serve
 
     def test_mkdocs_with_requirements_installs_them(self) -> None:
         assert chosen("mkdocs.yml", "requirements.txt").install[0][-3:] == ("-r", "requirements.txt", "mkdocs")
@@ -155,7 +194,7 @@ class TestOtherGenerators:
     def test_choose_recipe_hugo_with_dependencies_installs_them(self) -> None:
         files = {"hugo.toml": b"", "package.json": json.dumps({"devDependencies": {"postcss": "8"}}).encode()}
         recipe = choose_recipe(files, files.get, ADDRESS)
-        assert (recipe.serve[0], recipe.install[0][:2]) == ("hugo", ("npm", "install"))
+        assert (recipe.serve[0], recipe.install) == ("hugo", (WITHOUT_LOCK,))
 
     def test_choose_recipe_hugo_modules_use_the_proxy(self) -> None:
         files = {"hugo.toml": b"[module]\n[[module.imports]]\npath = 'x'", "go.mod": b"module a\nrequire x v1"}
@@ -163,6 +202,21 @@ class TestOtherGenerators:
         assert recipe.install == (("hugo", "mod", "graph"),)
         assert "go" in recipe.tools
         assert recipe.environment["HUGO_MODULE_PROXY"] == recipe.environment["GOPROXY"] == "https://go.example.org"
+
+    @pytest.mark.parametrize(
+        ("name", "config", "has_modules"),
+        [
+            ("hugo.toml", b"theme = ['github.com/a/b']", True),
+            ("hugo.yaml", b"theme:\n  - github.com/a/b", True),
+            ("config/_default/module.yml", b"imports:\n- path: x", True),
+            ("hugo.json", b'{"module": {\n"imports": [{"path": "x"}]}}', True),
+            ("hugo.toml", b"theme = 'docsy'", False),
+            ("hugo.toml", b"title = 'github.com/a'", False),
+        ],
+    )
+    def test_choose_recipe_hugo_needs_go_for_imports_only(self, name: str, config: bytes, has_modules: bool) -> None:
+        files = {name: config, "go.mod": b"module a\nrequire github.com/gohugoio/hugo v0.1.0", "content/a.md": b""}
+        assert ("go" in choose_recipe(files, files.get, ADDRESS).tools) is has_modules
 
     @pytest.mark.parametrize(("name", "ignored"), [("hugo-extended", "true"), ("hugo-bin", "true"), ("postcss", None)])
     def test_choose_recipe_hugo_of_a_package_is_not_downloaded(self, name: str, ignored: str | None) -> None:

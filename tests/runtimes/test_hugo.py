@@ -104,10 +104,8 @@ class TestInstallation:
         assert (target / "programs" / "hugo").read_text() == installed
         assert (target / "note").read_text() == note
 
-    def test_unreachable_registry_leaves_a_note_and_no_program(self, tmp_path: Path) -> None:
-        target = install(tmp_path, tmp_path, "0.150.1")
-        assert not (target / "programs" / "hugo").exists()
-        assert (target / "note").read_text().startswith("Hugo 0.150.1 could not be installed.")
+    def test_unreachable_registry_leaves_an_empty_folder(self, tmp_path: Path) -> None:
+        assert [*install(tmp_path, tmp_path, "0.150.1").iterdir()] == []
 
 
 def install(registry: Path, tmp_path: Path, wanted: str) -> Path:

@@ -1,5 +1,8 @@
 """Tests of the package manager and the version that a lock file and package.json select."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from app.runtimes.node import installation_of
@@ -36,3 +39,20 @@ def test_modern_yarn_installs_into_node_modules() -> None:
 def test_npm_installs_with_and_without_a_lock_file() -> None:
     assert "npm ci" in " ".join(installation_of(["package-lock.json"], {}.get, "pnpm@9.0.0").command)
     assert installation_of([], {}.get, "pnpm@9.0.0").lock is None
+
+
+@pytest.mark.parametrize(
+    ("paths", "program"), [(["package-lock.json"], "ci"), ([], "install"), (["yarn.lock"], "exec")]
+)
+def test_failed_installation_is_repeated_without_scripts(tmp_path: Path, paths: list[str], program: str) -> None:
+    npm = tmp_path / "npm"
+    npm.write_text(
+        '#!/bin/sh\necho "$1 ${npm_config_ignore_scripts-} ${YARN_ENABLE_SCRIPTS-}"; [ "$npm_config_ignore_scripts" ]\n'
+    )
+    npm.chmod(0o755)
+    command = installation_of(paths, {}.get, None).command
+    done = subprocess.run(
+        command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True, capture_output=True, text=True
+    )
+    note = "The installation failed. It is repeated without the scripts of the packages."
+    assert done.stdout.splitlines() == [f"{program}  ", note, f"{program} true false"]

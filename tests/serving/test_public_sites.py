@@ -59,6 +59,23 @@ SITES = {
     "docusaurus": Site("tomrcc+docusaurus-starter", "docs/intro.mdx", "", "/docs/intro"),
     "docusaurus-2": Site("fermanjj+docusaurus-starter", "docs/index.md", "", "/docs/"),
     "hexo": Site("hexojs+hexo-starter", "source/_posts/hello-world.md", "", "/"),
+    "hugo-netlify": Site("kubernetes-sigs+kind", "site/content/docs/user/rootless.md", "", "/docs/user/rootless/"),
+    "hugo-theme": Site("containerd+containerd.io", "content/roadmap.md", "", "/roadmap/"),
+    "hugo-submodule": Site("grpc+grpc.io", "content/en/about/_index.md", "", "/about/"),
+    "jekyll-pages": Site("mojombo+mojombo.github.io", "_posts/2016-11-10-snyk.md", "", "/2016/11/10/snyk.html"),
+    "jekyll-pages-2": Site("github+choosealicense.com", "about.md", "", "/about/"),
+    "mkdocs-material": Site("encode+starlette", "docs/background.md", "", "/background/"),
+    "sphinx-pallets": Site("pallets+click", "docs/complex.md", "", "/complex.html"),
+    "eleventy-docs": Site("11ty+11ty-website", "src/docs/accessibility.md", "", "/docs/accessibility/"),
+    "eleventy-blog": Site("google+eleventy-high-performance-blog", "posts/secondpost.md", "", "/posts/secondpost/"),
+    "vitepress-docs": Site("vuejs+docs", "src/about/faq.md", "", "/about/faq.html"),
+    "astro-blog": Site("onwidget+astrowind", "src/data/post/landing.md", "", "/landing"),
+    "astro-workspace": Site(
+        "withastro+starlight", "docs/src/content/docs/getting-started.mdx", "", "/getting-started/"
+    ),
+    "docusaurus-docs": Site("reduxjs+react-redux", "docs/troubleshooting.md", "", "/troubleshooting"),
+    "next": Site("timlrx+tailwind-nextjs-starter-blog", "data/authors/default.mdx", "", "/about"),
+    "gatsby": Site("gatsbyjs+gatsby-starter-blog", "content/blog/new-beginnings/index.md", "", "/new-beginnings/"),
 }
 
 
