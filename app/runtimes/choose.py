@@ -232,11 +232,12 @@ class _Detector:
     def detect(self, root: str | None) -> Recipe | None:
         """Return the recipe of the folder `root`, or of the best folder of the repository."""
         folders = [f"{root}/" if root else ""] if root is not None else self._folders()
-        for detect in (self._generator, self._script):
-            for folder in folders:
+        sites = [folder for folder in folders if root is not None or not SAMPLE_FOLDERS.search(folder)]
+        for detect, searched in ((self._configured, sites), (self._generator, folders), (self._script, folders)):
+            for folder in searched:
                 recipe = detect(folder)
                 if recipe is not None:
-                    return recipe
+                    return node.in_workspace(recipe, self._paths, self._read) if recipe.folder else recipe
         plain = [f"{folder}{below}" for folder in (folders if root is not None else [""]) for below in PLAIN_FOLDERS]
         return next((static(folder) for folder in plain if f"{folder}index.html" in self._paths), None)
 
@@ -255,20 +256,27 @@ class _Detector:
         paths = frozenset(path[len(folder) :] for path in self._paths if path.startswith(folder))
         return paths, partial(_read_below, self._read, folder)
 
-    def _generator(self, folder: str) -> Recipe | None:
-        """Return the recipe of the generator that a folder configures, or on which its package.json depends."""
+    def _configured(self, folder: str) -> Recipe | None:
+        """Return the recipe of the generator that a folder configures."""
         paths, read = self._below(folder)
         name = folder.rstrip("/")
         if hugo.is_site(paths):
             version = hugo.pinned_version([(self._paths, self._read), (paths, read)])
             return hugo.recipe(paths, read, name, self._address, self._hints.module_proxy, version)
-        recipe = node.configured(paths, read, name)
-        if recipe is not None:
+        if (recipe := node.configured(paths, read, name)) is not None:
             return recipe
         if "mkdocs.yml" in paths:
             return python_sites.mkdocs(paths, read, name)
         if _is_jekyll(paths, read) and not node.depends_on(read, "hexo"):
             return _jekyll(paths, read, name)
+        return None
+
+    def _generator(self, folder: str) -> Recipe | None:
+        """Return the recipe of the generator that a folder configures, or on which its package.json depends."""
+        if (configured := self._configured(folder)) is not None:
+            return configured
+        paths, read = self._below(folder)
+        name = folder.rstrip("/")
         recipe = node.recipe(paths, read, name) if "package.json" in paths else None
         if recipe is not None:
             return recipe

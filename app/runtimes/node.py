@@ -195,7 +195,7 @@ def depends_on(read: Read, name: str) -> bool:
 
 def install(paths: Collection[str], read: Read) -> Recipe:
     """Return a recipe without a server that installs the dependencies. Its result is cached by the lock file."""
-    if not _dependencies(read):
+    if not _dependencies(read) and "workspaces" not in json_of(read("package.json")):
         return Recipe(())
     installation = installation_of(paths, read, json_of(read("package.json")).get("packageManager"))
     content = read(installation.lock) if installation.lock else None
@@ -204,6 +204,25 @@ def install(paths: Collection[str], read: Read) -> Recipe:
         return recipe
     parts = [read("package.json") or b"", content, *(read(name) or b"" for name in SETTINGS if name in paths)]
     return replace(recipe, dependencies=hashlib.sha256(b"\0".join(parts)).hexdigest())
+
+
+def in_workspace(recipe: Recipe, paths: Collection[str], read: Read) -> Recipe:
+    """Return the recipe of a folder with the installation of its workspace. `paths` and `read` are those of the root.
+
+    A workspace has its lock file in the root of the repository. Its packages are in several folders and not cached.
+    """
+    is_workspace = "pnpm-workspace.yaml" in paths or "workspaces" in json_of(read("package.json"))
+    if "node" not in recipe.tools or not is_workspace or any(f"{recipe.folder}/{name}" in paths for name in LOCK_FILES):
+        return recipe
+    root = install(paths, read)
+    enter = ("sh", "-c", f'cd {"/".join([".."] * (recipe.folder.count("/") + 1))} && exec "$@"', "sh")
+    return replace(
+        recipe,
+        install=tuple((*enter, *command) for command in root.install),
+        environment={**root.environment, **recipe.environment},
+        dependencies=None,
+        node=recipe.node or root.node,
+    )
 
 
 def _recipe(name: str, paths: Collection[str], read: Read, folder: str) -> Recipe:

@@ -37,6 +37,11 @@ class Recipe:
     node: str | None = None
     python: str | None = None
 
+    @property
+    def program_folders(self) -> tuple[str, ...]:
+        """Folders of programs of npm packages, below the repository: that of the site and that of its workspace."""
+        return tuple(dict.fromkeys((f"{self.folder}/node_modules/.bin".strip("/"), "node_modules/.bin")))
+
 
 @dataclass(frozen=True)
 class PreviewAddress:

@@ -183,6 +183,35 @@ class TestOtherGenerators:
         files = {"package.json": json.dumps(root).encode(), "website/package.json": json.dumps(site).encode()}
         assert choose_recipe(files, files.get, ADDRESS).folder == "website"
 
+    def test_choose_recipe_configured_folder_precedes_dependency_of_the_root(self) -> None:
+        root = {"devDependencies": {"astro": "7"}}
+        site = {"dependencies": {"astro": "7"}}
+        files = {"package.json": json.dumps(root).encode(), "docs/package.json": json.dumps(site).encode()}
+        sample = {f"examples/{name}": b"{}" for name in ("package.json", "astro.config.mjs")}
+        assert choose_recipe({**files, **sample}, {**files, **sample}.get, ADDRESS).folder == ""
+        files["docs/astro.config.mjs"] = b""
+        assert choose_recipe(files, files.get, ADDRESS).folder == "docs"
+
+    @pytest.mark.parametrize(
+        ("files", "is_in_root"),
+        [
+            ({"pnpm-workspace.yaml": b"", "pnpm-lock.yaml": b"lockfileVersion: '9.0'"}, True),
+            ({"package.json": b'{"workspaces": ["site"]}', "package-lock.json": b"{}"}, True),
+            ({"package.json": b"{}", "package-lock.json": b"{}"}, False),
+            ({"package.json": b'{"workspaces": ["site"]}', "site/apps/docs/yarn.lock": b""}, False),
+        ],
+    )
+    def test_choose_recipe_installs_the_workspace_of_a_site(self, files: dict[str, bytes], is_in_root: bool) -> None:
+        site = {
+            "site/apps/docs/package.json": b'{"dependencies": {"astro": "7"}}',
+            "site/apps/docs/astro.config.mjs": b"",
+        }
+        files = {"package.json": b'{"devDependencies": {"prettier": "1"}}', **files, **site}
+        recipe = choose_recipe(files, files.get, ADDRESS, DetectionHints("site/apps/docs"))
+        assert recipe.folder == "site/apps/docs"
+        assert ('cd ../../.. && exec "$@"' in recipe.install[0]) is is_in_root
+        assert recipe.program_folders == ("site/apps/docs/node_modules/.bin", "node_modules/.bin")
+
     def test_choose_recipe_sample_folder_follows_site_folder(self) -> None:
         assert chosen("example/hugo.toml", "website/hugo.toml").folder == "website"
 

@@ -160,13 +160,12 @@ class HostedSandboxes:
         return network | {"maskRequestHost": f"localhost:{PORT_INSIDE}"} | ({"allowOut": hosts} if hosts else {})
 
     def _instructions(self, recipe: Recipe) -> bytes:
-        bins = [f"{recipe.folder}/node_modules/.bin".strip("/")]
         data = {
             "install": recipe.install,
             "serve": recipe.serve,
             "environment": dict(recipe.environment),
             "folder": recipe.folder,
-            "path": [*(f"/home/user/site/{path}" for path in bins), "/home/user/.local/bin"],
+            "path": [*(f"/home/user/site/{path}" for path in recipe.program_folders), "/home/user/.local/bin"],
             "log_bytes": self._limits.log_bytes,
             "install_timeout_s": self._install_timeout_s,
             "serve_timeout_s": self._serve_timeout_s,

@@ -134,10 +134,10 @@ def _filled(command: Iterable[str], recipe: Recipe) -> list[str]:
 
 
 def _environment(recipe: Recipe, limits: SandboxLimits) -> dict[str, str]:
-    bins = "/".join(filter(None, ("/work", recipe.folder, "node_modules/.bin")))
+    bins = (f"/work/{folder}" for folder in recipe.program_folders)
     own = {"PORT": str(port_of(recipe)), "HOST": ADDRESS_INSIDE, "GALLEY_FOLDER": recipe.folder}
     packages = recipe.environment.get("PYTHONPATH")
-    programs = [*([go_bin()] if "go" in recipe.tools else []), *([f"{packages}/bin"] if packages else []), bins]
+    programs = [*([go_bin()] if "go" in recipe.tools else []), *([f"{packages}/bin"] if packages else []), *bins]
     own |= {"PATH": ":".join([TOOLS, *programs, *SYSTEM_PATH])}
     paths = [packages, LIBRARY if any(name in PACKAGES for name in recipe.tools) else None]
     own |= {"PYTHONPATH": ":".join(filter(None, paths))} if any(paths) else {}
