@@ -29,7 +29,6 @@ EXCEPTIONS = {
     ("app/http/api_document/operations.py", "_VARIABLE"): "reads texts of the code",
     ("app/http/api_document/operations.py", "_parameters"): "reads texts of the code",
     ("app/http/api_document/operations.py", "shape_of"): "reads texts of the code",
-    ("app/http/headers.py", "_INLINE_SCRIPT"): "reads a page in which every `<` of a user is escaped",
     ("app/runtimes/choose.py", "SAMPLE_FOLDERS"): "reads a path, at most 1,024 bytes",
 }
 """Reasons of accepted expressions by file and name of the constant or function."""

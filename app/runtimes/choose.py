@@ -20,7 +20,7 @@ MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 KEYS = ("root", "install", "command", "port", "env")
 JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
-JEKYLL_GEM = re.compile(rb"^\s*gem\s*[('\"]{1,2}(?:jekyll|github-pages)['\"]", re.MULTILINE)
+JEKYLL_GEM = re.compile(rb"^[ \t]{0,20}gem[ \t]{0,20}[('\"]{1,2}(?:jekyll|github-pages)['\"]", re.MULTILINE)
 INSTALL_GEMS = """\
 bundle check || bundle install && exit
 command -v jekyll >/dev/null && find "$GEM_HOME" -mindepth 1 -delete

@@ -38,6 +38,9 @@ _LOOKUP = re.compile(
     r"(?:lookup|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|Could not resolve host:|resolve host) ([\w.-]+\.[a-z]{2,})"
     r"|Failed to connect to ([\w.-]+\.[a-z]{2,}) port",
 )
+_REFUSED_INSTALLATION = re.compile(
+    r"^galley: refused the connection to ([\w.-]{1,253})(?::\d{1,5})?: the host is not in", re.MULTILINE
+)
 _MEMORY = re.compile(
     r"JavaScript heap out of memory|^MemoryError|Cannot allocate memory|out of memory", re.MULTILINE | re.I
 )
@@ -201,11 +204,13 @@ def hint_for(
     program = _first(_MISSING_PROGRAM, text)
     if program is not None:
         return _hint_for_program(program)
+    refused_installation = [host for host in hosts if host in _REFUSED_INSTALLATION.findall(text)]
     for pattern, hint in _SITE_HINTS:
-        if pattern.search(text):
+        # A package is incomplete if its script could not download a program.
+        if pattern.search(text) and not (pattern is _MISSING_MODULE and refused_installation):
             return hint.format(_first(pattern, text))
     if hosts:
-        return _hint_for_hosts(hosts, is_serving=True)
+        return _hint_for_hosts(refused_installation or hosts, is_serving=not refused_installation)
     if _OCCUPIED_PORT.search(text):
         return "The site starts more than one server on a port. Start one server on the port in the variable PORT."
     if cause in _CAUSE_HINTS:

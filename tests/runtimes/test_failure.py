@@ -124,6 +124,16 @@ def test_hint_for_refused_host_while_serving_names_the_setting() -> None:
     assert "preview_network" in hint
 
 
+def test_hint_for_incomplete_package_names_the_host_that_its_installation_needs() -> None:
+    log = (
+        "galley: refused the connection to github.com:443: the host is not in SANDBOX_EGRESS\n"
+        "Error: Cannot find module '../build/Release/sharp.node'\n"
+    )
+    hint = hint_for("ended", log, ("github.com", "api.example.org"), is_serving=True)
+    assert hint == "The installation requested github.com. An operator can permit the host with SANDBOX_EGRESS."
+    assert "sharp.node" in (hint_for("ended", log.partition("\n")[2], ("github.com",), is_serving=True) or "")
+
+
 @pytest.mark.parametrize(
     ("host", "expected"), [("proxy.golang.org", "SANDBOX_MODULE_PROXY"), ("rubygems.org", "must check its network.")]
 )

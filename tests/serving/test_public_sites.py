@@ -74,6 +74,7 @@ SITES = {
         "withastro+starlight", "docs/src/content/docs/getting-started.mdx", "", "/getting-started/"
     ),
     "docusaurus-docs": Site("reduxjs+react-redux", "docs/troubleshooting.md", "", "/troubleshooting"),
+    "vitepress-workspace": Site("vitejs+vite", "docs/guide/why.md", "", "/guide/why"),
     "next": Site("timlrx+tailwind-nextjs-starter-blog", "data/authors/default.mdx", "", "/about"),
     "gatsby": Site("gatsbyjs+gatsby-starter-blog", "content/blog/new-beginnings/index.md", "", "/new-beginnings/"),
 }

@@ -47,6 +47,8 @@ ENVIRONMENT = {
     "GOTOOLCHAIN": "local",
     "PIP_BREAK_SYSTEM_PACKAGES": "1",  # Packages of a site are installed below /tmp.
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), PROXY),
+    # Yarn 2 and later ignore the other variables.
+    **dict.fromkeys(("YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"), PROXY),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
 }
 COMMAND_TIMEOUT_S = 15
