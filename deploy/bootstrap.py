@@ -129,7 +129,7 @@ def missing(packages: Mapping[str, tuple[str, str]], places: str = PLACES) -> li
 
 def apt(*arguments: str) -> None:
     """Run apt-get without questions. The caller checks the commands afterwards."""
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "DEBCONF_NOWARNINGS": "yes"}
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(
             ["apt-get", "-qq", *arguments], env=environment, stdout=subprocess.DEVNULL, timeout=300, check=False
@@ -137,7 +137,7 @@ def apt(*arguments: str) -> None:
 
 
 def say(text: str) -> None:
-    """Print a message to stderr."""
+    """Print a message at once."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
