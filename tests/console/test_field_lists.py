@@ -9,6 +9,7 @@ from werkzeug.datastructures import MultiDict
 
 from app.console.editor.field_lists import (
     ACTION,
+    MAX_ITEMS,
     MAX_SENT,
     apply_action,
     keyed,
@@ -227,6 +228,14 @@ def test_items_of_a_draft_have_the_ids_of_those_of_the_file(items: list[Any], id
     shown: Any = with_ids({"x": items}, {"x": [{"a": 1, "b": 1}, {"a": 2, "b": 2}]})
     assert list(shown["x"]) == ids.split()
     assert plain(shown["x"]) == items
+
+
+def test_many_changed_items_of_a_draft_follow_in_their_order() -> None:
+    present = [{"a": at, "b": 1} for at in range(MAX_ITEMS)]
+    shown: Any = with_ids(
+        {"x": [{"a": -1, "b": 1}, present[5], *present[1:5], *({"b": 2} for _ in range(900))]}, {"x": present}
+    )
+    assert list(shown["x"])[:8] == ["0", "5", "1", "2", "3", "4", "6", "7"]
 
 
 def test_keyed_values_are_plain_again() -> None:

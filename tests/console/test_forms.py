@@ -7,6 +7,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import Client, TestResponse
 
+from app.console.editor.field_lists import MAX_ALL_ITEMS, MAX_ITEMS
 from app.core.limits import InputLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -38,11 +39,13 @@ FILE_PART = b'Content-Disposition: form-data; name="file"; filename="a.png"\r\n\
 HEADERS = (
     b'Content-Disposition: form-data; name="a"' + b"\r\nX-Long: " + b"a" * InputLimits.part_heads_bytes + b"\r\n\r\n"
 )
+ITEMS = b",".join(b"n%d" % at for at in range(MAX_ITEMS))
 HOSTILE = {
     "fields": (b"a&" * InputLimits.form_fields, URLENCODED),
     "separators": (b"&" * InputLimits.form_fields, URLENCODED),
     "text": (b"body=" + b"a" * (InputLimits.form_bytes + 1), URLENCODED),
-    "lists": (b"&".join(b"items.l%d=" % n + b",".join(b"n%d" % i for i in range(200)) for n in range(6)), URLENCODED),
+    "list": (b"items.l=" + b",".join(b"n%d" % i for i in range(MAX_ITEMS + 1)), URLENCODED),
+    "lists": (b"&".join(b"items.l%d=" % n + ITEMS for n in range(1 + MAX_ALL_ITEMS // MAX_ITEMS)), URLENCODED),
     "parts": (multipart(*[text_part("a")] * (InputLimits.form_fields + 1)), "multipart/form-data; boundary=b"),
     "part text": (multipart(text_part("body", b"a" * (InputLimits.form_bytes + 1))), "multipart/form-data; boundary=b"),
     "part headers": (multipart(HEADERS), "multipart/form-data; boundary=b"),

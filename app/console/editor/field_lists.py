@@ -26,6 +26,9 @@ ACTION = "list-action"
 MAX_ITEMS, MAX_ALL_ITEMS = 1_000, 10_000
 """The items of one list that are shown as groups, and those of all lists of a form."""
 
+MAX_COMPARED = 20_000
+"""Pairs of changed items that are compared value by value."""
+
 MAX_SENT = InputLimits.form_fields - 60
 """A form with more fields must be saved before it shows the inputs of a further item."""
 
@@ -116,20 +119,31 @@ def _with_ids(value: Any, base: Any) -> object:
 
 
 def _positions(items: Sequence[Mapping[str, Any]], present: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Return the positions in the file by the positions of items: of equal items, then of those with equal values."""
+    """Return the positions in the file by the positions of items: of equal items, then of those with equal values.
+
+    Many changed items are not compared: they follow in their order.
+    """
     free, positions = list(range(len(present))), dict[int, int]()
+    for at, item in enumerate(items):
+        equal = next((one for one in free if present[one] == item), None)
+        if equal is not None:
+            positions[at] = equal
+            free.remove(equal)
+    others = [at for at in range(len(items)) if at not in positions]
+    if len(others) * len(free) <= MAX_COMPARED:
+        for at in others:
+            equal_values = {
+                one: sum(present[one].get(key) == value for key, value in items[at].items()) for one in free
+            }
+            best = max(free, key=lambda one: (equal_values[one], -one), default=None)
+            if best is not None and equal_values[best]:
+                positions[at] = best
+                free.remove(best)
+    return positions | dict(zip((at for at in others if at not in positions), free, strict=False))
 
-    def similarity(at: int, item: Mapping[str, Any]) -> int:
-        return sum(key in present[at] and present[at][key] == item[key] for key in item)
 
-    for find_equal in (True, False):
-        for at, item in enumerate(items):
-            matches = [one for one in free if (present[one] == item if find_equal else similarity(one, item))]
-            if at not in positions and matches:
-                positions[at] = max((similarity(one, item), -one, one) for one in matches)[2]
-                free.remove(positions[at])
-    others = (at for at in range(len(items)) if at not in positions)
-    return positions | dict(zip(others, free, strict=False))
+def _equal_values(item: Mapping[str, Any], other: Mapping[str, Any]) -> int:
+    return sum(key in other and other[key] == value for key, value in item.items())
 
 
 def sent_orders(form: Form) -> dict[Path, list[str]]:
