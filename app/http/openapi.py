@@ -138,6 +138,7 @@ def _complete(document: dict[str, Any], components: Components, app: Flask, *, w
     add_flat_keys(document)
     if with_examples:
         examples.add_examples(document)
+        examples.add_field_examples(document)
     used = {tag for path in document["paths"].values() for each in path.values() for tag in each["tags"]}
     document["tags"] = [
         {"name": tag.name, "x-displayName": tag.title, "description": tag.description}

@@ -65,6 +65,23 @@ def test_every_body_and_success_has_an_example_that_matches_its_schema(document:
     assert not faults, "\n".join(faults)
 
 
+def test_example_of_a_field_matches_its_schema(document: dict[str, Any]) -> None:
+    faults = []
+    for name, schema in document["components"]["schemas"].items():
+        for variant in schema.get("anyOf", [schema]):
+            for field, keywords in variant.get("properties", {}).items():
+                content = {"schema": keywords, "example": keywords.get("example")}
+                if "example" in keywords:
+                    faults += faults_of(document, content, f"field {field} of {name}")
+    assert not faults, "\n".join(faults)
+
+
+def test_field_without_a_description_has_the_example_of_a_response(document: dict[str, Any]) -> None:
+    fields = document["components"]["schemas"]["project_content_TreeFile"]["properties"]
+    assert fields["type"]["example"] in fields["type"]["enum"]
+    assert "example" not in fields["path"]
+
+
 def test_list_of_contents_without_example_is_current(document: dict[str, Any]) -> None:
     found = {
         (operation["operationId"], status, media_type)
