@@ -132,11 +132,9 @@ def _positions(items: Sequence[Mapping[str, Any]], present: Sequence[Mapping[str
     others = [at for at in range(len(items)) if at not in positions]
     if len(others) * len(free) <= MAX_COMPARED:
         for at in others:
-            equal_values = {
-                one: sum(present[one].get(key) == value for key, value in items[at].items()) for one in free
-            }
-            best = max(free, key=lambda one: (equal_values[one], -one), default=None)
-            if best is not None and equal_values[best]:
+            counts = {one: _equal_values(items[at], present[one]) for one in free}
+            best = max(free, key=lambda one: (counts[one], -one), default=None)
+            if best is not None and counts[best]:
                 positions[at] = best
                 free.remove(best)
     return positions | dict(zip((at for at in others if at not in positions), free, strict=False))
