@@ -14,7 +14,8 @@ from app.content.front_matter.values import WrittenDate, WrittenFloat
 from app.content.schema import date_formats
 from app.http.body import check_shape
 
-LONG = 100
+LONG = 48
+"""Characters of a text that fit one line of the side panel."""
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d)(:\d\d(?:\.\d+)?)?( ?(?:[Zz]|[+-]\d\d:?\d\d)?)")
 MAX_NOTATION = 100
 _LOCAL = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d(?:\.\d+)?)?")
