@@ -75,6 +75,9 @@ SITES = {
     ),
     "docusaurus-docs": Site("reduxjs+react-redux", "docs/troubleshooting.md", "", "/troubleshooting"),
     "vitepress-workspace": Site("vitejs+vite", "docs/guide/why.md", "", "/guide/why"),
+    "astro-tutorial": Site("withastro+blog-tutorial-demo", "src/pages/posts/post-1.md", "", "/posts/post-1/"),
+    "hexo-docs": Site("hexojs+site", "source/docs/commands.md", "", "/docs/commands.html"),
+    "sphinx-flask": Site("pallets+flask", "docs/design.rst", "", "/design.html"),
     "next": Site("timlrx+tailwind-nextjs-starter-blog", "data/authors/default.mdx", "", "/about"),
     "gatsby": Site("gatsbyjs+gatsby-starter-blog", "content/blog/new-beginnings/index.md", "", "/new-beginnings/"),
 }
