@@ -3,6 +3,7 @@
 from importlib.resources import files
 from pathlib import Path
 
+import flask_swagger_ui
 from flask import Blueprint, Response, send_from_directory
 
 from app.http.headers import sources_below
@@ -18,7 +19,7 @@ blueprint = Blueprint("reference", __name__, url_prefix=PAGE_URL)
 def show_file(name: str) -> Response:
     """Respond with the page or with one of its files. The page loads the OpenAPI document."""
     is_own = name == PAGE or name in OWN_FILES
-    return send_from_directory(Path(__file__).parent if is_own else str(files("flask_swagger_ui") / "dist"), name)
+    return send_from_directory(Path(__file__).parent if is_own else str(files(flask_swagger_ui) / "dist"), name)
 
 
 @blueprint.after_request
