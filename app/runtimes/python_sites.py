@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import TypeGuard
 
 import yaml
@@ -103,7 +104,10 @@ RELOAD_SCRIPT = (
     ".onmessage = () => location.reload()</script>"
 )
 SPHINX_SERVER = f"""\
-import importlib.util as util
+import importlib.util as util, subprocess, sys
+code = subprocess.call([sys.executable, "-m", "sphinx", "build", *sys.argv[-2:]])
+if code:
+    sys.exit(code)
 if util.find_spec("sphinx_autobuild.middleware"):
     from sphinx_autobuild import middleware
     middleware.web_socket_script = lambda address: {RELOAD_SCRIPT!r}
@@ -112,8 +116,14 @@ main()
 """
 """sphinx-autobuild with a reload script for the address of the preview.
 
-Its own script connects to the address in the jail.
+Its own script connects to the address in the jail, and it would serve an empty folder after a failed first build.
 """
+INSTALL_PACKAGE = """\
+import subprocess, sys
+if subprocess.call([sys.executable, "-m", "pip", *sys.argv[1:], "."]):
+    print("The package of the repository could not be installed. Pages that import it can be incomplete.")
+"""
+_PIP_INSTALL = ("install", "--no-input", "--disable-pip-version-check", "--target", TARGET)
 _GENERATOR_PACKAGES = {
     "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},
     "sphinx": {"sphinx", *SPHINX_THEMES.values()},
@@ -210,7 +220,13 @@ def sphinx(source: str, paths: Collection[str], read: Read, folder: str) -> Reci
     """Return the recipe of a folder whose Sphinx sources are below `source`."""
     options = ("--host", HOST, "--port", PORT, source.rstrip("/") or ".", "/tmp/html")  # noqa: S108 (inside the jail)
     packages = ["sphinx", "sphinx-autobuild", *sphinx_packages(read(f"{source}conf.py"))]
-    return _recipe(("python3", "-c", SPHINX_SERVER, *options), packages, paths, read, folder, own="sphinx")
+    recipe = _recipe(("python3", "-c", SPHINX_SERVER, *options), packages, paths, read, folder, own="sphinx")
+    if "setup.py" not in paths and "project" not in toml_of(read("pyproject.toml")):
+        return recipe
+    # The pages of a Python package often import it.
+    key = hashlib.sha256(b"\0".join([f"{recipe.dependencies}".encode(), read("pyproject.toml") or b""])).hexdigest()
+    install = (*recipe.install, ("python3", "-c", INSTALL_PACKAGE, *_PIP_INSTALL))
+    return replace(recipe, install=install, dependencies=key)
 
 
 def _recipe(
@@ -224,19 +240,7 @@ def _recipe(
     )
     return Recipe(
         serve,
-        install=(
-            (
-                "python3",
-                "-m",
-                "pip",
-                "install",
-                "--no-input",
-                "--disable-pip-version-check",
-                "--target",
-                TARGET,
-                *arguments,
-            ),
-        ),
+        install=(("python3", "-m", "pip", *_PIP_INSTALL, *arguments),),
         environment={"PYTHONPATH": TARGET, "PYTHONDONTWRITEBYTECODE": "1"},
         folder=folder,
         tools=("pip",),

@@ -8,6 +8,7 @@ import pytest
 
 from app.runtimes.choose import INSTALL_GEMS, SERVE_WITH_GEMS, DetectionHints, RuntimeNotDetected, choose_recipe
 from app.runtimes.node import WITHOUT_LOCK
+from app.runtimes.python_sites import INSTALL_PACKAGE
 from app.runtimes.recipe import PreviewAddress, Recipe
 
 ADDRESS = PreviewAddress("http://label.preview.localhost:8000/", 8000)
@@ -152,6 +153,20 @@ class TestOtherGenerators:
         command = ["sh", "-c", SERVE_WITH_GEMS, "sh", "jekyll", "serve"]
         served = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
         assert [line[: len(start)] for line, start in zip(served.splitlines(), output, strict=True)] == output
+
+    @pytest.mark.parametrize(
+        ("files", "is_installed"),
+        [
+            ({"pyproject.toml": b"[project]\nname = 'a'"}, True),
+            ({"setup.py": b""}, True),
+            ({"pyproject.toml": b"[tool.x]"}, False),
+        ],
+    )
+    def test_sphinx_installs_the_package_of_the_repository(self, files: dict[str, bytes], is_installed: bool) -> None:
+        found = {"docs/conf.py": b"extensions = []\n"}
+        plain, recipe = (choose_recipe(one, one.get, ADDRESS) for one in (found, found | files))
+        assert (INSTALL_PACKAGE in recipe.install[-1]) is is_installed
+        assert (recipe.dependencies != plain.dependencies) is is_installed
 
     def test_mkdocs_serves_a_site_in_strict_mode(self) -> None:
         assert "--no-strict" in chosen("mkdocs.yml").serve
