@@ -6,6 +6,7 @@ The caller reads the result again and compares it, because YAML has more notatio
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.content.front_matter.edits import (
@@ -290,7 +291,8 @@ class _Editor:
         moves = find_moves(old, new, steps)
         if moves and not items[0].follows_dash:
             return [self._rewritten(items, old, new, moves, steps)]
-        pieces = self._remove_blocks(items, {step.index for step in steps if isinstance(step, Removal)})
+        leads = [replace(item, start=start) for item, start in zip(items, self._leads(items), strict=True)]
+        pieces = self._remove_blocks(leads, {step.index for step in steps if isinstance(step, Removal)})
         for step in steps:
             if isinstance(step, ItemChange):
                 pieces += self._item(items[step.index], old[step.index], new[step.new])
@@ -309,9 +311,7 @@ class _Editor:
     ) -> Piece:
         """Return the items in their new order, each with the comments above it. Empty lines between items stay."""
         text, newline = self._text, self._style.newline
-        leads = [_comments_above(text, item) for item in items]
-        if not any(start < item.start for start, item in zip(leads[1:], items[1:], strict=True)):
-            leads[0] = items[0].start  # The comment describes the list.
+        leads = self._leads(items)
         gaps = [text[item.end : start] for item, start in zip(items, leads[1:], strict=False)]
         steps = separate_moves(steps, moves)
         changes = {step.new: step.index for step in steps if isinstance(step, ItemChange)}
@@ -332,6 +332,13 @@ class _Editor:
         last = items[-1]
         has_end = text[: last.end].endswith("\n")
         return Piece(leads[0], last.end, written if has_end else written.removesuffix(newline))
+
+    def _leads(self, items: Sequence[Item]) -> list[int]:
+        """Return the start of each item with the comments above it."""
+        leads = [_comments_above(self._text, item) for item in items]
+        if not any(start < item.start for start, item in zip(leads[1:], items[1:], strict=True)):
+            leads[0] = items[0].start  # The comment describes the list.
+        return leads
 
     def _insert_items(self, items: Sequence[Item], index: int, values: Sequence[object]) -> Piece:
         neighbour = items[max(index - 1, 0)]

@@ -126,10 +126,14 @@ class TestYaml:
             ("- x: 'a'\n  # in\n  y: |\n    z\n- x: \"b\"\n", "10", "- x: \"b\"\n- x: 'a'\n  # in\n  y: |\n    z\n"),
             ("- 'a'\n- b\n- 'c'\n", "20n", "- 'c'\n- 'a'\n- new\n"),
             ("- 'a'\n- b\n- 'c'\n- d\n", "23", "- 'c'\n- d\n"),
+            ("- a\n# b\n- b\n", "0", "- a\n"),
+            ("# a\n- 'a'\n# b\n- b\n\n# c\n- c\n", "02", "# a\n- 'a'\n\n# c\n- c\n"),
+            ("# a\n- 'a'\n# b\n- b\n", "1", "# b\n- b\n"),
+            ("# list\n- 'a'\n- b\n", "1", "# list\n- b\n"),
         ],
     )
     @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-    def test_moved_item_keeps_its_bytes(self, before: str, order: str, after: str, newline: str) -> None:
+    def test_moved_or_removed_item_keeps_the_bytes_of_the_others(self, before: str, order: str, after: str, newline: str) -> None:
         data = f"---\nlist:\n{before}x: 1\n---\n".replace("\n", newline).encode()
         old = (values_of(data) or {})["list"]
         made = edit_front_matter("a.md", data, {"list": [old[int(one)] if one != "n" else "new" for one in order]})
