@@ -133,7 +133,9 @@ class TestYaml:
         ],
     )
     @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-    def test_moved_or_removed_item_keeps_the_bytes_of_the_others(self, before: str, order: str, after: str, newline: str) -> None:
+    def test_moved_or_removed_item_keeps_the_bytes_of_the_others(
+        self, before: str, order: str, after: str, newline: str
+    ) -> None:
         data = f"---\nlist:\n{before}x: 1\n---\n".replace("\n", newline).encode()
         old = (values_of(data) or {})["list"]
         made = edit_front_matter("a.md", data, {"list": [old[int(one)] if one != "n" else "new" for one in order]})
