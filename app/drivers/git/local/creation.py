@@ -245,14 +245,20 @@ class LocalBundles:
         return _described(folder) if folder is not None and is_bare_repository(folder) else None
 
     def write(self, name: str, file: Path) -> BundleInfo:
-        """Bundle all refs. The hash covers the refs of the bundle."""
+        """Bundle all refs. The hash covers the refs of the bundle.
+
+        Git omits a ref that moves while it writes a bundle. It reads the refs from a copy, which no save changes.
+        """
         folder = self._valid_folder(name)
-        if not _refs_of(folder):
-            return _described(folder)
-        run(folder, "bundle", "create", "--quiet", str(file.absolute()), "--all", timeout_s=TIMEOUT_S)
-        listed = run(folder, "bundle", "list-heads", str(file.absolute()), timeout_s=TIMEOUT_S).stdout
-        refs = [line for line in os.fsdecode(listed).splitlines() if not line.endswith(" HEAD")]
-        return _bundled(default_branch(folder), refs)
+        head, refs = default_branch(folder), _refs_of(folder)
+        if refs:
+            with _scaffold(self._root) as copy:
+                init(copy, head)
+                (copy / "objects/info").mkdir(exist_ok=True)
+                (copy / "objects/info/alternates").write_bytes(os.fsencode(folder.absolute() / "objects") + b"\n")
+                (copy / "packed-refs").write_bytes(os.fsencode("".join(f"{line}\n" for line in refs)))
+                run(copy, "bundle", "create", "--quiet", str(file.absolute()), "--all", timeout_s=TIMEOUT_S)
+        return _bundled(head, refs)
 
     def read(self, name: str, file: Path | None, head: str) -> BundleInfo:
         """Fetch from the bundle into a temporary folder and rename it."""

@@ -8,6 +8,8 @@ import pytest
 
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
+from app.drivers.git.local import creation
+from app.drivers.git.local.commands import Finished, run
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Person, RepoRef
 from tests.support.samples.gitrepo import AUTHOR, EXECUTABLE, FILE, SYMLINK, GitRepo
@@ -224,3 +226,26 @@ class TestForeignStorage:
         assert rejected.value.code == "UNSAFE_REPOSITORY"
         with pytest.raises(RepositoryUnavailable):
             local.repository(REPO)
+
+
+def test_bundle_has_the_refs_of_one_moment_while_a_branch_moves(
+    local: LocalGit, target: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = GitRepo(tmp_path / "source", {"a.md": b"a"})
+    source.commit({"b.md": b"b"}, branch="work", start=source.head("main"))
+    local.create("team/new", source=source.folder)
+    heads = {"main": target.head("main"), "work": target.head("work")}
+
+    def run_after_a_commit(folder: Path, *arguments: str, timeout_s: float) -> Finished:
+        if arguments[:2] == ("bundle", "create"):
+            target.commit({"c.md": b"c"}, start=heads["main"])
+        return run(folder, *arguments, timeout_s=timeout_s)
+
+    monkeypatch.setattr(creation, "run", run_after_a_commit)
+    info = local.bundles.write("team/new", tmp_path / "refs.bundle")
+    listed = target.text("bundle", "list-heads", str(tmp_path / "refs.bundle")).splitlines()
+    assert {*listed} == {f"{heads[name]} refs/heads/{name}" for name in heads} | {f"{heads['main']} HEAD"}
+    assert (info.refs, target.head("main") != heads["main"]) == (2, True)
+    monkeypatch.undo()
+    restored = local.bundles.read("team/restored", tmp_path / "refs.bundle", "main")
+    assert restored == info
