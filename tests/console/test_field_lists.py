@@ -238,6 +238,18 @@ def test_many_changed_items_of_a_draft_follow_in_their_order() -> None:
     assert list(shown["x"])[:8] == ["0", "5", "1", "2", "3", "4", "6", "7"]
 
 
+def test_copies_of_an_anchored_value_are_changed_apart() -> None:
+    ada: dict[str, object] = {"name": "Ada"}
+    sent = form(items__x="0,1")
+    sent.values |= {
+        "kind.x/0/name": "text",
+        "fm.x/0/name": "Eve",
+        "kind.x/1/boss/name": "text",
+        "fm.x/1/boss/name": "Ada",
+    }
+    assert changes_of({"x": [ada, {"boss": ada}]}, sent).values == {"x": [{"name": "Eve"}, {"boss": {"name": "Ada"}}]}
+
+
 def test_keyed_values_are_plain_again() -> None:
     sent = form(items__authors="0,1")
     sent.values |= {f"kind.authors/{name}": "text" for name in ("0/name", "0/age", "1/name")}

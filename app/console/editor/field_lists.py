@@ -5,7 +5,6 @@ remove an item change the order only, so that they work without scripts. A long 
 item without inputs keeps the values of the file.
 """
 
-import copy
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -166,7 +165,7 @@ def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = Fa
     A value without an input is kept, unless the form names its item as replaced. If the form is shown again, an item
     with inputs contains None for those without a value, and an added item for those of the other items.
     """
-    result = copy.deepcopy(dict(values))
+    result = {key: _copied(value) for key, value in values.items()}
     orders, kinds = sent_orders(form), sent_kinds(form)
     shown = _shown_keys([*kinds, *orders])
     replaced = {path for path, kind in kinds.items() if kind == InputKind.OBJECT}
@@ -184,6 +183,13 @@ def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = Fa
             if is_shown_again and ids != list(before):
                 mark_changed(result, path)
     return result
+
+
+def _copied(value: object) -> object:
+    """Return a copy of a value. The copies of an anchored value of YAML are separate: each has its own inputs."""
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(inner) for inner in value] if isinstance(value, list) else value
 
 
 def sent_kinds(form: Form) -> dict[Path, str]:

@@ -292,7 +292,13 @@ class _Editor:
         if moves and not items[0].follows_dash:
             return [self._rewritten(items, old, new, moves, steps)]
         leads = [replace(item, start=start) for item, start in zip(items, self._leads(items), strict=True)]
-        pieces = self._remove_blocks(leads, {step.index for step in steps if isinstance(step, Removal)})
+        removed = {step.index for step in steps if isinstance(step, Removal)}
+        for at in range(len(items) - 1, 0, -1):
+            if at not in removed or self._text[items[at - 1].end : leads[at].start].strip():
+                break
+            # Empty lines before the last items would be left outside of the list.
+            leads[at] = replace(leads[at], start=items[at - 1].end)
+        pieces = self._remove_blocks(leads, removed)
         for step in steps:
             if isinstance(step, ItemChange):
                 pieces += self._item(items[step.index], old[step.index], new[step.new])
@@ -344,6 +350,8 @@ class _Editor:
         neighbour = items[max(index - 1, 0)]
         lines = [line for value in values for line in self._style.item_lines(value, neighbour)]
         newline = self._style.newline
+        if index and not self._text[: neighbour.end].endswith("\n"):
+            return Piece(neighbour.end, neighbour.end, newline.join(["", *lines]))
         if index:
             return Piece(neighbour.end, neighbour.end, newline.join([*lines, ""]))
         indented = newline.join([*lines, " " * neighbour.column])

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
-from app.content.front_matter.edits import values_equal
+from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter, edit_values
+from app.content.front_matter.edits import KeyEdit, values_equal
 from app.content.front_matter.reader import find_block, split_front_matter
 from app.content.text import decode
 from tests.core.content.front_matters import make
@@ -127,6 +127,7 @@ class TestYaml:
             ("- 'a'\n- b\n- 'c'\n", "20n", "- 'c'\n- 'a'\n- new\n"),
             ("- 'a'\n- b\n- 'c'\n- d\n", "23", "- 'c'\n- d\n"),
             ("- a\n# b\n- b\n", "0", "- a\n"),
+            ("- a\n\n- b\n\n# c\n- c\n", "0", "- a\n"),
             ("# a\n- 'a'\n# b\n- b\n\n# c\n- c\n", "02", "# a\n- 'a'\n\n# c\n- c\n"),
             ("# a\n- 'a'\n# b\n- b\n", "1", "# b\n- b\n"),
             ("# list\n- 'a'\n- b\n", "1", "# list\n- b\n"),
@@ -140,6 +141,10 @@ class TestYaml:
         old = (values_of(data) or {})["list"]
         made = edit_front_matter("a.md", data, {"list": [old[int(one)] if one != "n" else "new" for one in order]})
         assert made.decode() == f"---\nlist:\n{after}x: 1\n---\n".replace("\n", newline)
+
+    def test_item_is_added_to_a_text_without_a_final_newline(self) -> None:
+        edit = KeyEdit({"list": ["a", "b"]}, [], "\n", {"list": ["a"]})
+        assert edit_values("yaml", "list:\n- a", edit) == "list:\n- a\n- b"
 
     def test_moved_item_with_a_change_keeps_its_other_bytes(self) -> None:
         data = b"---\nlist:\n- {x: 'a', y: 'b'}\n- x: 'c' # c\n  y: 'd'\n- x: e\n---\n"
