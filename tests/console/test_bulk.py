@@ -53,7 +53,7 @@ def test_more_files_than_fields_of_a_form_are_sent_as_one_field(console: Console
     assert set(names).isdisjoint(console.site.repo.entries())
 
 
-@pytest.mark.parametrize("value", ["[", "{}", "[1]", "1", "[" * 100_000])
+@pytest.mark.parametrize("value", ["[", "{}", "[1]", "1", r'["\ud800"]', "[" * 100_000])
 def test_selection_that_is_no_array_of_paths_selects_nothing(console: ConsoleScene, value: str) -> None:
     fields = {"base_sha": console.site.repo.head(), "folder": "", "select[]": value}
     refused = submit(console.site.owner, f"{base_of(console)}/bulk-delete", **fields)

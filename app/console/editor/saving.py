@@ -47,7 +47,7 @@ def save_edit(scope: ProjectScope, opened: OpenFile, data: bytes, message: str, 
         if error.code != Conflict.code:
             raise
         present = _present(scope, opened.path)
-        if present is not None and present.data == plan.data:  # The same form was sent twice.
+        if present is not None and present.data == plan.data and not plan.files:  # The same form was sent twice.
             return _saved(scope, opened, plan, present.base_sha, mode)
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
         faults = {one.path for one in error.fields}

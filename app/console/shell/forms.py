@@ -60,8 +60,9 @@ class Form:
             joined = json.loads(self.text(f"{name}[]") or "[]")
         except (ValueError, RecursionError):
             joined = []
-        more = joined if isinstance(joined, list) else []
-        return [*self.values.getlist(name), *(one for one in more if isinstance(one, str))]
+        more = (one for one in joined if isinstance(one, str)) if isinstance(joined, list) else ()
+        # An escape of JSON can be half of a character, which no path has.
+        return [*self.values.getlist(name), *(one for one in more if one == one.encode(errors="ignore").decode())]
 
     def is_checked(self, name: str) -> bool:
         return name in self.values

@@ -3,9 +3,18 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step
+from app.content.front_matter.item_diff import (
+    Insertion,
+    ItemChange,
+    Removal,
+    Step,
+    diff_items,
+    find_moves,
+    key_of,
+    separate_moves,
+)
 
 _GAP = re.compile(r"\s*+,\s*+")
 _LINE_TAIL = re.compile(r"[ \t]*+(,?)[ \t]*+(#[^\n]*)?\r?$")
@@ -95,6 +104,11 @@ def apply_pieces(text: str, pieces: Sequence[Piece]) -> str:
     return "".join([*result, text[position:]])
 
 
+def edited_part(text: str, start: int, end: int, pieces: Sequence[Piece]) -> str:
+    """Return a part of a text with replacements that are inside of it."""
+    return apply_pieces(text[start:end], [Piece(one.start - start, one.end - start, one.new) for one in pieces])
+
+
 class SeparatedItems:
     """Items between brackets. `may_end_with_comma` is True if the language permits a comma after the last item."""
 
@@ -114,6 +128,33 @@ class SeparatedItems:
         for index in sorted({step.index for step in steps if isinstance(step, Insertion)}):
             new = [write(step.new) for step in steps if isinstance(step, Insertion) and step.index == index]
             yield from self._insertion(index, new)
+
+    def list_pieces(
+        self,
+        old: Sequence[object],
+        new: Sequence[object],
+        change: Callable[[int, Any, Any], Sequence[Piece]],
+        write: Callable[[Any], str],
+    ) -> Iterator[Piece]:
+        """Yield the replacements that make one list from another. Moved and repeated items keep their bytes.
+
+        `change` edits the item at a position, `write` returns the text of a new one.
+        """
+        steps = diff_items(old, new)
+        moves, positions = find_moves(old, new, steps), {key_of(item): at for at, item in enumerate(old)}
+
+        def change_item(step: ItemChange) -> Sequence[Piece]:
+            return change(step.index, old[step.index], new[step.new])
+
+        def text_of(index: int) -> str:
+            value = new[index]
+            at = moves.get(index, positions.get(key_of(value)))
+            if at is None:
+                return write(value)
+            pieces = [] if values_equal(old[at], value) else change(at, old[at], value)
+            return edited_part(self._text, *self._spans[at], pieces)
+
+        return self.pieces(separate_moves(steps, moves), change_item, text_of)
 
     def _removals(self, removed: set[int]) -> Iterator[Piece]:
         if not removed:

@@ -49,11 +49,6 @@ def diff_items(old: Sequence[object], new: Sequence[object]) -> list[Step]:
     ]
 
 
-def positions_by_value(items: Sequence[object]) -> dict[str, int]:
-    """Return the position of each item by the key of its value."""
-    return {key_of(item): position for position, item in enumerate(items)}
-
-
 def find_moves(old: Sequence[object], new: Sequence[object], steps: Sequence[Step]) -> dict[int, int]:
     """Return the old positions of moved items by their new ones.
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +22,6 @@ from app.content.front_matter.item_diff import (
     ItemChange,
     Removal,
     Step,
-    diff_items,
-    key_of,
-    positions_by_value,
 )
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -120,33 +117,21 @@ class _Editor:
             name = json.dumps(keys[index], ensure_ascii=self._is_ascii)
             return f"{name}: {self._written(new[keys[index]], members[-1])}"
 
-        return self._pieces(members, steps, change, write)
+        return list(self._separated(members).pieces(steps, change, write))
 
     def _array(self, position: int, old: Sequence[Any], new: Sequence[Any]) -> list[Piece]:
-        items = _members(self._text, position, is_object=False)
-        positions = positions_by_value(old)
+        members = _members(self._text, position, is_object=False)
 
-        def change(step: ItemChange) -> list[Piece]:
-            return self._value(items[step.index], old[step.index], new[step.new])
+        def change(index: int, before: Any, value: Any) -> list[Piece]:
+            return self._value(members[index], before, value)
 
-        def write(index: int) -> str:
-            position = positions.get(key_of(new[index]))
-            if position is not None:
-                return self._text[items[position].start : items[position].end]
-            return self._written(new[index], items[-1])
+        return list(
+            self._separated(members).list_pieces(old, new, change, lambda value: self._written(value, members[-1]))
+        )
 
-        return self._pieces(items, diff_items(old, new), change, write)
-
-    def _pieces(
-        self,
-        members: Sequence[_Member],
-        steps: Sequence[Step],
-        change: Callable[[ItemChange], Sequence[Piece]],
-        write: Callable[[int], str],
-    ) -> list[Piece]:
+    def _separated(self, members: Sequence[_Member]) -> SeparatedItems:
         spans = [Span(member.start, member.end) for member in members]
-        items = SeparatedItems(self._text, spans, self._newline, may_end_with_comma=False)
-        return list(items.pieces(steps, change, write))
+        return SeparatedItems(self._text, spans, self._newline, may_end_with_comma=False)
 
     def _value(self, member: _Member, old: Any, new: Any) -> list[Piece]:
         if isinstance(old, Mapping) and isinstance(new, Mapping) and old.keys() & new.keys():

@@ -30,8 +30,6 @@ from app.content.front_matter.item_diff import (
     Step,
     diff_items,
     find_moves,
-    key_of,
-    positions_by_value,
     separate_moves,
 )
 from app.content.front_matter.toml_reader import count_dots
@@ -60,20 +58,15 @@ def edit_array(text: str, old: Sequence[object], new: Sequence[object], newline:
     if len(spans) != len(old):
         raise UnsupportedEdit("A list of the front matter uses a notation that is not supported")
 
-    def change(step: ItemChange) -> list[Piece]:
-        span = spans[step.index]
-        return [Piece(*span, _changed(text[span.start : span.end], old[step.index], new[step.new], newline))]
+    def change(index: int, before: Any, value: Any) -> list[Piece]:
+        span = spans[index]
+        return [Piece(*span, _changed(text[span.start : span.end], before, value, newline))]
 
-    positions = positions_by_value(old)
-
-    def write(index: int) -> str:
-        position = positions.get(key_of(new[index]))
-        if position is not None:
-            return text[spans[position].start : spans[position].end]
-        return write_value(new[index], like=text[spans[-1].start : spans[-1].end])
+    def write(value: Any) -> str:
+        return write_value(value, like=text[spans[-1].start : spans[-1].end])
 
     items = SeparatedItems(text, spans, newline, may_end_with_comma=True)
-    return apply_pieces(text, list(items.pieces(diff_items(old, new), change, write)))
+    return apply_pieces(text, list(items.list_pieces(old, new, change, write)))
 
 
 def edit_inline_table(text: str, old: Mapping[str, object], new: Mapping[str, object], newline: str) -> str:

@@ -17,6 +17,7 @@ from app.content.front_matter.edits import (
     Span,
     UnsupportedEdit,
     apply_pieces,
+    edited_part,
     positions_of,
     values_equal,
 )
@@ -27,9 +28,7 @@ from app.content.front_matter.item_diff import (
     Step,
     diff_items,
     find_moves,
-    key_of,
     old_positions,
-    positions_by_value,
     separate_moves,
 )
 from app.content.front_matter.values import WrittenDate, WrittenFloat
@@ -163,6 +162,10 @@ class YamlStyle:
         if lines is None and "\n" not in between:
             written = self._inline(value, old.style, like=old.plain_text)
             return old.start, entry.value_end, written if between else f" {written}"
+        if lines is None and "#" in between.partition("\n")[2]:
+            # The comments above the value stay. A value in brackets must have a larger indentation than the key.
+            column = old.start - self._text.rfind("\n", 0, old.start) - 1
+            return old.start, entry.value_end, " " * (entry.column + 2 - column) + self._inline(value, old.style)
         lines = lines or [self._inline(value, old.style)]
         tail = self._tail(entry)
         comment = tail if tail.lstrip().startswith("#") else between.partition("\n")[0].rstrip()
@@ -278,16 +281,14 @@ class _Editor:
     def _collection(self, node: Node, old: Any, new: Any, limit: int) -> list[Piece]:
         if isinstance(new, Mapping):
             return self.mapping(node, old, new, limit)
-        steps = diff_items(old, new)
         if node.is_inline:
-            return self._inline_sequence(node, old, new, steps)
-        return self._block_sequence(node, old, new, steps, limit)
+            return self._inline_sequence(node, old, new)
+        return self._block_sequence(node, old, new, limit)
 
-    def _block_sequence(
-        self, node: Node, old: Sequence[object], new: Sequence[object], steps: Sequence[Step], limit: int
-    ) -> list[Piece]:
+    def _block_sequence(self, node: Node, old: Sequence[object], new: Sequence[object], limit: int) -> list[Piece]:
         items = items_of(self._text, node, limit)
         _require_length(items, old)
+        steps = diff_items(old, new)
         moves = find_moves(old, new, steps)
         if moves and not items[0].follows_dash:
             return [self._rewritten(items, old, new, moves, steps)]
@@ -330,8 +331,7 @@ class _Editor:
                 at = sources[index]
                 item, start = items[at], leads[at]
                 pieces = [] if values_equal(old[at], value) else self._item(item, old[at], value)
-                relative = [Piece(one.start - start, one.end - start, one.new) for one in pieces]
-                lines = apply_pieces(text[start : item.end], relative)
+                lines = edited_part(text, start, item.end, pieces)
             else:
                 lines = newline.join([*self._style.item_lines(value, items[0]), ""])
             written += lines if lines.endswith("\n") else lines + newline
@@ -377,26 +377,18 @@ class _Editor:
             removed = {index for index in removed if index > remaining}
         return pieces + [Piece(blocks[index].start, blocks[index].end, "") for index in removed]
 
-    def _inline_sequence(
-        self, node: Node, old: Sequence[object], new: Sequence[object], steps: Sequence[Step]
-    ) -> list[Piece]:
+    def _inline_sequence(self, node: Node, old: Sequence[object], new: Sequence[object]) -> list[Piece]:
         _require_length(node.children, old)
 
-        def change(step: ItemChange) -> list[Piece]:
-            return self._inline_value(node.children[step.index], old[step.index], new[step.new])
+        def change(index: int, before: Any, value: Any) -> list[Piece]:
+            return self._inline_value(node.children[index], before, value)
 
-        positions = positions_by_value(old)
-
-        def write(index: int) -> str:
-            position = positions.get(key_of(new[index]))
-            if position is not None:
-                return self._text[node.children[position].start : node.children[position].end]
+        def write(value: Any) -> str:
             styles = {child.style for child in node.children if child.kind is Kind.SCALAR}
-            style = styles.pop() if len(styles) == 1 else node.children[-1].style
-            return inline_text(new[index], style=style)
+            return inline_text(value, style=styles.pop() if len(styles) == 1 else node.children[-1].style)
 
         items = self._separated([Span(child.start, child.end) for child in node.children])
-        return list(items.pieces(steps, change, write))
+        return list(items.list_pieces(old, new, change, write))
 
     def _inline_mapping(self, node: Node, old: Mapping[str, object], new: Mapping[str, object]) -> list[Piece]:
         pairs = {key_name(self._text[key.start : key.end]): (key, value) for key, value in node.pairs}

@@ -142,6 +142,36 @@ class TestYaml:
         made = edit_front_matter("a.md", data, {"list": [old[int(one)] if one != "n" else "new" for one in order]})
         assert made.decode() == f"---\nlist:\n{after}x: 1\n---\n".replace("\n", newline)
 
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            (
+                '{\n  "list": [{"x": "a", "y": 12345678901234567890, "z": 1e2}, 3]\n}\n\n',
+                '{\n  "list": [3, {"x": "new", "y": 12345678901234567890, "z": 1e2}]\n}\n\n',
+            ),
+            ("---\nlist: [{x: 'a', y: 0x12, z: ~}, 3]\n---\n", "---\nlist: [3, {x: 'new', y: 0x12, z: ~}]\n---\n"),
+            (
+                "+++\nlist = [{x = 'a', y = 0x12, z = 1}, 3]\n+++\n",
+                "+++\nlist = [3, {x = 'new', y = 0x12, z = 1}]\n+++\n",
+            ),
+        ],
+    )
+    def test_moved_item_in_brackets_with_a_change_keeps_its_other_bytes(self, before: str, after: str) -> None:
+        first, second = (values_of(before.encode()) or {})["list"]
+        made = edit_front_matter("a.md", before.encode(), {"list": [second, {**first, "x": "new"}]})
+        assert made.decode() == after
+
+    @pytest.mark.parametrize(
+        ("before", "after"),
+        [
+            ("list:\n# kept\n- a\n- b\n", "list:\n# kept\n  []\n"),
+            ("list: # why\n    # kept\n    - a\n", "list: # why\n    # kept\n    []\n"),
+        ],
+    )
+    def test_emptied_list_keeps_the_comments_above_its_items(self, before: str, after: str) -> None:
+        made = edit_front_matter("a.md", f"---\n{before}x: 1\n---\n".encode(), {"list": []})
+        assert made.decode() == f"---\n{after}x: 1\n---\n"
+
     def test_item_is_added_to_a_text_without_a_final_newline(self) -> None:
         edit = KeyEdit({"list": ["a", "b"]}, [], "\n", {"list": ["a"]})
         assert edit_values("yaml", "list:\n- a", edit) == "list:\n- a\n- b"

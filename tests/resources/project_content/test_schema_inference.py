@@ -10,7 +10,7 @@ from app.extensions import db
 from app.models.project_content import ContentIndex
 from app.resources.project_content.schema.schema_sources import MAX_FILES, infer
 from tests.resources.project_content.conftest import Site, make_site
-from tests.support.assertions.statements import executed, plan_of
+from tests.support.assertions.statements import counted, executed, plan_of
 from tests.support.samples.gitrepo import Content
 from tests.support.world import World
 
@@ -57,6 +57,23 @@ def test_field_that_only_files_outside_of_the_sample_have_is_a_field_of_the_coll
         transactions.release_connection()
     assert {field.name: field.required for field in docs.fields} == {"title": True, "description": False, "seo": False}
     assert [inner.name for field in docs.fields for inner in field.fields] == ["index"]
+
+
+def test_statements_for_other_fields_do_not_grow_with_the_collections(app: Flask, world: World) -> None:
+    def statements(folders: int) -> int:
+        pages = {
+            f"c{folder}/{number:02}.md": b"---\ntitle: A\n---\n" if number else b"---\ntitle: A\nnote: B\n---\n"
+            for folder in range(folders)
+            for number in range(6)
+        }
+        site = make_site(world, pages)
+        with app.app_context(), counted(app) as sent:
+            found = inferred(site, 3 * folders)
+            transactions.release_connection()
+        assert {field.name for one in found.values() for field in one.fields} == {"title", "note"}
+        return len(sent) - folders  # one statement for the files of each collection
+
+    assert statements(2) == statements(8)
 
 
 def test_sample_has_the_collections_and_fields_of_all_files(app: Flask, site: Site) -> None:

@@ -59,7 +59,7 @@ MAX_FILES = 1_000
 """The number of files of a sample. The largest collections share what small ones do not need."""
 
 MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 160, 100, 40, 20
-MAX_NAMES, MAX_OTHER_NAMES, FILES_PER_NAME = 500, 100, 1_000
+MAX_NAMES, MAX_OTHER_NAMES, FILES_PER_NAME = 500, 200, 1_000
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), (front_matter_cms.FILE,)
@@ -130,10 +130,9 @@ def _samples(project_id: str, index: ContentIndex, max_files: int) -> list[_Samp
         samples.append(sample)
     _read_values(project_id, samples)
     incomplete = [sample for sample in samples if sample.kinds and not sample.is_complete]
-    names = _field_names(project_id) if incomplete else []
-    for sample in incomplete:
-        largest_folders = sorted(folders[sample.files.folder], reverse=True)[:MAX_FOLDERS]
-        _add_other_fields(project_id, index, sample, names, [folder for _files, folder in largest_folders])
+    if incomplete:
+        by_folder = {folder: one for one in incomplete for _files, folder in folders[one.files.folder]}
+        _add_other_fields(project_id, index, incomplete, by_folder)
     return samples[::-1]
 
 
@@ -174,7 +173,7 @@ def _read_values(project_id: str, samples: Sequence[_Sample]) -> None:
 
 
 def _field_names(project_id: str) -> list[str]:
-    """Return the names of the fields of all files of the project. Each is read with an index."""
+    """Return the first names of the fields of all files of the project. Each is read with an index."""
     value, names, last = ContentField, list[str](), ""
     first = sa.select(value.name).where(value.project_id == project_id).order_by(value.name).limit(literal_number(1))
     while len(names) < MAX_NAMES:
@@ -186,19 +185,27 @@ def _field_names(project_id: str) -> list[str]:
 
 
 def _add_other_fields(
-    project_id: str, index: ContentIndex, sample: _Sample, names: Sequence[str], folders: Sequence[str]
+    project_id: str, index: ContentIndex, samples: Sequence[_Sample], by_folder: Mapping[str, _Sample]
 ) -> None:
-    """Add the fields that only files outside of a sample have, from some files of the project with each field."""
-    file = ContentFile
-    for name in [name for name in names if name not in sample.kinds][:MAX_OTHER_NAMES]:
+    """Add the fields that only files outside of a sample have, from some files of the project with each field.
+
+    There is at most one statement for a name, for all samples together.
+    """
+    file, remaining = ContentFile, MAX_OTHER_NAMES
+    for name in _field_names(project_id):
         time.sleep(0)
+        lacking = {one.files.folder for one in samples if name not in one.kinds}
+        if not lacking or not remaining:
+            continue
+        remaining -= 1
         some = sa.select(ContentField.sha, ContentField.kind)
         some = some.where(ContentField.project_id == project_id, ContentField.name == name)
         rows = some.limit(literal_number(FILES_PER_NAME)).subquery()
-        statement = sa.select(rows.c.kind).join_from(rows, file, file.sha == rows.c.sha)
-        statement = statement.where(*_in(index), _folder_of_file.in_(folders)).limit(literal_number(FILES_PER_OPTION))
-        for kind in db.session.scalars(statement):
-            sample.kinds[name][ValueKind(kind)] += 1
+        statement = sa.select(_folder_of_file, rows.c.kind).join_from(rows, file, file.sha == rows.c.sha)
+        for folder, kind in db.session.execute(statement.where(*_in(index)).limit(literal_number(FILES_PER_NAME))):
+            sample = by_folder.get(folder)
+            if sample is not None and sample.files.folder in lacking:
+                sample.kinds[name][ValueKind(kind)] += 1
 
 
 def _options(project_id: str, sample: _Sample) -> Mapping[str, Sequence[str]]:
