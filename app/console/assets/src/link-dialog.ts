@@ -51,12 +51,13 @@ export async function askForLink(editor: HTMLElement, link: LinkOptions): Promis
     address.setAttribute("aria-describedby", status.id);
     address.focus();
   });
-  // Enter applies the link. Without this, the browser would press the first button.
+  // Enter applies the link, or opens the list for typed words. Without this, the browser would press the first button.
   for (const input of [search, address, label]) {
     input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.isComposing) return;
       event.preventDefault();
-      if (input !== search || address.value.trim()) apply.click();
+      if (input === search && search.value.trim()) search.click();
+      else if (input !== search || address.value.trim()) apply.click();
     });
   }
   const answer = show(dialog);
