@@ -112,6 +112,17 @@ class TestSchemas:
             ]
         )
 
+    def test_field_has_a_description_or_an_example(self, document: dict[str, Any]) -> None:
+        fail(
+            [
+                f"components/schemas/{name}.{field}: give the field metadata={{'description': …}}"
+                for name, schema in document["components"]["schemas"].items()
+                for variant in schema.get("anyOf", [schema])
+                for field, keywords in variant.get("properties", {}).items()
+                if not {"$ref", "description", "example"} & set(keywords)
+            ]
+        )
+
     def test_response_schema_lists_required_fields(self, document: dict[str, Any]) -> None:
         schemas = document["components"]["schemas"]
         names = reachable([operation["responses"] for _, _, operation in operations(document)], schemas)

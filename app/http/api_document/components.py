@@ -167,7 +167,8 @@ def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) ->
         variant = copy.deepcopy({name: value for name, value in schema.items() if name != "description"})
         for name in {name for other in one_of for name in other}:
             kind = variant["properties"][name]
-            variant["properties"][name] = _not_null(kind) if name in names else NULL
+            excluded = NULL | {"description": f"Absent or null with `{', '.join(names)}`"}
+            variant["properties"][name] = _not_null(kind) if name in names else excluded
         variant["required"] = sorted(required | set(names))
         variants.append(variant)
     return {"description": schema.get("description", ""), "anyOf": variants}

@@ -118,7 +118,14 @@ class UpdateUserBody(RequestBody):
     """Changes of the name and image of the caller."""
 
     name: Annotated[str | Absent, person_name()] = ABSENT
-    image: Annotated[str | Absent | None, fields.String(allow_none=True, validate=Length(max=512))] = ABSENT
+    image: Annotated[
+        str | Absent | None,
+        fields.String(
+            allow_none=True,
+            validate=Length(max=512),
+            metadata={"description": "The key of an upload of the caller. Null removes the image"},
+        ),
+    ] = ABSENT
 
 
 class SessionSchema(Schema):
@@ -142,28 +149,28 @@ class ListedSessionSchema(SessionSchema):
 class SignedUpSchema(Schema):
     """A new user without a session, because the e-mail address is not verified."""
 
-    token = fields.Constant(None)
+    token = fields.Constant(None, metadata={"description": "Always null: a sign-up starts no session"})
     user = fields.Nested(UserSchema)
 
 
 class SignedInSchema(Schema):
     """The signed-in user. The cookie carries the session."""
 
-    redirect = fields.Constant(False)
+    redirect = fields.Constant(False, metadata={"description": "Always false: the sign-in needs no further page"})
     user = fields.Nested(UserSchema)
 
 
 class VerifiedEmailSchema(Schema):
     """The user with a verified e-mail address. The cookie carries the session."""
 
-    status = fields.Constant(True)
+    status = fields.Constant(True, metadata={"description": "Always true"})
     user = fields.Nested(UserSchema)
 
 
 class PasswordChangedSchema(Schema):
     """The user after a change of the password. The cookie carries the new token."""
 
-    token = fields.Constant(None)
+    token = fields.Constant(None, metadata={"description": "Always null: the new token is in the cookie"})
     user = fields.Nested(UserSchema)
 
 
@@ -195,7 +202,9 @@ class AccountSchema(Schema):
     accountId = fields.String(attribute="subject")  # noqa: N815 (wire name)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)
-    scopes: fields.Field[Any] = fields.Constant([])
+    scopes: fields.Field[Any] = fields.Constant(
+        [], metadata={"description": "Always empty: the service stores no scopes of sign-in providers"}
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +220,7 @@ class SocialStartedSchema(Schema):
     """The URL of the provider."""
 
     url = fields.Url()
-    redirect = fields.Boolean()
+    redirect = fields.Boolean(metadata={"description": "Always true: the browser continues at `url`"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LAST_TIME_MS = 253_402_300_799_999
 """The end of the year 9999."""
+STATE = "The one-time value that the start of the connection issued to the same session"
 OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
@@ -115,7 +116,16 @@ class CreateCredentialBody(RequestBody):
 
     provider: Annotated[Provider, RemoteProviderName(required=True)]
     access_token: Annotated[str, _token(required=True)]
-    token_type: Annotated[str, text(1, 40, required=False, load_default="bearer")]
+    token_type: Annotated[
+        str,
+        text(
+            1,
+            40,
+            required=False,
+            load_default="bearer",
+            metadata={"description": "The `token_type` of the OAuth response of the provider"},
+        ),
+    ]
     refresh_token: Annotated[str | None, _token()]
     installation_id: Annotated[str | None, Number(load_default=None, allow_none=True)]
     installation_access_token: Annotated[str | None, _token()]
@@ -178,7 +188,7 @@ class RepositoryItemSchema(Schema):
     owner = fields.Function(lambda one: one.full_name.rpartition("/")[0], metadata={"type": "string"})
     name = fields.Function(lambda one: one.full_name.rpartition("/")[2], metadata={"type": "string"})
     default_branch = fields.String()
-    private = fields.Boolean()
+    private = fields.Boolean(metadata={"description": "Whether only permitted accounts of the Git host can read it"})
     url = fields.String(allow_none=True)
     updated_at = DateTimeMs(allow_none=True)
 
@@ -199,7 +209,7 @@ class CredentialSchema(Schema):
     provider = fields.Enum(Provider, by_value=True)
     provider_account = fields.Nested(GitAccountSchema, attribute="*")
     token_type = fields.String()
-    scopes = fields.List(fields.String())
+    scopes = fields.List(fields.String(), metadata={"description": "The OAuth scopes that the Git host granted"})
     installation_id = fields.String(allow_none=True)
     access_token_expires_at = DateTimeMs(allow_none=True)
     refresh_token_expires_at = DateTimeMs(allow_none=True)
@@ -220,7 +230,7 @@ class InstallationCallback:
 
     code: Annotated[str | None, text(1, 512, **OPTIONAL)]
     installation_id: Annotated[str | None, Number(load_default=None, allow_none=True)]
-    state: Annotated[str | None, text(0, 512, **OPTIONAL)]
+    state: Annotated[str | None, text(0, 512, metadata={"description": STATE}, **OPTIONAL)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,15 +249,26 @@ class ExchangeCodeBody(RequestBody):
 
     code: Annotated[str, text(1, 512)]
     redirect_uri: Annotated[str | None, web_url(**OPTIONAL)]
-    code_verifier: Annotated[str | None, text(1, 512, **OPTIONAL)]
-    state: Annotated[str | None, text(0, 512, **OPTIONAL)]
+    code_verifier: Annotated[
+        str | None,
+        text(1, 512, metadata={"description": "The PKCE verifier. A stored one of the state has priority"}, **OPTIONAL),
+    ]
+    state: Annotated[str | None, text(0, 512, metadata={"description": STATE}, **OPTIONAL)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StartConnectionBody(RequestBody):
     """The page of the web app to which provider B redirects."""
 
-    redirect_uri: Annotated[str | None, text(1, 2048, **OPTIONAL)]
+    redirect_uri: Annotated[
+        str | None,
+        text(
+            1,
+            2048,
+            metadata={"description": "An address of an allowed origin. Default: the one of the configuration"},
+            **OPTIONAL,
+        ),
+    ]
 
 
 class StartedConnectionSchema(Schema):

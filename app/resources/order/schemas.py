@@ -35,9 +35,23 @@ class CancelSubscriptionBody(RequestBody):
         ),
     ]
     effective_from: Annotated[
-        EffectiveFrom, fields.Enum(EffectiveFrom, by_value=True, load_default=EffectiveFrom.NEXT_BILLING_PERIOD)
+        EffectiveFrom,
+        fields.Enum(
+            EffectiveFrom,
+            by_value=True,
+            load_default=EffectiveFrom.NEXT_BILLING_PERIOD,
+            metadata={"description": "`next_billing_period` is the end of the paid period"},
+        ),
     ]
-    reason: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=Length(max=1000))]
+    reason: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            allow_none=True,
+            validate=Length(max=1000),
+            metadata={"description": "The reason of the user, for the log of the operator"},
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +62,17 @@ class PreOrderBody(RequestBody):
     email: Annotated[str | None, Email(load_default=None, allow_none=True)]
     billing_period: Annotated[str | None, text(1, 20, required=False, load_default=None, allow_none=True)]
     country: Annotated[str | None, Country(load_default=None, allow_none=True)]
-    source: Annotated[str | None, text(1, 255, required=False, load_default=None, allow_none=True)]
+    source: Annotated[
+        str | None,
+        text(
+            1,
+            255,
+            required=False,
+            load_default=None,
+            allow_none=True,
+            metadata={"description": "The page or campaign from which the visitor came"},
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +102,20 @@ class SummaryQuery(RequestQuery):
 class OrderSchema(RequestSchema):
     """A payment."""
 
-    order_id = fields.String(attribute="id")
-    number = fields.String(allow_none=True)
-    status = fields.String()
-    plan = fields.String(allow_none=True)
+    order_id = fields.String(attribute="id", metadata={"description": "The id of the payment in this service"})
+    number = fields.String(
+        allow_none=True, metadata={"description": "The invoice number of the payment provider, or null"}
+    )
+    status = fields.String(metadata={"description": "`completed`, `failed`, `partially_refunded` or `refunded`"})
+    plan = fields.String(
+        allow_none=True, metadata={"description": "The name of the plan, or null if the payment names none"}
+    )
     amount = fields.Integer(attribute="amount_minor")
     currency = fields.String()
-    period = fields.String(allow_none=True)
+    period = fields.String(
+        allow_none=True,
+        metadata={"description": "The first and the last day of the paid period, separated by a slash, or null"},
+    )
     invoice_url = fields.String(allow_none=True)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
@@ -108,8 +139,8 @@ class SubscriptionSchema(RequestSchema):
 class BillingHistorySchema(RequestSchema):
     """Orders and subscriptions of a user."""
 
-    orders = fields.List(fields.Nested(OrderSchema))
-    subscriptions = fields.List(fields.Nested(SubscriptionSchema))
+    orders = fields.List(fields.Nested(OrderSchema), metadata={"description": "Newest first"})
+    subscriptions = fields.List(fields.Nested(SubscriptionSchema), metadata={"description": "Newest first"})
     active_package = fields.String(allow_none=True)
 
 
@@ -130,15 +161,15 @@ class PreOrderSchema(RequestSchema):
 class PlanSchema(RequestSchema):
     """Monthly revenue of a plan."""
 
-    plan = fields.String()
+    plan = fields.String(metadata={"description": "The name of the plan at the payment provider"})
     mrr = fields.Integer()
-    active = fields.Integer()
+    active = fields.Integer(metadata={"description": "The number of active paying subscriptions at `to`"})
 
 
 class MonthSchema(RequestSchema):
     """Figures of a month and the MRR at its end."""
 
-    month = fields.String()
+    month = fields.String(metadata={"description": "A calendar month in UTC, for example `2026-11`"})
     revenue = fields.Integer()
     refunds = fields.Integer()
     mrr = fields.Integer()
@@ -153,9 +184,9 @@ class CurrencySchema(RequestSchema):
     refunds = fields.Integer()
     net_revenue = fields.Integer()
     arpu = fields.Integer()
-    active = fields.Integer()
-    by_plan = fields.List(fields.Nested(PlanSchema))
-    by_month = fields.List(fields.Nested(MonthSchema))
+    active = fields.Integer(metadata={"description": "The number of active paying subscriptions at `to`"})
+    by_plan = fields.List(fields.Nested(PlanSchema), metadata={"description": "Plans with active subscriptions"})
+    by_month = fields.List(fields.Nested(MonthSchema), metadata={"description": "The months from `from` to `to`"})
 
 
 class SummarySchema(RequestSchema):

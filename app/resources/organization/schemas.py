@@ -22,6 +22,7 @@ from app.models.organization import ArchiveStatus
 from app.resources.user.schemas import Email
 
 MAX_SETTINGS_BYTES = 64 * 1024
+SETTINGS = "An object that clients store. The service does not read it"
 ALL = "all"
 ASSIGNABLE = "Must be one of: admin, editor."
 
@@ -45,7 +46,7 @@ def _settings(**kwargs: Any) -> fields.Dict:
         if len(json.dumps(value).encode()) > MAX_SETTINGS_BYTES:
             raise ValidationError("Settings must have at most 64 KiB.")
 
-    return fields.Dict(keys=fields.String(), validate=small, **kwargs)
+    return fields.Dict(keys=fields.String(), validate=small, metadata={"description": SETTINGS}, **kwargs)
 
 
 def _image(**kwargs: object) -> fields.String:
@@ -146,7 +147,7 @@ class MemberSchema(Schema):
     user_id = fields.String(allow_none=True)
     email = fields.String(metadata={"format": "email"})
     full_name = fields.String(allow_none=True)
-    image = fields.String(allow_none=True)
+    image = fields.String(allow_none=True, metadata={"description": "The key of an upload, or null"})
     role = fields.Enum(Role, by_value=True)
     status = fields.String(validate=validate.OneOf(["active", "invited"]))
     joined_at = fields.String(allow_none=True, metadata={"format": "date-time"})
@@ -158,11 +159,18 @@ class OrganizationSchema(PassthroughSchema):
     org_id = fields.String()
     org_name = fields.String()
     org_image = fields.String(allow_none=True)
-    settings = fields.Dict()
+    settings = fields.Dict(metadata={"description": SETTINGS})
     owner = fields.String()
-    default = fields.Boolean()
+    default = fields.Boolean(
+        metadata={
+            "description": "Whether it is the organization that each account has. It cannot be archived or deleted"
+        }
+    )
     status = fields.Enum(ArchiveStatus, by_value=True)
-    members = fields.List(fields.Nested(MemberSchema))
+    members = fields.List(
+        fields.Nested(MemberSchema),
+        metadata={"description": "The members and the open invitations, by the time of joining"},
+    )
     projectCount = fields.Integer()  # noqa: N815 (the contract's name)
     createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
@@ -189,7 +197,7 @@ class OwnOrganizationSchema(OrganizationSchema):
     """An organization of the caller."""
 
     role = fields.Enum(Role, by_value=True)
-    projects = fields.List(fields.Nested(ProjectSummarySchema))
+    projects = fields.List(fields.Nested(ProjectSummarySchema), metadata={"description": "The active projects"})
 
 
 class InvitedMemberSchema(PassthroughSchema):
@@ -212,7 +220,7 @@ class RemovedMemberSchema(PassthroughSchema):
     """The removed member. The user id of an invitation is null."""
 
     user_id = fields.String(allow_none=True)
-    removed = fields.Boolean()
+    removed = fields.Boolean(metadata={"description": "Always true"})
 
 
 class DeletedOrganizationSchema(PassthroughSchema):
@@ -226,7 +234,7 @@ class OrganizationDepartureSchema(PassthroughSchema):
     """The organization that the caller left."""
 
     org_id = fields.String()
-    left = fields.Boolean()
+    left = fields.Boolean(metadata={"description": "Always true"})
 
 
 class OwnedOrganizationSchema(Schema):
@@ -241,4 +249,7 @@ class OwnedOrganizationSchema(Schema):
 class OwnedOrganizationsSchema(Schema):
     """The data of a refused deletion of an account."""
 
-    organizations = fields.List(fields.Nested(OwnedOrganizationSchema), metadata=OPTIONAL)
+    organizations = fields.List(
+        fields.Nested(OwnedOrganizationSchema),
+        metadata=OPTIONAL | {"description": "The organizations that prevent the deletion of an account"},
+    )

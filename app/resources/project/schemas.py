@@ -26,6 +26,10 @@ from app.models.project_content import IndexStatus
 from app.resources.git_provider.schemas import ProviderName
 from app.resources.organization.schemas import StatusQuery, status_filter
 
+CONTENT_FOLDER = "The folder of the content files, or null if it is not set"
+MEDIA_FOLDER = "The folder of the images, or null if it is not set"
+PUBLIC_FOLDER = "The folder of the files that the site serves unchanged, or null if it is not set"
+
 
 def branch_field() -> fields.String:
     """Return a required field for the name of a branch."""
@@ -48,8 +52,8 @@ def _path_or_empty(value: str) -> None:
 class _Folder(fields.String):
     """The path of a folder, with or without a slash at its end."""
 
-    def __init__(self) -> None:
-        super().__init__(allow_none=True, validate=_path_or_empty)
+    def __init__(self, description: str) -> None:
+        super().__init__(allow_none=True, validate=_path_or_empty, metadata={"description": description})
 
     def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
         path: str = super()._deserialize(value, attr, data, **kwargs)
@@ -59,9 +63,9 @@ class _Folder(fields.String):
 class PathsSchema(RequestSchema):
     """The folders of a site in the repository. An empty path is the root."""
 
-    content = _Folder()
-    media = _Folder()
-    public = _Folder()
+    content = _Folder(CONTENT_FOLDER)
+    media = _Folder(MEDIA_FOLDER)
+    public = _Folder(PUBLIC_FOLDER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +92,12 @@ class CreateProjectBody(_ProjectSettingsBody):
     repository_id: Annotated[str | None, text(1, 255, required=False, allow_none=True, load_default=None)]
     branch: Annotated[str, branch_field()]
     generator: Annotated[Generator | Absent | None, fields.Enum(Generator, by_value=True, allow_none=True)] = ABSENT
-    visibility: Annotated[Visibility | Absent, fields.Enum(Visibility, by_value=True)] = ABSENT
+    visibility: Annotated[
+        Visibility | Absent,
+        fields.Enum(
+            Visibility, by_value=True, metadata={"description": "A label of the published site. Default: private"}
+        ),
+    ] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +158,7 @@ class BranchSchema(Schema):
 
     name = fields.String()
     sha = fields.String()
-    default = fields.Boolean()
+    default = fields.Boolean(metadata={"description": "Whether it is the default branch of the repository"})
     protected = fields.Boolean()
 
 
@@ -165,7 +174,10 @@ class ConnectionSchema(Schema):
 
     status = fields.Enum(ConnectionStatus, by_value=True)
     connected_by = fields.String(allow_none=True)
-    account = fields.String(allow_none=True)
+    account = fields.String(
+        allow_none=True,
+        metadata={"description": "The login of the account that connected the repository, or null for a local one"},
+    )
 
 
 class IndexSchema(Schema):
@@ -180,9 +192,9 @@ class IndexSchema(Schema):
 class ProjectPathsSchema(Schema):
     """The folders of a site in the repository. An empty path is the root."""
 
-    content = fields.String(allow_none=True)
-    media = fields.String(allow_none=True)
-    public = fields.String(allow_none=True)
+    content = fields.String(allow_none=True, metadata={"description": CONTENT_FOLDER})
+    media = fields.String(allow_none=True, metadata={"description": MEDIA_FOLDER})
+    public = fields.String(allow_none=True, metadata={"description": PUBLIC_FOLDER})
 
 
 class ProjectSchema(PassthroughSchema):

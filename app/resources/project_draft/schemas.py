@@ -56,7 +56,9 @@ class ListedDraftSchema(RequestSchema):
 class DraftSchema(ListedDraftSchema):
     """A draft with its content."""
 
-    content = fields.String(attribute="draft.content")
+    content = fields.String(
+        attribute="draft.content", metadata={"description": "The complete text of the file with the front matter"}
+    )
 
 
 class DraftsSchema(DraftSchema):

@@ -37,7 +37,7 @@ class LogTokenSchema(RequestSchema):
     """The API token that made a change."""
 
     id = fields.String()
-    name = fields.String(allow_none=True)
+    name = fields.String(allow_none=True, metadata={"description": "Null after the deletion of the user"})
 
 
 class LogEntrySchema(RequestSchema):
@@ -75,5 +75,5 @@ class LogEntriesSchema(RequestSchema):
     """A page of the log."""
 
     project_id = fields.String()
-    logs = fields.List(fields.Nested(LogEntrySchema))
+    logs = fields.List(fields.Nested(LogEntrySchema), metadata={"description": "Newest first"})
     meta = fields.Nested(LogMetaSchema)

@@ -39,9 +39,9 @@ class ChangePreviewBody(RequestBody):
 class PreviewFailureSchema(Schema):
     """Report of a failed start. `log_tail` has at most 4 KiB."""
 
-    code = fields.String(allow_none=True)
+    code = fields.String(allow_none=True, metadata={"description": "The error code of the failed start, or null"})
     message = fields.String(allow_none=True)
-    step = fields.String(allow_none=True)
+    step = fields.String(allow_none=True, metadata={"description": "The step of the start that failed, or null"})
     hint = fields.String(allow_none=True)
     log_tail = fields.String()
 
@@ -56,8 +56,12 @@ class PreviewSchema(Schema):
     urls = fields.Dict(keys=fields.String(), values=fields.Url())
     state = fields.Enum(PreviewState, by_value=True)
     commit_sha = fields.String(allow_none=True)
-    failure = fields.Nested(PreviewFailureSchema, allow_none=True)
-    expires_at = DateTimeMs(allow_none=True)
+    failure = fields.Nested(
+        PreviewFailureSchema, allow_none=True, metadata={"description": "The reason of the last failed start, or null"}
+    )
+    expires_at = DateTimeMs(
+        allow_none=True, metadata={"description": "The end of the lease of the sandbox, or null without one"}
+    )
     last_used_at = DateTimeMs(allow_none=True)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (the contract's name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (the contract's name)

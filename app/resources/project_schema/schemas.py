@@ -80,15 +80,27 @@ class EntryTemplateSchema(PassthroughSchema):
         validate=validate.OneOf(list(SlugForm)),
         metadata=OPTIONAL | {"description": "letters of `{{slug}}`, if they are not those of the title"},
     )
-    values = fields.Dict(required=True, keys=fields.String(), values=fields.Raw(allow_none=True))
-    body = fields.String(required=True)
+    values = fields.Dict(
+        required=True,
+        keys=fields.String(),
+        values=fields.Raw(allow_none=True),
+        metadata={"description": "The values of the front matter by field, with the same placeholders as the path"},
+    )
+    body = fields.String(
+        required=True,
+        metadata={"description": "The text below the front matter, with the same placeholders as the path"},
+    )
 
 
 class CollectionFilterSchema(PassthroughSchema):
     """The values of a field by which the entries of several collections in one folder are distinguished."""
 
     field = fields.String(required=True, metadata={"example": "type"})
-    values = fields.List(fields.Raw(metadata={"type": SCALARS}), required=True)
+    values = fields.List(
+        fields.Raw(metadata={"type": SCALARS}),
+        required=True,
+        metadata={"description": "The values of entries of this collection"},
+    )
 
 
 class CollectionSchema(PassthroughSchema):
@@ -112,7 +124,12 @@ class CollectionSchema(PassthroughSchema):
     )
     media_folder = fields.String(metadata=OPTIONAL | {"description": MEDIA_FOLDER})
     public_folder = fields.String(metadata=OPTIONAL | {"description": "The address of the media folder"})
-    fields_ = fields.List(fields.Nested(SchemaFieldSchema), data_key="fields", required=True)
+    fields_ = fields.List(
+        fields.Nested(SchemaFieldSchema),
+        data_key="fields",
+        required=True,
+        metadata={"description": "In the order of the form"},
+    )
 
 
 class SchemaProblemSchema(PassthroughSchema):
@@ -127,8 +144,14 @@ class ContentSchemaSchema(PassthroughSchema):
     """The collections of a branch with their source and its problems."""
 
     source = fields.Nested(SchemaSourceSchema, required=True)
-    collections = fields.List(fields.Nested(CollectionSchema), required=True)
-    problems = fields.List(fields.Nested(SchemaProblemSchema), required=True)
+    collections = fields.List(
+        fields.Nested(CollectionSchema), required=True, metadata={"description": "In the order of the source"}
+    )
+    problems = fields.List(
+        fields.Nested(SchemaProblemSchema),
+        required=True,
+        metadata={"description": "The faults of the schema file. Parts without a fault are used"},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

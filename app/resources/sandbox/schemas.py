@@ -18,7 +18,14 @@ class UncommittedFileBody(RequestBody):
     """An unsaved file of the editor."""
 
     path: Annotated[str, fields.String(required=True, validate=plain_path)]
-    content: Annotated[str, fields.String(required=True, validate=Length(max=MAX_FILE_CHARACTERS))]
+    content: Annotated[
+        str,
+        fields.String(
+            required=True,
+            validate=Length(max=MAX_FILE_CHARACTERS),
+            metadata={"description": "The complete unsaved text of the file"},
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +41,13 @@ class CreateSandboxBody(RequestBody):
     only_if_active: Annotated[bool, StrictBoolean(load_default=False, data_key="onlyIfActive")]
     uncommitted_file: Annotated[
         UncommittedFileBody | None,
-        fields.Nested(UncommittedFileBody.schema, load_default=None, allow_none=True, data_key="uncommittedFile"),
+        fields.Nested(
+            UncommittedFileBody.schema,
+            load_default=None,
+            allow_none=True,
+            data_key="uncommittedFile",
+            metadata={"description": "A file that the preview shows instead of the committed one"},
+        ),
     ]
 
 
@@ -56,13 +69,13 @@ class SandboxNameBody(RequestBody):
 class CreatedSandboxSchema(PassthroughSchema):
     """A running sandbox, or `active: false` if `onlyIfActive` was sent and none is running."""
 
-    done = fields.Boolean(metadata=OPTIONAL)
-    active = fields.Boolean()
+    done = fields.Boolean(metadata=OPTIONAL | {"description": "Always true"})
+    active = fields.Boolean(metadata={"description": "Whether a sandbox is running. False only with `onlyIfActive`"})
     sandboxId = fields.String(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
     sandboxName = fields.String(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
     previewUrl = fields.String(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
     commitSha = fields.String(allow_none=True, metadata=OPTIONAL | SHA)  # noqa: N815 (the contract's name)
-    status = fields.Enum(PreviewState, by_value=True, metadata=OPTIONAL)
+    status = fields.Enum(PreviewState, by_value=True, metadata=OPTIONAL | {"description": "The state of the preview"})
     expiresAt = DateTimeMs(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
     uncommittedSynced = fields.Boolean(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
 
@@ -70,7 +83,7 @@ class CreatedSandboxSchema(PassthroughSchema):
 class StartStepSchema(PassthroughSchema):
     """The step that begins, for example `Installing dependencies`."""
 
-    step = fields.String()
+    step = fields.String(metadata={"description": "The step in words, for example `Installing dependencies`"})
 
 
 class StartDoneSchema(CreatedSandboxSchema):
@@ -85,18 +98,21 @@ class StartFailedSchema(PassthroughSchema):
     A site that fails has a step, a hint, the end of its log and a page with all of it.
     """
 
-    error = fields.String()
-    code = fields.String()
-    step = fields.String(allow_none=True, metadata=OPTIONAL)
+    error = fields.String(metadata={"description": "A sentence for people"})
+    code = fields.String(metadata={"description": "An error code, for programs"})
+    step = fields.String(allow_none=True, metadata=OPTIONAL | {"description": "The step that failed in words, or null"})
     hint = fields.String(allow_none=True, metadata=OPTIONAL)
     log_tail = fields.String(allow_none=True, metadata=OPTIONAL)
-    log_url = fields.String(allow_none=True, metadata=OPTIONAL)
+    log_url = fields.String(
+        allow_none=True,
+        metadata=OPTIONAL | {"description": "A page with the complete log, for the caller and for five minutes"},
+    )
 
 
 class HeartbeatSchema(Schema):
     """The lease after a heartbeat. `ok` is false if the sandbox has ended."""
 
-    ok = fields.Boolean()
+    ok = fields.Boolean(metadata={"description": "False if the sandbox has ended"})
     status = fields.String(validate=validate.OneOf(STATES))
     expiresAt = DateTimeMs(allow_none=True)  # noqa: N815 (the contract's name)
 
@@ -104,15 +120,17 @@ class HeartbeatSchema(Schema):
 class StoppedSandboxSchema(PassthroughSchema):
     """Confirmation that the sandbox has ended."""
 
-    ok = fields.Boolean()
+    ok = fields.Boolean(metadata={"description": "Always true, also if no sandbox was running"})
 
 
 class FailedStartSchema(Schema):
     """The data of a failed start, outside of its stream."""
 
-    code = fields.String(metadata=OPTIONAL, allow_none=True)
+    code = fields.String(
+        metadata=OPTIONAL | {"description": "The error code of the failed start, or null"}, allow_none=True
+    )
     message = fields.String(metadata=OPTIONAL, allow_none=True)
-    step = fields.String(metadata=OPTIONAL, allow_none=True)
+    step = fields.String(metadata=OPTIONAL | {"description": "The step that failed in words, or null"}, allow_none=True)
     hint = fields.String(metadata=OPTIONAL, allow_none=True)
     log_tail = fields.String(metadata=OPTIONAL | {"description": "The end of the log"})
     log_url = fields.String(

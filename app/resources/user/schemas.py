@@ -87,7 +87,7 @@ class UserSchema(Schema):
     full_name = fields.String(attribute="name", dump_only=True)
     email = fields.String(metadata={"format": "email"})
     emailVerified = fields.Boolean(attribute="email_verified")  # noqa: N815 (wire name)
-    image = fields.String(allow_none=True)
+    image = fields.String(allow_none=True, metadata={"description": "The key of an upload, or null"})
     country = fields.String(allow_none=True)
     subscribed = fields.Boolean()
     role = fields.Function(
@@ -139,13 +139,23 @@ class DeleteAccountBody(RequestBody):
     """The deletion of an account. The password replaces a recent sign-in."""
 
     password: Annotated[str | None, password_field(load_default=None)]
-    reason: Annotated[str | None, text(0, 1000, required=False, load_default=None, allow_none=True)]
+    reason: Annotated[
+        str | None,
+        text(
+            0,
+            1000,
+            required=False,
+            load_default=None,
+            allow_none=True,
+            metadata={"description": "The reason of the user, for the log of the operator"},
+        ),
+    ]
 
 
 class StatusSchema(Schema):
     """The result `{status: true}`."""
 
-    status = fields.Boolean()
+    status = fields.Boolean(metadata={"description": "Always true"})
 
 
 class DeletedUserSchema(Schema):
@@ -166,13 +176,21 @@ class QuotaSchema(Schema):
 class PerOrganizationSchema(Schema):
     """A limit of each owned organization."""
 
-    per_organization = fields.Dict(fields.String(), fields.Nested(QuotaSchema))
+    per_organization = fields.Dict(
+        fields.String(),
+        fields.Nested(QuotaSchema),
+        metadata={"description": "The limits by the id of each organization that the caller owns"},
+    )
 
 
 class ProjectQuotaSchema(QuotaSchema):
     """The limit of all projects and of the projects of each organization."""
 
-    per_organization = fields.Dict(fields.String(), fields.Nested(QuotaSchema))
+    per_organization = fields.Dict(
+        fields.String(),
+        fields.Nested(QuotaSchema),
+        metadata={"description": "The limits by the id of each organization that the caller owns"},
+    )
 
 
 class LimitsSchema(Schema):

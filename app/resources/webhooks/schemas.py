@@ -8,7 +8,9 @@ from app.http.validation import RequestSchema
 class AcknowledgedSchema(RequestSchema):
     """The response to every verified notification."""
 
-    received = fields.Boolean()
+    received = fields.Boolean(
+        metadata={"description": "Always true. An event that the service does not use is acknowledged as well"}
+    )
 
 
 class GitHubRepositorySchema(RequestSchema):
@@ -32,7 +34,7 @@ class GitHubEventSchema(RequestSchema):
 
     ref = fields.String()
     repository = fields.Nested(GitHubRepositorySchema)
-    action = fields.String()
+    action = fields.String(metadata={"description": "`deleted` and `suspend` end the installation"})
     installation = fields.Nested(GitHubInstallationSchema)
 
 
@@ -47,7 +49,7 @@ class GitLabEventSchema(RequestSchema):
     """A push. System hooks use `event_name` instead of `object_kind`. Other events are acknowledged."""
 
     object_kind = fields.String()
-    event_name = fields.String()
+    event_name = fields.String(metadata={"description": "The type of a system hook, for example `push`"})
     ref = fields.String()
     project = fields.Nested(GitLabProjectSchema)
 
@@ -58,4 +60,6 @@ class BillingNotificationSchema(RequestSchema):
     event_id = fields.String(required=True)
     event_type = fields.String(required=True)
     occurred_at = fields.AwareDateTime(required=True)
-    data = fields.Dict(required=True)
+    data = fields.Dict(
+        required=True, metadata={"description": "The changed object in the format of the payment provider"}
+    )

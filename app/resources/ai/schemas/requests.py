@@ -56,7 +56,13 @@ class UiMessageSchema(RequestSchema):
 
     id = optional(200)
     role = fields.String(required=True, validate=validate.OneOf(["system", "user", "assistant"]))
-    parts = fields.List(fields.Dict(), load_default=None, allow_none=True, validate=Length(max=1000))
+    parts = fields.List(
+        fields.Dict(),
+        load_default=None,
+        allow_none=True,
+        validate=Length(max=1000),
+        metadata={"description": "Parts in the format of the AI SDK. Only those of the type `text` are used"},
+    )
     content = fields.Raw(
         load_default=None, allow_none=True, metadata={"description": "Text, or parts in the format of the AI SDK"}
     )
@@ -65,13 +71,20 @@ class UiMessageSchema(RequestSchema):
 class ContextSchema(RequestSchema):
     """State of the editor: its nodes or Markdown, the selection and the chosen tool."""
 
-    children = fields.List(fields.Dict(), load_default=None, allow_none=True)
-    markdown = fields.String(load_default=None, allow_none=True)
+    children = fields.List(
+        fields.Dict(), load_default=None, allow_none=True, metadata={"description": "The nodes of the Slate document"}
+    )
+    markdown = fields.String(
+        load_default=None, allow_none=True, metadata={"description": "The document, instead of `children`"}
+    )
     selection = fields.Raw(
         load_default=None, allow_none=True, metadata={"description": "A Slate range `{anchor, focus}`, or null"}
     )
     toolName = fields.String(  # noqa: N815 (wire name)
-        load_default=None, allow_none=True, validate=validate.OneOf([t.value for t in ToolName])
+        load_default=None,
+        allow_none=True,
+        validate=validate.OneOf([t.value for t in ToolName]),
+        metadata={"description": "The mode of the command. Default: generate"},
     )
 
 
@@ -82,6 +95,7 @@ def _messages(*, required: bool) -> fields.List[object]:
         max_length=MAX_MESSAGES,
         load_default=missing if required else None,
         allow_none=not required,
+        metadata={"description": "The conversation, oldest message first"},
     )
 
 
@@ -95,8 +109,15 @@ class EditorCommandBody(AiRequestBody):
     }
 
     messages: Annotated[list[dict[str, object]] | None, _messages(required=False)]
-    prompt: Annotated[str | None, optional(INSTRUCTION_CHARACTERS * 4)]
-    ctx: Annotated[dict[str, object] | None, fields.Nested(ContextSchema, load_default=None, allow_none=True)]
+    prompt: Annotated[
+        str | None, optional(INSTRUCTION_CHARACTERS * 4, metadata={"description": "The command, instead of `messages`"})
+    ]
+    ctx: Annotated[
+        dict[str, object] | None,
+        fields.Nested(
+            ContextSchema, load_default=None, allow_none=True, metadata={"description": "The state of the editor"}
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +154,13 @@ class CodeExplainBody(AiRequestBody):
     code: Annotated[str, text(1, CODE_CHARACTERS)]
     language: Annotated[str | None, optional(60)]
     path: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_plain_path)]
-    question: Annotated[str | None, optional(INSTRUCTION_CHARACTERS)]
+    question: Annotated[
+        str | None,
+        optional(
+            INSTRUCTION_CHARACTERS,
+            metadata={"description": "A question about the code. Without it the whole code is explained"},
+        ),
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +195,13 @@ class FixSeoBody(AiRequestBody):
     content: Annotated[str, text(1, CONTENT_CHARACTERS)]
     issues: Annotated[
         list[dict[str, str]],
-        BoundedList(fields.Nested(IssueSchema), required=True, min_length=1, max_length=MAX_ISSUES),
+        BoundedList(
+            fields.Nested(IssueSchema),
+            required=True,
+            min_length=1,
+            max_length=MAX_ISSUES,
+            metadata={"description": "The issues to fix"},
+        ),
     ]
     front_matter: Annotated[dict[str, object] | None, fields.Dict(load_default=None, allow_none=True)]
     locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]

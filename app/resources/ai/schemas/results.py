@@ -55,7 +55,7 @@ class PageMetadataSchema(PassthroughSchema):
 
     title = fields.String()
     description = fields.String()
-    keywords = fields.List(fields.String())
+    keywords = fields.List(fields.String(), metadata={"description": "Search terms, each once"})
     slug = fields.String()
     og = fields.Nested(OpenGraphSchema)
 
@@ -71,8 +71,8 @@ class FixedPageSchema(PassthroughSchema):
     """The fixed page and the diff."""
 
     content = fields.String()
-    diff = fields.String()
-    changes = fields.List(fields.Nested(SeoChangeSchema))
+    diff = fields.String(metadata={"description": "A unified diff that `git apply` accepts"})
+    changes = fields.List(fields.Nested(SeoChangeSchema), metadata={"description": "The change for each issue"})
 
 
 class TokenBudgetSchema(Schema):
@@ -88,7 +88,7 @@ class HandlerUsageSchema(Schema):
 
     handler = fields.String()
     own_key = fields.Boolean()
-    calls = fields.Integer()
+    calls = fields.Integer(metadata={"description": "The number of calls to models"})
     input_tokens = fields.Integer()
     output_tokens = fields.Integer()
 
@@ -102,19 +102,21 @@ class UsageSchema(PassthroughSchema):
     calls = fields.Integer()
     input_tokens = fields.Integer()
     output_tokens = fields.Integer()
-    by_handler = fields.List(fields.Nested(HandlerUsageSchema))
+    by_handler = fields.List(
+        fields.Nested(HandlerUsageSchema), metadata={"description": "The usage by handler and by the owner of the key"}
+    )
 
 
 def _type(name: str) -> fields.String:
     """Return the field with the type of a part."""
-    return fields.String(metadata={"const": name})
+    return fields.String(metadata={"const": name, "description": "The type of the part"})
 
 
 class StartPartSchema(PassthroughSchema):
     """The first part of a message."""
 
     type = _type("start")
-    messageId = fields.String()  # noqa: N815 (wire name)
+    messageId = fields.String(metadata={"description": "The id of the new message"})  # noqa: N815 (wire name)
 
 
 class StartStepPartSchema(PassthroughSchema):
@@ -169,15 +171,17 @@ class CommentSchema(Schema):
     """A comment on a block of the document."""
 
     blockId = fields.String()  # noqa: N815 (wire name)
-    comment = fields.String()
+    comment = fields.String(metadata={"description": "The text of the comment"})
     content = fields.String(metadata={"description": "The text of the block to which the comment belongs"})
 
 
 class CommentDataSchema(Schema):
     """A comment, or null with the status `finished`."""
 
-    comment = fields.Nested(CommentSchema, allow_none=True)
-    status = fields.String(metadata={"enum": ["streaming", "finished"]})
+    comment = fields.Nested(CommentSchema, allow_none=True, metadata={"description": "Null after the last comment"})
+    status = fields.String(
+        metadata={"enum": ["streaming", "finished"], "description": "`finished` after the last comment"}
+    )
 
 
 class CommentPartSchema(PassthroughSchema):
@@ -192,8 +196,8 @@ class DiffDataSchema(Schema):
     """The new text of a file and a unified diff that `git apply` accepts."""
 
     path = fields.String()
-    diff = fields.String()
-    code = fields.String()
+    diff = fields.String(metadata={"description": "A unified diff that `git apply` accepts"})
+    code = fields.String(metadata={"description": "The complete new text of the file"})
 
 
 class DiffPartSchema(PassthroughSchema):
@@ -208,8 +212,8 @@ class ToolInputPartSchema(PassthroughSchema):
 
     type = _type("tool-input-available")
     toolCallId = fields.String()  # noqa: N815 (wire name)
-    toolName = fields.String()  # noqa: N815 (wire name)
-    input: fields.Field[Any] = fields.Dict()
+    toolName = fields.String(metadata={"description": "The tool that the model calls"})  # noqa: N815 (wire name)
+    input: fields.Field[Any] = fields.Dict(metadata={"description": "The arguments of the call"})
 
 
 class ToolInputErrorPartSchema(PassthroughSchema):
@@ -217,8 +221,8 @@ class ToolInputErrorPartSchema(PassthroughSchema):
 
     type = _type("tool-input-error")
     toolCallId = fields.String()  # noqa: N815 (wire name)
-    toolName = fields.String()  # noqa: N815 (wire name)
-    input = fields.String()
+    toolName = fields.String(metadata={"description": "The tool that the model calls"})  # noqa: N815 (wire name)
+    input = fields.String(metadata={"description": "The arguments as the model wrote them. They are not valid JSON"})
     errorText = fields.String()  # noqa: N815 (wire name)
 
 
@@ -242,10 +246,10 @@ class SourcePartSchema(PassthroughSchema):
     """A file that the model read."""
 
     type = _type("source-document")
-    sourceId = fields.String()  # noqa: N815 (wire name)
+    sourceId = fields.String(metadata={"description": "The path of the file in the repository"})  # noqa: N815 (wire name)
     mediaType = fields.String()  # noqa: N815 (wire name)
     title = fields.String()
-    filename = fields.String()
+    filename = fields.String(metadata={"description": "The last part of the path"})
 
 
 _MESSAGE: tuple[type[Schema], ...] = (

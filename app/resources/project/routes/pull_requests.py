@@ -41,7 +41,16 @@ class CreatePullRequestBody(RequestBody):
     title: Annotated[str, text(1, 255)]
     head: Annotated[str, branch_field()]
     base: Annotated[str, branch_field()]
-    body: Annotated[str, text(0, 65_536, required=False, load_default="")]
+    body: Annotated[
+        str,
+        text(
+            0,
+            65_536,
+            required=False,
+            load_default="",
+            metadata={"description": "The text of the pull request in Markdown"},
+        ),
+    ]
 
 
 class PullRequestSchema(Schema):

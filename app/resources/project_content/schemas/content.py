@@ -91,7 +91,7 @@ class FileMetadataSchema(RequestSchema):
     name = fields.String()
     extension = fields.String()
     type = fields.String(validate=validate.OneOf(ENTRY_TYPES))
-    unreadable = fields.Boolean()
+    unreadable = fields.Boolean(metadata={"description": "Whether the file is missing or damaged in the repository"})
     size = fields.Integer(allow_none=True)
     sha = fields.String(validate=full_sha)
     mode = fields.String(metadata=MODE)
@@ -101,10 +101,20 @@ class FileMetadataSchema(RequestSchema):
     lines = fields.Integer(allow_none=True)
     front_matter = fields.Raw(allow_none=True, metadata={"type": "object", "additionalProperties": {}})
     title = fields.String(allow_none=True)
-    headings = fields.List(fields.Nested(HeadingSchema))
-    links = fields.List(fields.Nested(OutlineLinkSchema))
+    headings = fields.List(
+        fields.Nested(HeadingSchema),
+        metadata={"description": "In the order of the file. Empty for other files than Markdown"},
+    )
+    links = fields.List(
+        fields.Nested(OutlineLinkSchema),
+        metadata={"description": "In the order of the file. Empty for other files than Markdown"},
+    )
     commit_sha = fields.String(allow_none=True, validate=full_sha)
-    last_commit = fields.Nested(LastCommitSchema, allow_none=True)
+    last_commit = fields.Nested(
+        LastCommitSchema,
+        allow_none=True,
+        metadata={"description": "The newest commit that changed the file, or null while it is unknown"},
+    )
     indexed_at = DateTimeMs(allow_none=True)
 
 
@@ -131,7 +141,11 @@ class EditedFileSchema(RequestSchema):
     path = fields.String(required=True, validate=plain_path)
     action = fields.String(required=True, validate=validate.OneOf([str(action) for action in Action]))
     content = _ContentField(load_default=None, allow_none=True)
-    encoding = fields.String(load_default="utf-8", validate=validate.OneOf(["utf-8", "base64"]))
+    encoding = fields.String(
+        load_default="utf-8",
+        validate=validate.OneOf(["utf-8", "base64"]),
+        metadata={"description": "The encoding of `content`. Binary files need `base64`"},
+    )
     previous_path = fields.String(load_default=None, allow_none=True, validate=plain_path)
     base_blob_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
 
@@ -174,11 +188,25 @@ class CommitFilesBody(RequestBody):
     """A save of all its files in one commit."""
 
     message: Annotated[str, text(1, 2_000)]
-    description: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=Length(max=20_000))]
+    description: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            allow_none=True,
+            validate=Length(max=20_000),
+            metadata={"description": "The text below the subject of the commit message"},
+        ),
+    ]
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
     base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
     files: Annotated[
-        list[FileEdit], fields.List(fields.Nested(EditedFileSchema), required=True, validate=validate.Length(min=1))
+        list[FileEdit],
+        fields.List(
+            fields.Nested(EditedFileSchema),
+            required=True,
+            validate=validate.Length(min=1),
+            metadata={"description": f"At most {MAX_FILES} changes. Each path occurs once"},
+        ),
     ]
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
 
@@ -227,7 +255,7 @@ class CommittedSchema(RequestSchema):
 
     commit_sha = fields.String(validate=full_sha)
     branch = fields.String()
-    files = fields.List(fields.Nested(CommittedFileSchema))
+    files = fields.List(fields.Nested(CommittedFileSchema), metadata={"description": "The changed paths"})
     url = fields.String(allow_none=True)
 
 
@@ -248,7 +276,12 @@ class EditFrontMatterBody(RequestBody):
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     changes: Annotated[
         dict[str, object],
-        KeyedDict(keys=fields.String(validate=Length(1, MAX_KEY)), values=fields.Raw(allow_none=True), data_key="set"),
+        KeyedDict(
+            keys=fields.String(validate=Length(1, MAX_KEY)),
+            values=fields.Raw(allow_none=True),
+            data_key="set",
+            metadata={"description": "The new values by key. Null is a value: `unset` removes a key"},
+        ),
     ] = field(default_factory=dict)
     unset: Annotated[
         list[str],

@@ -80,7 +80,7 @@ class EntriesQuery(RequestQuery):
             values=fields.String(),
             load_default=dict,
             validate=_any_filter,
-            metadata={"description": _FILTERS},
+            metadata={"description": _FILTERS, "example": {"draft": "true"}},
         ),
     ]
     limit: Annotated[int, LimitField()]
@@ -117,7 +117,7 @@ class EntriesMetaSchema(PassthroughSchema):
 
     next_cursor = fields.String(allow_none=True)
     commit_sha = fields.String(allow_none=True, metadata=SHA)
-    complete = fields.Boolean()
+    complete = fields.Boolean(metadata={"description": "Whether the front matter of all files of the commit was read"})
 
 
 class EntrySchema(PassthroughSchema):
@@ -136,4 +136,9 @@ class EntrySchema(PassthroughSchema):
         values=fields.Raw(allow_none=True),
         metadata={"example": {"title": "Hello", "date": "2026-01-02"}},
     )
-    last_commit = fields.Nested(LastCommitSchema, required=True, allow_none=True)
+    last_commit = fields.Nested(
+        LastCommitSchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The newest commit that changed the file, or null while it is unknown"},
+    )

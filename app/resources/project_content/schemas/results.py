@@ -17,17 +17,17 @@ ENTRY_TYPES = [*map(str, EntryType), "tree"]
 class HeadingSchema(RequestSchema):
     """A heading of a Markdown file. `slug` is its anchor."""
 
-    level = fields.Integer(validate=validate.Range(1, 6))
-    text = fields.String()
-    slug = fields.String()
+    level = fields.Integer(validate=validate.Range(1, 6), metadata={"description": "From 1, the largest, to 6"})
+    text = fields.String(metadata={"description": "The heading without marks of Markdown"})
+    slug = fields.String(metadata={"description": "The anchor in the rendered page"})
 
 
 class OutlineLinkSchema(RequestSchema):
     """A link or image of a Markdown file."""
 
     url = fields.String()
-    text = fields.String()
-    kind = fields.String(validate=validate.OneOf(["link", "image"]))
+    text = fields.String(metadata={"description": "The text of a link, or the alternative text of an image"})
+    kind = fields.String(validate=validate.OneOf(["link", "image"]), metadata={"description": "`image` for `![…](…)`"})
 
 
 class TreeFileSchema(RequestSchema):
@@ -54,24 +54,32 @@ class TreeSchema(PassthroughSchema):
     status = fields.Enum(IndexStatus, by_value=True)
     indexed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
     total = fields.Integer()
-    unreadable = fields.List(fields.String())
-    files = fields.List(fields.Nested(TreeFileSchema))
+    unreadable = fields.List(
+        fields.String(), metadata={"description": "At most 100 missing or damaged paths. A folder ends with a slash"}
+    )
+    files = fields.List(
+        fields.Nested(TreeFileSchema), metadata={"description": "The files at `commit_sha`, or a page of them"}
+    )
 
 
 class IndexEventSchema(PassthroughSchema):
     """The state of the index. The stream ends after `ready` and `failed`."""
 
-    status = fields.Enum(IndexStatus, by_value=True)
+    status = fields.Enum(
+        IndexStatus,
+        by_value=True,
+        metadata={"description": "`stale`: the branch has moved since `commit_sha`"},
+    )
     commit_sha = fields.String(allow_none=True, metadata=SHA)
     files = fields.Integer(metadata={"description": "Indexed files"})
-    problem = fields.String(allow_none=True)
+    problem = fields.String(allow_none=True, metadata={"description": "The reason of a failure in a sentence, or null"})
 
 
 class StreamFailureSchema(PassthroughSchema):
     """The last event of a failed stream."""
 
-    error = fields.String()
-    code = fields.String()
+    error = fields.String(metadata={"description": "A sentence for people"})
+    code = fields.String(metadata={"description": "An error code, for programs"})
 
 
 class SaveConflictSchema(Schema):
@@ -94,4 +102,7 @@ class InvalidValueSchema(Schema):
 class InvalidFrontMatterSchema(Schema):
     """The data of a refused save with invalid values."""
 
-    invalid = fields.List(fields.Nested(InvalidValueSchema), metadata=OPTIONAL)
+    invalid = fields.List(
+        fields.Nested(InvalidValueSchema),
+        metadata=OPTIONAL | {"description": "The values that do not match the schema of the branch"},
+    )

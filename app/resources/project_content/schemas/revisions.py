@@ -84,7 +84,10 @@ class HunkSchema(PassthroughSchema):
     new_start = fields.Integer(metadata={"example": 1})
     new_lines = fields.Integer(metadata={"example": 6})
     section = fields.String(metadata={"example": ""})
-    lines = fields.List(fields.Nested(DiffLineSchema))
+    lines = fields.List(
+        fields.Nested(DiffLineSchema),
+        metadata={"description": "Context, removed and added lines in the order of a unified diff"},
+    )
 
 
 class FrontMatterChangeSchema(PassthroughSchema):
@@ -114,12 +117,26 @@ class ChangedFileSchema(PassthroughSchema):
     status = fields.String(metadata={"enum": [str(status) for status in FileStatus], "example": "modified"})
     additions = fields.Integer(allow_none=True, metadata={"example": 3})
     deletions = fields.Integer(allow_none=True, metadata={"example": 1})
-    binary = fields.Boolean(allow_none=True)
-    before = fields.Nested(FileVersionSchema, allow_none=True)
-    after = fields.Nested(FileVersionSchema, allow_none=True)
-    diff = fields.List(fields.Nested(HunkSchema), allow_none=True)
+    binary = fields.Boolean(
+        allow_none=True, metadata={"description": "Whether a version is not text. Null unless one file is compared"}
+    )
+    before = fields.Nested(
+        FileVersionSchema,
+        allow_none=True,
+        metadata={"description": "The version of the base, or null if the file was added"},
+    )
+    after = fields.Nested(
+        FileVersionSchema,
+        allow_none=True,
+        metadata={"description": "The version of the head, or null if the file was deleted"},
+    )
+    diff = fields.List(
+        fields.Nested(HunkSchema),
+        allow_none=True,
+        metadata={"description": "Null for a binary or too large file, and unless one file is compared"},
+    )
     front_matter = fields.List(fields.Nested(FrontMatterChangeSchema), allow_none=True)
-    truncated = fields.Boolean()
+    truncated = fields.Boolean(metadata={"description": "Whether lines are missing because of a limit"})
     ranges_truncated = fields.Boolean(
         metadata={"description": "Changed words of some lines are missing because of a limit", "example": False}
     )
@@ -130,7 +147,7 @@ class ComparisonSchema(PassthroughSchema):
 
     base_sha = fields.String(metadata={"example": _BASE})
     head_sha = fields.String(metadata={"example": _SHA})
-    files = fields.List(fields.Nested(ChangedFileSchema))
+    files = fields.List(fields.Nested(ChangedFileSchema), metadata={"description": "The paths that differ"})
     truncated = fields.Boolean(metadata={"example": False})
 
 

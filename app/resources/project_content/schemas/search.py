@@ -51,14 +51,18 @@ class SearchHitSchema(RequestSchema):
     size = fields.Integer(allow_none=True)
     title = fields.String(allow_none=True)
     score = fields.Float()
-    snippet = fields.Nested(SnippetSchema, allow_none=True)
+    snippet = fields.Nested(
+        SnippetSchema,
+        allow_none=True,
+        metadata={"description": "A part of the text. Null for a file without text, and before its text is indexed"},
+    )
 
 
 class WrittenLinkSchema(RequestSchema):
     """A link as written. Kinds: link, image, html, wiki, reference, media, style and field."""
 
     url = fields.String()
-    kind = fields.String(validate=validate.OneOf(LINK_KINDS))
+    kind = fields.String(validate=validate.OneOf(LINK_KINDS), metadata={"description": "The notation of the link"})
 
 
 class BacklinkSchema(RequestSchema):
@@ -66,4 +70,6 @@ class BacklinkSchema(RequestSchema):
 
     path = fields.String()
     title = fields.String(allow_none=True)
-    links = fields.List(fields.Nested(WrittenLinkSchema))
+    links = fields.List(
+        fields.Nested(WrittenLinkSchema), metadata={"description": "The links to the target in the order of the file"}
+    )
