@@ -23,6 +23,8 @@ MAX_PAGE_BYTES = 30 * 1024
 MAX_SCREENS = 2
 """Height of an operation of the reference page."""
 
+TALLEST_OPERATIONS = ("project_content-listEntries", "sandbox-createSandbox")
+
 Theme = Literal["light", "dark"]
 VIEWS: tuple[tuple[ViewportSize, Theme], ...] = (
     ({"width": 1440, "height": 900}, "light"),
@@ -484,5 +486,11 @@ def test_reference_page_shows_an_operation_without_a_policy_violation(console: C
     expect(operation.locator(".opblock-section-request-body .model-example")).to_contain_text('"base_sha"')
     errors.locator("summary").click()
     assert operation.bounding_box()["height"] <= MAX_SCREENS * VIEWS[0][0]["height"]
+    page.locator(".opblock-tag", has=page.get_by_text("sandbox", exact=True)).click()
+    for name in TALLEST_OPERATIONS:
+        operation = page.locator(f"#operations-{name}")
+        operation.locator(".opblock-summary-control").click()
+        expect(operation.locator(".responses-wrapper")).to_be_visible()
+        assert operation.bounding_box()["height"] <= MAX_SCREENS * VIEWS[0][0]["height"]
     assert page.evaluate("problems") == []
     assert page.evaluate(LOADED, "/console/static/none.js") == "refused"
