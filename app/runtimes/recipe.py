@@ -21,6 +21,8 @@ PORT, HOST = "{port}", "{host}"
 class Recipe:
     """Installation and server of a site. Commands are argument lists that run in `folder` without a shell.
 
+    The log shows each command, except a script of several lines, which prints the commands that it runs.
+
     The host must provide the programs `tools`. `dependencies` identifies the result of the installation (None: not
     cached), which is stored from `dependency_folder`, by default `node_modules`. `node` and `python` are the ranges of
     versions that the site declares.

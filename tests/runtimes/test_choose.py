@@ -135,7 +135,10 @@ class TestOtherGenerators:
 
     @pytest.mark.parametrize(
         ("satisfied", "output"),
-        [(True, ["bundle exec jekyll serve"]), (False, ["The gems of", "jekyll serve (no bundler: true)"])],
+        [
+            (True, ["$ bundle exec jekyll serve", "bundle exec jekyll serve"]),
+            (False, ["The gems of", "$ jekyll serve", "jekyll serve (no bundler: true)"]),
+        ],
     )
     def test_jekyll_of_the_system_serves_without_the_gems_of_the_site(
         self, tmp_path: Path, satisfied: bool, output: list[str]

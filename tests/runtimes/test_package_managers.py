@@ -42,9 +42,20 @@ def test_npm_installs_with_and_without_a_lock_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("paths", "program"), [(["package-lock.json"], "ci"), ([], "install"), (["yarn.lock"], "exec")]
+    ("paths", "program", "command_line"),
+    [
+        (["package-lock.json"], "ci", "$ npm ci --no-audit --no-fund"),
+        ([], "install", "$ npm install --no-audit --no-fund"),
+        (
+            ["yarn.lock"],
+            "exec",
+            "$ npm exec --yes --package=yarn@1.22.22 -- yarn install --frozen-lockfile",
+        ),
+    ],
 )
-def test_failed_installation_is_repeated_without_scripts(tmp_path: Path, paths: list[str], program: str) -> None:
+def test_failed_installation_is_repeated_without_scripts(
+    tmp_path: Path, paths: list[str], program: str, command_line: str
+) -> None:
     npm = tmp_path / "npm"
     npm.write_text(
         '#!/bin/sh\necho "$1 ${npm_config_ignore_scripts-} ${YARN_ENABLE_SCRIPTS-}"; [ "$npm_config_ignore_scripts" ]\n'
@@ -55,4 +66,4 @@ def test_failed_installation_is_repeated_without_scripts(tmp_path: Path, paths: 
         command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True, capture_output=True, text=True
     )
     note = "The installation failed. It is repeated without the scripts of the packages."
-    assert done.stdout.splitlines() == [f"{program}  ", note, f"{program} true false"]
+    assert done.stdout.splitlines() == [command_line, f"{program}  ", note, f"{program} true false"]

@@ -135,6 +135,13 @@ class SandboxContract:
         assert "what went wrong" in view.log
         assert "what went wrong" in host.read_log(reference)
 
+    def test_log_shows_commands_and_omits_scripts_of_recipes(self, host: SandboxHost) -> None:
+        script = "install() {\n  echo '$ npm ci'\n}\ninstall; exit 7"
+        recipe = Recipe(("true",), install=(("echo", "first"), ("sh", "-c", script)))
+        reference = self.start(host, recipe)
+        wait_for(host, reference, Phase.FAILED)
+        assert host.read_log(reference).split("\n")[:3] == ["$ echo first", "first", "$ npm ci"]
+
     def test_ended_server_is_reported_with_its_log(self, host: SandboxHost) -> None:
         view = wait_for(host, self.start(host, python("print('bye', flush=True); raise SystemExit(5)")), Phase.FAILED)
         assert view.problem == "The server ended with status 5"

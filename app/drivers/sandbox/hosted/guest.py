@@ -108,7 +108,8 @@ def start(instructions: dict, command: list) -> "subprocess.Popen[bytes]":  # ty
     environment["PATH"] = os.pathsep.join([*instructions["path"], environment.get("PATH", os.defpath)])
     arguments = [part.replace("{port}", environment["PORT"]).replace("{host}", environment["HOST"]) for part in command]
     with (HERE / "log").open("ab") as log:
-        log.write(f"$ {' '.join(arguments)}\n".encode())
+        if not any("\n" in part for part in arguments):  # Scripts of recipes print the commands that they run.
+            log.write(f"$ {' '.join(arguments)}\n".encode())
         folder = SITE / instructions["folder"]
         try:
             return subprocess.Popen(

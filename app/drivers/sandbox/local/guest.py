@@ -99,7 +99,8 @@ async def _install(instructions: dict[str, Any], writer: asyncio.StreamWriter) -
 
 async def _run(command: list[str], environment: dict[str, str]) -> int:
     """Run one command. The supervisor reads its output."""
-    _print(f"$ {' '.join(command)}")
+    if not any("\n" in part for part in command):  # Scripts of recipes print the commands that they run.
+        _print(f"$ {' '.join(command)}")
     try:
         folder = SITE / environment["GALLEY_FOLDER"]
         process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL)
