@@ -42,13 +42,15 @@ class ProviderName(fields.Field[Provider]):
 
 
 class Number(fields.Field[str]):
-    """A numeric id of a provider, as JSON number or text."""
+    """A numeric id of a provider, as JSON number or text. JSON Schema also counts `7.0` as an integer."""
 
     def __init__(self, **options: Any) -> None:
         keywords = {"type": ["string", "integer"], "pattern": "^[0-9]{1,20}$", "maxLength": 20, "minimum": 0}
         super().__init__(metadata=keywords, **options)
 
     def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> str:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if not isinstance(digits, str) or not digits.isdecimal() or len(digits) > 20:
             raise ValidationError("Must be a number.")

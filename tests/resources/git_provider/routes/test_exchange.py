@@ -52,10 +52,13 @@ class TestGitHubExchange:
         assert response.ok()["installation_id"] == repository.installation
         assert response.json["installation_id"] == repository.installation  # the flat surface
 
-    def test_installation_id_as_a_number_is_accepted(self, world: World, hosts: Hosts) -> None:
+    @pytest.mark.parametrize("kind", [int, float])
+    def test_installation_id_as_a_number_is_accepted(
+        self, world: World, hosts: Hosts, kind: Callable[[str], float]
+    ) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
-        body = {"code": hosts.github.approve(login_of(me)), "installation_id": int(repository.installation)}
+        body = {"code": hosts.github.approve(login_of(me)), "installation_id": kind(repository.installation)}
         me.post("/api/auth/provider_a", body).ok()
 
     def test_installation_of_another_account_returns_403_and_revokes_the_token(
