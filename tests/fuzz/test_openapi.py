@@ -167,10 +167,9 @@ class ValidRequests(Fuzz):
         case.path_parameters = {**variables, **{name: ids[name] for name in variables if name in ids}}
         if real and key in BODIES and isinstance(case.body, dict):
             valid, body = BODIES[key](self.stage.scene, owner), case.body
-            case.body = {
-                **body,
-                **{name: valid[name] for name in NAMED if name in valid and body.get(name) is not None},
-            }
+            # An empty text counts as absent.
+            sent = [name for name in NAMED if name in valid and body.get(name) not in (None, "")]
+            case.body = {**body, **{name: valid[name] for name in sent}}
         cookies = {"session_token": owner.token} if isinstance(owner, Person) else {}
         response = case.call(cookies=cookies, headers={"Accept-Encoding": "identity"})
         self.sent += 1
