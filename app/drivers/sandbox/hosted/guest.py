@@ -107,7 +107,7 @@ def start(instructions: dict, command: list) -> "subprocess.Popen[bytes]":  # ty
     environment = {**os.environ, **instructions["environment"]}
     environment["PATH"] = os.pathsep.join([*instructions["path"], environment.get("PATH", os.defpath)])
     arguments = [part.replace("{port}", environment["PORT"]).replace("{host}", environment["HOST"]) for part in command]
-    with (HERE / "log").open("ab") as log:
+    with (HERE / "log").open("ab", buffering=0) as log:  # The line of the command precedes its output.
         if not any("\n" in part for part in arguments):  # Scripts of recipes print the commands that they run.
             log.write(f"$ {' '.join(arguments)}\n".encode())
         folder = SITE / instructions["folder"]
