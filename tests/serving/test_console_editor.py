@@ -315,6 +315,11 @@ def test_related_entries_and_linked_pages_are_found_by_title(console: Console, p
     for size in (WIDE, NARROW):
         console.resize(size, "dark")
         assert page.evaluate(FINDINGS) == []
+    dialog.get_by_role("button", name="Cancel").click(delay=200)
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("Control+k")
+    dialog.get_by_label("Page of this site").fill("number 19")
+    expect(dialog.get_by_role("option")).to_have_count(1)
     dialog.get_by_label("Address", exact=True).focus()  # closes the list
     dialog.get_by_label("Page of this site").press("Enter")
     expect(dialog.get_by_role("option")).to_have_count(1)

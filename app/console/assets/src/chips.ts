@@ -1,5 +1,5 @@
 // Lists of texts as chips over a textarea with one entry per line, which remains the value of the form.
-import { create, icon } from "./dom.ts";
+import { create, icon, onLeave } from "./dom.ts";
 import { text } from "./texts.ts";
 
 /** The entries of a relation. `addSearch` lets an input choose one, and returns the list of choices. */
@@ -124,7 +124,7 @@ export function initChips(area: HTMLTextAreaElement, entries: ChipEntries | null
     input.value += pasted;
     add();
   });
-  input.addEventListener("blur", () => {
+  onLeave(input, () => {
     if (entries) input.value = "";
     else if (input.value.trim()) add();
   });

@@ -1,6 +1,6 @@
 // A text input with a list of results: arrow keys move, Enter and clicks choose, Escape closes.
 import type { Choice } from "./choices.ts";
-import { create } from "./dom.ts";
+import { create, onLeave } from "./dom.ts";
 import { text } from "./texts.ts";
 
 interface ComboboxOptions {
@@ -69,7 +69,7 @@ export function createCombobox({ input, search, choose }: ComboboxOptions): HTML
     timer = window.setTimeout(() => void open(), SEARCH_DELAY_MS);
   });
   input.addEventListener("click", () => list.hidden && void open());
-  input.addEventListener("blur", close);
+  onLeave(input, close);
   input.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -76,3 +76,19 @@ export function dismissLater(element: HTMLElement): void {
     clearInterval(timer);
   }, 6000);
 }
+
+let isPressed = false;
+document.addEventListener("mousedown", () => (isPressed = true), true);
+for (const name of ["mouseup", "dragend"]) document.addEventListener(name, () => (isPressed = false), true);
+
+/** Call a function when an input loses the focus. If a press takes it, the call follows the click, so that its target does not move. */
+export function onLeave(input: HTMLElement, leave: () => void): void {
+  input.addEventListener("blur", () => {
+    if (!isPressed) return leave();
+    const released = new AbortController();
+    const { signal } = released;
+    for (const name of ["mouseup", "dragend"]) {
+      document.addEventListener(name, () => (released.abort(), setTimeout(leave)), { capture: true, signal });
+    }
+  });
+}
