@@ -6,10 +6,9 @@ from app.console.project.images import (
     MediaFolder,
     address_of,
     candidates,
-    declared_folders,
     field_at,
+    known_folders,
     media_folder,
-    site_url,
     upload_folder,
 )
 from app.content.image_types import is_image, is_image_content
@@ -20,6 +19,7 @@ pytestmark = pytest.mark.one_database
 
 PAGE = "content/posts/2026/tides.md"
 ASTRO = MediaFolder("src/assets", "~/assets/")
+ANY = Project(generator=None, paths={})
 
 
 def image_field(name: str = "cover", folder: str | None = None, address: str | None = None) -> SchemaField:
@@ -46,12 +46,33 @@ def test_address_names_files_of_the_repository(source: str, paths: list[str]) ->
     assert candidates(source, "content/posts/first.md") == paths
 
 
-def test_site_url_is_the_address_of_the_published_file() -> None:
-    assert site_url("static/img/a.png", "content/a.md") == "/img/a.png"
-    assert site_url("content/a.png", "content/a.md") == "a.png"
-    assert site_url("assets/a.png", "content/a.md") == "/assets/a.png"
-    assert is_image("a.PNG")
-    assert not is_image("a.md")
+@pytest.mark.parametrize(
+    ("generator", "image", "page", "expected"),
+    [
+        (None, "static/img/a.png", "content/a.md", "/img/a.png"),
+        (None, "content/a.png", "content/a.md", "a.png"),
+        (None, "covers/a.png", "posts/a.md", "../covers/a.png"),
+        (Generator.DOCUSAURUS, "blog/b/b.png", "blog/a/index.md", "../b/b.png"),
+        (Generator.DOCUSAURUS, "blog/b/b.png", "README.md", "blog/b/b.png"),
+        (Generator.MKDOCS, "docs/img/a.png", "docs/guide/a.md", "../img/a.png"),
+        (Generator.HUGO, "assets/img/a.png", "content/posts/a.md", "/img/a.png"),
+        (Generator.HUGO, "content/posts/b/b.png", "content/posts/a/index.md", "../b/b.png"),
+        (Generator.HUGO, "content/posts/a/a.png", "content/posts/a/index.md", "a.png"),
+        (Generator.HUGO, "content/posts/b/b.png", "content/posts/a.md", "/posts/b/b.png"),
+        (Generator.HUGO, "content/posts/a.png", "content/posts/a.md", "/posts/a.png"),
+        (Generator.JEKYLL, "assets/a.png", "_posts/2024-01-01-a.md", "/assets/a.png"),
+        (Generator.JEKYLL, "_posts/img/a.png", "_posts/2024-01-01-a.md", "img/a.png"),
+    ],
+)
+def test_address_of_an_image_exists_in_the_site_and_names_its_file(
+    generator: Generator | None, image: str, page: str, expected: str
+) -> None:
+    project = Project(generator=generator, paths={})
+    folders = known_folders(project, None, page)
+    assert address_of(project, image, page, folders) == expected
+    assert image in candidates(expected, page, folders)
+    assert is_image(image)
+    assert not is_image(page)
 
 
 @pytest.mark.parametrize(
@@ -123,14 +144,14 @@ def test_field_of_an_input_is_found_in_objects_lists_and_variants() -> None:
     assert field_at(fields, ("people", "n0", "photo")) is photo
     assert field_at(fields, ("block", "banner")) is banner
     assert field_at(fields, ("people", "0", "unknown")) is None
-    declared = declared_folders(collection(*fields), PAGE)
+    declared = known_folders(ANY, collection(*fields), PAGE)
     assert [one.folder for one in declared] == ["gallery", "people", "banners"]
 
 
 def test_declared_address_and_file_name_each_other() -> None:
     assert candidates("~/assets/img/a.png", PAGE, [ASTRO])[0] == "src/assets/img/a.png"
-    assert address_of("src/assets/img/a.png", PAGE, [ASTRO]) == "~/assets/img/a.png"
-    assert address_of("static/a.png", PAGE, [ASTRO]) == "/a.png"
+    assert address_of(ANY, "src/assets/img/a.png", PAGE, [ASTRO]) == "~/assets/img/a.png"
+    assert address_of(ANY, "static/a.png", PAGE, [ASTRO]) == "/a.png"
 
 
 @pytest.mark.parametrize(

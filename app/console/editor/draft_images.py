@@ -20,9 +20,9 @@ from app.console.project.images import (
     MediaFolder,
     address_of,
     candidates,
-    declared_folders,
     field_at,
     has_thumbnail,
+    known_folders,
     raw_url,
     upload_folder,
 )
@@ -234,12 +234,13 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
     """Return the images that a page can name, those of its draft first, as JSON: path, address and URLs."""
     path, term = scope.path["file"], query.q.casefold()
     collection, declared = _levels(scope, prepared, path, query.field)
-    folders = [upload_folder(scope.project, path, declared, collection), *declared_folders(collection, path)]
+    known = known_folders(scope.project, collection, path)
+    folders = [upload_folder(scope.project, path, declared, collection), *known]
     own = [one for one in images_of(scope, path) if term in one.path.casefold()]
     listed = list_images(scope.index, query.q, limit=MAX_LISTED).images
     shown = [{"path": one.path, "url": one.url, "preview": image_url(scope, path, one.url)} for one in own]
     for one in listed:
-        urls = {"url": address_of(one.path, path, folders), "preview": raw_url(scope.project, one.path)}
+        urls = {"url": address_of(scope.project, one.path, path, folders), "preview": raw_url(scope.project, one.path)}
         if has_thumbnail(one.path):
             urls["thumbnail"] = project_url(scope, f"/thumbnail/{one.sha}?width={GRID_WIDTH}")
         shown.append({"path": one.path} | urls)

@@ -186,7 +186,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         input_labels=shown.input_labels if shown is not None else {},
         has_image=is_image(path),
         usage=usage_of(scope, path) if is_image(path) else None,
-        image_url=site_url(path, ""),
+        image_url=site_url(scope.project, path, ""),
         has_ai=is_configured() and not (data is not None and query.mode == "rich"),
         is_data=data is not None,
         is_source_only=has_form and data is None,

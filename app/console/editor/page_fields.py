@@ -12,7 +12,7 @@ from app.console.editor.field_lists import INPUT, Path, name_of, with_ids
 from app.console.editor.field_values import shown_again
 from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
 from app.console.editor.relations import Relate, RelationChoices
-from app.console.project.images import MediaFolder, address_of, declared_folders, find_files, raw_url
+from app.console.project.images import MediaFolder, address_of, find_files, known_folders, raw_url
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.content.draft_state import DraftField, draft_field_of, is_draft
@@ -48,7 +48,7 @@ class PageFields:
     """The texts with which the page may name the images of the repository, if it has an image field."""
 
     folders: Sequence[MediaFolder] = ()
-    """The media folders of the collection of the page."""
+    """The folders whose images have a known address in the page."""
 
     has_images: bool = False
 
@@ -100,6 +100,7 @@ def page_fields(
             *_split_title(fields_of(values)),
             can_add=can_add,
             images=draft_images,
+            folders=known_folders(scope.project, None, path),
             draft=state,
             is_draft=is_draft(text.values or {}, state),
         )
@@ -109,7 +110,7 @@ def page_fields(
     more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
     shown = {one.path[0] for one in (*fields, *more)}
     others = [one.name for one in collection.fields if one.name not in shown]
-    sources, folders = list(_image_sources([*fields, *more], form)), declared_folders(collection, path)
+    sources, folders = list(_image_sources([*fields, *more], form)), known_folders(scope.project, collection, path)
     listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
     files = find_files(scope, filter(None, sources), path, folders)
     relations = {one.list_id: one for one in _relations(fields)}
@@ -120,7 +121,7 @@ def page_fields(
         can_add,
         images={url: raw_url(scope.project, file) for url, file in files.items()} | dict(draft_images),
         relations=list(relations.values()),
-        image_names=[address_of(one.path, path, folders) for one in listed],
+        image_names=[address_of(scope.project, one.path, path, folders) for one in listed],
         folders=folders,
         has_images=bool(sources),
         draft=state,

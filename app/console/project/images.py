@@ -30,6 +30,9 @@ MEDIA_FOLDERS: dict[str, str] = {
 }
 """Folders for images by generator. With the others, an image in the folder of the page has an address."""
 
+COPIED_BY = (Generator.JEKYLL, Generator.ELEVENTY)
+"""Generators that publish an image of any folder under its own path, Eleventy after a pass-through copy."""
+
 THUMBNAIL_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif")
 """The endings of images that are decoded for a thumbnail. Vector images have none."""
 Level = Collection | SchemaField
@@ -65,19 +68,34 @@ def upload_folder(project: Project, page_path: str, *levels: Level | None) -> Me
         if level is None:
             continue
         address = level.public_folder if address is None else address
-        declared = _declared(level, page_path)
+        declared = _declared(project, level, page_path)
         if declared is not None:
             return declared if address is None else MediaFolder(declared.folder, _with_slash(address))
     folder = media_folder(project) or page_path.rpartition("/")[0]
-    usual = site_url(f"{folder}/" if folder else "", page_path)
+    usual = site_url(project, f"{folder}/" if folder else "", page_path)
     return MediaFolder(folder, usual if address is None else _with_slash(address))
 
 
-def declared_folders(collection: Collection | None, page_path: str) -> list[MediaFolder]:
-    """Return the media folders of a collection and of its image fields, for a page of the collection."""
+def known_folders(project: Project, collection: Collection | None, page_path: str) -> list[MediaFolder]:
+    """Return the folders whose images have a known address in a page: first those of its collection."""
     levels: Sequence[Level] = (collection, *_image_fields(collection.fields)) if collection is not None else ()
-    folders = (_declared(level, page_path) for level in levels)
-    return list(dict.fromkeys(folder for folder in folders if folder is not None))
+    declared = (_declared(project, level, page_path) for level in levels)
+    of_generator = (MediaFolder(root, "/") for root in _roots(project, page_path) if root not in SITE_ROOTS)
+    return list(dict.fromkeys([*(folder for folder in declared if folder is not None), *of_generator]))
+
+
+def _roots(project: Project, page_path: str) -> list[str]:
+    """Return the folders whose images have an address of the site in a page, in which they are below `/`.
+
+    Hugo finds images of `assets` by this address. It publishes an image of the content next to its page. The path
+    from the folder of the file leads there only from a bundle: another page is one folder deeper in the site.
+    """
+    roots = [*SITE_ROOTS]
+    if project.generator == Generator.HUGO:
+        roots.append("assets")
+        if not re.match(r"_?index\.", page_path.rpartition("/")[2]):
+            roots.append((project.paths.get("content") or "content").strip("/"))
+    return roots
 
 
 def field_at(fields: Sequence[SchemaField], path: Sequence[str]) -> SchemaField | None:
@@ -101,7 +119,7 @@ def _image_fields(fields: Iterable[SchemaField]) -> Iterator[SchemaField]:
         yield from _image_fields((*field.fields, *field.variants, *((field.item,) if field.item is not None else ())))
 
 
-def _declared(level: Level, page_path: str) -> MediaFolder | None:
+def _declared(project: Project, level: Level, page_path: str) -> MediaFolder | None:
     """Return the media folder of a field or collection. One that a save refuses, or with a placeholder, is none."""
     if level.media_folder is None or "{{" in level.media_folder:
         return None
@@ -115,7 +133,9 @@ def _declared(level: Level, page_path: str) -> MediaFolder | None:
         return MediaFolder(folder, _with_slash(level.public_folder))
     if is_relative:
         return MediaFolder(folder, "" if below == "." else f"{below}/")
-    return MediaFolder(folder, site_url(f"{folder}/" if folder else "", page_path))
+    # As in Decap, the address of a folder outside of the roots is its path.
+    address = site_url(project, f"{folder}/" if folder else "", page_path)
+    return MediaFolder(folder, f"/{folder}/" if address.startswith("../") else address)
 
 
 def _with_slash(address: str) -> str:
@@ -133,12 +153,20 @@ def media_folder(project: Project) -> str:
     return chosen or (MEDIA_FOLDERS.get(project.generator, "") if project.generator else "")
 
 
-def site_url(path: str, page_path: str) -> str:
-    """Return the text with which a page names an image: a name in its own folder, else a path of the site."""
-    if path.rpartition("/")[0] == page_path.rpartition("/")[0]:
-        return path.rpartition("/")[2]
-    first, _slash, remaining = path.partition("/")
-    return f"/{remaining}" if first in SITE_ROOTS else f"/{path}"
+def site_url(project: Project, path: str, page_path: str) -> str:
+    """Return the text with which a page names an image: a path of the site, else the path from the folder of the page.
+
+    A path with a slash at its end is a folder, whose address also ends with a slash.
+    """
+    root = next((root for root in _roots(project, page_path) if path.startswith(f"{root}/")), None)
+    if root is not None:
+        return path[len(root) :]
+    folder, _slash, name = path.rpartition("/")
+    own = page_path.rpartition("/")[0]
+    if project.generator in COPIED_BY and folder != own and not re.search("(^|/)_", path):
+        return f"/{path}"
+    relative = posixpath.relpath(f"/{folder}", f"/{own}")
+    return name if relative == "." else f"{relative}/{name}"
 
 
 def candidates(source: str, page_path: str, folders: Iterable[MediaFolder] = ()) -> list[str]:
@@ -179,10 +207,10 @@ def find_images(
     return {address: path for address, path in matches.items() if path is not None}
 
 
-def address_of(path: str, page_path: str, folders: Iterable[MediaFolder]) -> str:
+def address_of(project: Project, path: str, page_path: str, folders: Iterable[MediaFolder]) -> str:
     """Return the text with which a page names an image of the repository."""
     declared = (folder.url(path) for folder in folders)
-    return next((url for url in declared if url is not None), site_url(path, page_path))
+    return next((url for url in declared if url is not None), site_url(project, path, page_path))
 
 
 def raw_url(project: Project, path: str) -> str:
