@@ -82,9 +82,14 @@ FINDINGS = """async (rules) => {
     .map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`);
   const overflow = document.documentElement.scrollWidth > innerWidth ? ["overflow"] : [];
   for (const each of closed) each.open = false;
-  return [...findings, ...problems, ...overflow];
+  const cut = [...document.querySelectorAll("main :is(a, button)")]
+    .filter((each) => each.checkVisibility({ visibilityProperty: true }) && each.getBoundingClientRect().left < 0)
+    .map((each) => `cut: ${each.outerHTML.slice(0, 200)}`);
+  return [...findings, ...problems, ...overflow, ...cut];
 }"""
-"""Findings of axe-core, of all rules or some, the recorded problems and a horizontal overflow. Closed parts are opened."""
+"""Findings of axe-core, of all rules or some, the recorded problems and a horizontal overflow, and links before the edge.
+
+Closed parts are opened."""
 
 
 class Console:

@@ -6,6 +6,12 @@ export function initDrawer(): void {
   const button = document.querySelector<HTMLButtonElement>(".drawer-toggle");
   const sidebar = document.querySelector<HTMLElement>(".sidebar");
   if (!button || !sidebar) return;
+  // The current page can be in the hidden part of a long navigation.
+  for (let area = sidebar.querySelector('[aria-current="page"]')?.parentElement ?? null; area && area !== sidebar.parentElement; area = area.parentElement) {
+    const item = sidebar.querySelector('[aria-current="page"]')!.getBoundingClientRect();
+    const { top, bottom } = area.getBoundingClientRect();
+    if (item.top < top || item.bottom > bottom) area.scrollTop += (item.top + item.bottom - top - bottom) / 2;
+  }
   const shade = create("div", { class: "drawer-shade", hidden: true });
   document.body.append(shade);
   button.hidden = false;
