@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 # Programs that the service calls: Debian package, command, and the feature that requires it.
 SERVICE = {"git": ("git", "service at all"), "bubblewrap": ("bwrap", "preview")}
-DEVELOPMENT = {"nginx-light": ("nginx", "`make cluster`")}
+DEVELOPMENT = {"nginx-light": ("nginx", "`make cluster`"), "curl": ("curl", "test of the guides")}
 NEEDED = "git"
 LAST_LINES = 12
 SHOWN_EVERY_S = 4.0

@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+import yaml
 from werkzeug.datastructures import MultiDict
 
 from app.console.editor.field_lists import (
@@ -373,6 +374,23 @@ class TestEditor:
         shown = console.site.repo.show(path).decode()
         assert shown.startswith(data.replace("2026-05-27", "2027-01-02").rstrip("\n"))
         assert shown.endswith((": 2027-01-03\n", " = 2027-01-03\n"))
+
+    def test_missing_value_has_the_type_of_other_items(self, console: ConsoleScene) -> None:
+        owner, path = console.site.owner, "data/all.yaml"
+        url = self.url(console).replace(PATH, path)
+        first = "- {name: A, on: true, size: 1.5, tags: [x], seo: {index: false}, people: [{name: P, chief: true}]}\n"
+        console.site.repo.commit({path: f"{first}- name: B\n".encode()})
+        sent = form_of(owner.client.get(url), 'id="editor-form"')
+        assert submit(owner, url, **sent).location.endswith("done=unchanged")
+        sent = form_of(self.press_at(console, url, sent, "add items/1/people"), 'id="editor-form"')
+        assert submit(owner, url, **sent | {"fm.items/1/size": "large"}).status_code == 400
+        sent |= {"fm.items/1/on": "true", "fm.items/1/size": "2", "fm.items/1/tags": "y\nz"}
+        sent |= {"fm.items/1/seo/index": "true", "fm.items/1/people/n0/chief": "true"}
+        assert "done=saved" in submit(owner, url, **sent).location
+        shown = console.site.repo.show(path).decode()
+        assert shown.startswith(first)
+        values = {"on": True, "size": 2, "tags": ["y", "z"], "seo": {"index": True}, "people": [{"chief": True}]}
+        assert yaml.safe_load(shown)[1] == {"name": "B"} | values
 
     @pytest.mark.parametrize("path", ["data/vendors.yaml", "data/vendors.json", "data/vendors.toml"])
     @pytest.mark.parametrize("number", [105, 600])

@@ -193,9 +193,16 @@ def _copied(value: object) -> object:
 
 
 def sent_kinds(form: Form) -> dict[Path, str]:
-    """Return the kinds of the inputs of a form by the paths of their values."""
-    kinds = ((name.removeprefix(KIND), kind) for name, kind in form.values.items() if name.startswith(KIND))
-    return {path_of(name): kind for name, kind in kinds}
+    """Return the kinds of the inputs of a form by the paths of their values.
+
+    Raises:
+        InvalidRequest: the form has a value without its kind. Without an error, the value would be lost.
+    """
+    kinds = {name.removeprefix(KIND): kind for name, kind in form.values.items() if name.startswith(KIND)}
+    for name in form.values:
+        if name.startswith(INPUT) and name.removeprefix(INPUT) not in kinds:
+            raise InvalidRequest.field(name, "The form does not name the kind of this field")
+    return {path_of(name): kind for name, kind in kinds.items()}
 
 
 def mark_changed(values: object, path: Path) -> None:

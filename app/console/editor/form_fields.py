@@ -335,20 +335,25 @@ def _group(
     yield from (_inferred((*path, key), value) for key, value in values.items() if key not in names)
 
 
-def _inferred(path: tuple[str, ...], value: object, example: str = "") -> Field:
-    """Return the field of a value without a schema. `example` is a date that other items of the list have."""
-    shown = Field(path, label_of(path[-1]), _kind_of_value(plain(value)), plain(value))
-    if value is None and example:
-        return replace(shown, kind=_kind_of_value(example), notation=example)
-    if value and isinstance(value, dict) and not is_object_list(value) and len(path) <= MAX_GROUPS:
-        children = tuple(_inferred((*path, key), inner) for key, inner in value.items())
+def _inferred(path: tuple[str, ...], value: object, others: Sequence[object] = ()) -> Field:
+    """Return the field of a value without a schema. A missing one has the kind of its values in other items."""
+    example = _example(others) if value is None else value
+    kind = _kind_of_value(plain(example))
+    shown = Field(path, label_of(path[-1]), kind, plain(value))
+    if example and isinstance(example, dict) and not is_object_list(example) and len(path) <= MAX_GROUPS:
+        inner = value if isinstance(value, dict) else dict.fromkeys(example)
+        children = tuple(_inferred((*path, key), one, [example[key]]) for key, one in inner.items())
         return replace(shown, kind=None, children=children)
-    if value and is_object_list(value):
-        keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
-        dates = {key: _example([item.get(key) for item in items_of(value).values()]) for key in keys}
-        listed = replace(shown, value=value)
-        return _with_items(listed, lambda item, at: (_inferred((*at, key), item.get(key), dates[key]) for key in keys))
-    return shown
+    if example and is_object_list(example):
+        lists = [list(items_of(one).values()) for one in (value, *others) if one and is_object_list(one)]
+        items = next(filter(any, lists), [])
+        keys = dict.fromkeys(key for item in items for key in item)
+        known = {key: [item.get(key) for item in items] for key in keys}
+        return _with_items(
+            replace(shown, value=value),
+            lambda item, at: (_inferred((*at, key), item.get(key), known[key]) for key in keys),
+        )
+    return replace(shown, notation=str(example)) if value is None and kind in DATES else shown
 
 
 def _kind_of_value(value: object) -> InputKind:
@@ -358,10 +363,12 @@ def _kind_of_value(value: object) -> InputKind:
     return InputKind.DATE if is_date(value) else InputKind.DATETIME
 
 
-def _example(values: Sequence[object]) -> str:
-    """Return the last one of values that are dates, or an empty text if one is not a date."""
-    texts = [value for value in values if value is not None]
-    return str(texts[-1]) if texts and all(map(is_iso, texts)) else ""
+def _example(values: Sequence[object]) -> object:
+    """Return the last one of values that have the same kind of input, or None. Empty lists and objects say less."""
+    present = [value for value in values if value is not None]
+    present = [value for value in present if value not in ([], {})] or present
+    kinds = {_kind_of_value(plain(value)) for value in present}
+    return present[-1] if len(kinds) == 1 or (kinds and kinds <= set(DATES)) else None
 
 
 def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ...]], Iterable[Field]]) -> Field:

@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, Array, Date, DateTime, InlineTable, String, Table, Time
+from tomlkit.items import AoT, Array, Comment, Date, DateTime, InlineTable, Item, Key, String, Table, Time, Whitespace
 
 from app.content.front_matter.edits import (
     Changed,
@@ -228,8 +228,11 @@ def _remove_changed(table: Container | Table, changed: Changed) -> None:
         inner = changed.within(key)
         if inner is not None and isinstance(table[key], Table):
             _remove_changed(table[key], inner)
-        else:
-            table.remove(key)
+            continue
+        if key in changed.before and key in changed.after and isinstance(table[key], AoT):
+            body = _body(table)
+            _take_comments(body, _position(body, key))  # These can move with the first table.
+        _remove(table, key)
 
 
 def is_too_long(text: str) -> bool:
@@ -248,10 +251,20 @@ def _parse(text: str) -> tomlkit.TOMLDocument:
 
 def _edit_table(table: Container | Table, old: Mapping[str, object], new: Mapping[str, object], newline: str) -> None:
     for key in [key for key in old if key not in new]:
-        table.remove(key)
+        _remove(table, key)
     for key, value in new.items():
         if key not in old or not values_equal(old[key], value):
             _edit_key(table, key, old.get(key), value, newline)
+
+
+def _remove(table: Container | Table, key: str) -> None:
+    """Remove a key. The comments at the end of a removed table belong to the next one and remain."""
+    body, item = _body(table), table.get(key)
+    position = _position(body, key)
+    comments = _take_comments(_body(last)) if (last := _last_table(item)) is not None else ""
+    table.remove(key)
+    if comments:
+        body[position] = (None, Whitespace(comments))
 
 
 def _edit_key(table: Container | Table, key: str, old: Any, new: Any, newline: str) -> None:
@@ -259,7 +272,8 @@ def _edit_key(table: Container | Table, key: str, old: Any, new: Any, newline: s
     are_lists = isinstance(old, list) and isinstance(new, list) and bool(old and new)
     are_tables = isinstance(old, Mapping) and isinstance(new, Mapping) and bool(old.keys() & new.keys())
     if are_lists and isinstance(item, AoT) and all(isinstance(each, Mapping) for each in new):
-        _edit_tables(item, old, new, newline)
+        body = _body(table)
+        _edit_tables(item, old, new, newline, _take_comments(body, _position(body, key)))
     elif are_lists and isinstance(item, Array):
         table[key] = _parsed_value(edit_array(item.as_string(), old, new, newline))
     elif are_tables and isinstance(item, InlineTable):
@@ -270,10 +284,15 @@ def _edit_key(table: Container | Table, key: str, old: Any, new: Any, newline: s
         table[key] = _typed(item, new)
 
 
-def _edit_tables(tables: AoT, old: list[Any], new: list[Any], newline: str) -> None:
-    """Change the tables of an array. Later steps come first, so that positions stay valid."""
+def _edit_tables(tables: AoT, old: list[Any], new: list[Any], newline: str, first: str) -> None:
+    """Change the tables of an array. `first` is the comment above the first table.
+
+    tomlkit keeps the comments above a table at the end of the table before it. Here they move with their table.
+    Later steps come first, so that positions stay valid.
+    """
     steps = diff_items(old, new)
     moves, present = find_moves(old, new, steps), list(tables)
+    *above, last = [first, *(_take_comments(_body(table)) for table in present)]
     for position, index in ((moves[index], index) for index in moves):
         _edit_table(present[position], old[position], new[index], newline)
     for step in reversed(separate_moves(steps, moves)):
@@ -282,10 +301,52 @@ def _edit_tables(tables: AoT, old: list[Any], new: list[Any], newline: str) -> N
         elif isinstance(step, Removal):
             del tables[step.index]
         else:
-            table = present[moves[step.new]] if step.new in moves else tomlkit.table()
-            if step.new not in moves:
-                table.update({key: _typed(None, value) for key, value in new[step.new].items()})
+            like = tables[max(step.index - 1, 0)]
+            table = present[moves[step.new]] if step.new in moves else _new_table(new[step.new], like)
             tables.insert(step.index, table)
+    for table, comments in zip(present, above, strict=True):
+        table.trivia.indent = comments + table.trivia.indent
+    _body(tables[-1]).append((None, Whitespace(last)))
+
+
+def _new_table(values: Mapping[str, object], like: Table) -> Table:
+    """Return a table with the indentation of another one, and an empty line after it if that one has it."""
+    table = tomlkit.table()
+    table.update({key: _typed(None, value) for key, value in values.items()})
+    indents = [item.trivia.indent for key, item in _body(like) if key is not None and not isinstance(item, Table | AoT)]
+    for _, item in _body(table) if indents else ():
+        item.trivia.indent = indents[0]
+    if like.as_string().endswith(("\n\n", "\n\r\n")):
+        table.add(tomlkit.nl())
+    return table
+
+
+def _body(table: Container | Table) -> list[tuple[Key | None, Item]]:
+    return table.value.body if isinstance(table, Table) else table.body
+
+
+def _position(body: Sequence[tuple[Key | None, Item]], key: str) -> int:
+    return next(at for at, (own, _) in enumerate(body) if own is not None and own.key == key)
+
+
+def _last_table(item: object) -> Table | None:
+    if isinstance(item, AoT):
+        return item[len(item) - 1]
+    return item if isinstance(item, Table) else None
+
+
+def _take_comments(body: list[tuple[Key | None, Item]], end: int | None = None) -> str:
+    """Remove the lines of comments that end at a position of a table, and return them. The default is its end."""
+    start = end = len(body) if end is None else end
+    while start and isinstance(body[start - 1][1], Comment):
+        start -= 1
+    if start < end:
+        comments = "".join(item.as_string() for _, item in body[start:end])
+        # The positions of the other keys remain.
+        body[start:end] = [(None, Whitespace(""))] * (end - start)
+        return comments
+    last = _last_table(body[end - 1][1]) if end else None
+    return "" if last is None else _take_comments(_body(last))
 
 
 def _parsed_value(text: str) -> object:

@@ -197,6 +197,8 @@ def _is_edited(language: str, text: str, after: dict[str, Any], changed: set[str
     return True
 
 
+ONE, TWO, NEXT = "# A\n[[l]]\na = 1\n# b = 2\n", "# B\n[[l]]\na = 2\n", "# N\n[n]\nk = 1\n"
+TABLES = f"t = 1\n{ONE}\n{TWO}\n{NEXT}"
 EXAMPLES = [
     ("---", "t:\n    - a\n    - b # keep\n", {"t": ["a", "b", "c"]}, "t:\n    - a\n    - b # keep\n    - c\n"),
     ("---", "t:\n    - a # x\n    - b # keep\n", {"t": ["b"]}, "t:\n    - b # keep\n"),
@@ -217,6 +219,13 @@ EXAMPLES = [
     ("+++", "[m]\na = 'x' # A\nb = 1\n", {"m": {"a": "x", "b": 2}}, "[m]\na = 'x' # A\nb = 2\n"),
     ("+++", "m = { a = 'x',  b = 1 }\n", {"m": {"a": "x", "b": 2}}, "m = { a = 'x',  b = 2 }\n"),
     ("+++", "[[l]]\na = 'x' # A\n\n[[l]]\na = 'y'\n", {"l": [{"a": "x"}, {"a": "z"}]}, "[[l]]\na = 'x' # A\n\n[[l]]\na = 'z'\n"),
+    ("+++", TABLES, {"l": [{"a": 2}, {"a": 1}]}, f"t = 1\n{TWO}\n{ONE}\n{NEXT}"),
+    ("+++", TABLES, {"l": [{"a": 1}]}, f"t = 1\n{ONE}\n{NEXT}"),
+    ("+++", TABLES, {"l": [{"a": 2}]}, f"t = 1\n{TWO}\n{NEXT}"),
+    ("+++", TABLES, {"l": [{"a": 1}, {"a": 3}, {"a": 2}]}, f"t = 1\n{ONE}\n[[l]]\na = 3\n\n{TWO}\n{NEXT}"),
+    ("+++", "[[l]]\n  a = 1\n", {"l": [{"a": 1}, {"a": 2}]}, "[[l]]\n  a = 1\n[[l]]\n  a = 2\n"),
+    ("+++", TABLES, {"l": None}, f"t = 1\n# A\n{NEXT}"),
+    ("+++", f"{NEXT}[m]\na = 1\n", {"n": None}, "# N\n[m]\na = 1\n"),
     (";;;", '"t": ["a",  "b"]\n', {"t": ["a", "b", "c"]}, '"t": ["a",  "b", "c"]\n'),
     (";;;", '{"m": {"a":1, "b" : 2}}\n', {"m": {"a": 1, "b": 3}}, '{"m": {"a":1, "b" : 3}}\n'),
     (";;;", '{\n  "t": [\n    "a",\n    "b"\n  ]\n}\n', {"t": ["b", "c"]}, '{\n  "t": [\n    "b",\n    "c"\n  ]\n}\n'),
@@ -229,4 +238,6 @@ def test_single_change_keeps_the_notation_of_its_siblings(
     fence: str, before: str, changes: dict[str, Any], after: str, newline: str
 ) -> None:
     before, after = (f"{fence}\n{inner}{fence}\nBody\n".replace("\n", newline) for inner in (before, after))
-    assert edit_front_matter("a.md", before.encode(), changes).decode() == after
+    unset = [key for key, value in changes.items() if value is None]
+    values = {key: value for key, value in changes.items() if value is not None}
+    assert edit_front_matter("a.md", before.encode(), values, unset).decode() == after
