@@ -1,7 +1,7 @@
 """Front matter as rows of typed values whose keys sort and compare as text.
 
 A key starts with the digit of its type, so that all values of one type are a range: 1 booleans, 2 numbers, 3 dates and
-times in UTC, 4 text without case, 5 lists, 6 objects.
+times in UTC, 4 text without case, 5 lists, 6 objects. The key of a list contains that of its first item.
 """
 
 import hashlib
@@ -93,8 +93,10 @@ def _key_of(value: object, kind: ValueKind) -> str:
         return number_key(float(value))
     if kind in (ValueKind.DATE, ValueKind.DATETIME):
         return f"{DATES}{_moment(str(value))}"
-    if kind in (ValueKind.LIST, ValueKind.OBJECT):
-        return "5" if kind is ValueKind.LIST else "6"
+    if isinstance(value, list):
+        return f"5{key_of(value[0])}" if value and not isinstance(value[0], list | None) else "5"
+    if kind is ValueKind.OBJECT:
+        return "6"
     return text_key(str(value))
 
 

@@ -31,6 +31,9 @@ collections:
       - {name: image, type: image}
       - {name: author, type: string}
       - {name: kind, type: select, options: [note, essay]}
+  - name: team
+    folder: content/team
+    fields: [{name: title, type: string}, {name: authors, type: list}, {name: expiryDate, type: date}]
   - {name: notes, label: News, folder: content/notes, fields: [{name: title, type: string}]}
   - {name: menu, label: Menu, folder: settings, pattern: menu.yaml, fields: []}
 """
@@ -52,6 +55,10 @@ FILES: dict[str, Content] = {
     "content/news/e.md": b"# Without a date\n",
     "content/news/b.de.md": entry("Das Neueste", "2025-05-02"),
     "content/notes/n.md": b"---\ntitle: Note\n---\n",
+    "content/team/a.md": b"---\ntitle: A\nauthors: [Yva, Xi]\n---\n",
+    "content/team/b.md": b"---\ntitle: B\nauthors: [Xi, Yva]\nexpiryDate: 2030-01-01\n---\n",
+    "content/team/c.md": b"---\ntitle: C\nauthors: [Yva]\n---\n",
+    "content/team/d.md": b"---\ntitle: D\n---\n",
     "data/team.json": b"[]",
     "settings/menu.yaml": b"a: 1\n",
     "generated/x.md": b"---\ntitle: X\n---\n",
@@ -91,6 +98,7 @@ def test_navigation_lists_collections_with_counts_and_unique_labels(news: Consol
     )
     assert [(url.removeprefix(url_of(news, "")), text, count) for url, text, count in nav] == [
         ("/collections/news", "Content / News", "5"),
+        ("/collections/team", "Team", "4"),
         ("/collections/notes", "Notes / News", "1"),
         ("/data", "Data", "2"),
         ("/media", "Media", "1"),
@@ -107,9 +115,9 @@ def test_counts_follow_a_save_and_a_deletion_before_their_texts_are_read(news: C
     def counts() -> list[str]:
         return re.findall(r'sidebar__count">(\d+)', news.site.owner.client.get(url_of(news, "")).text)
 
-    assert counts() == ["5", "1", "2", "1"]
+    assert counts() == ["5", "4", "1", "2", "1"]
     news.site.commit({"path": "content/news/f.md", "action": "create", "content": "# New\n"}).ok(201)
-    assert counts() == ["6", "1", "2", "1"]
+    assert counts() == ["6", "4", "1", "2", "1"]
     news.site.commit({"path": "content/notes/n.md", "action": "delete"}).ok(201)
     news.site.commit({"path": "content/news/a.md", "action": "delete"}).ok(201)
     assert counts()[0] == "5"
@@ -168,6 +176,16 @@ def test_groups_have_headings_that_following_pages_do_not_repeat(news: ConsoleSc
     assert "2025" not in re.findall(
         r'scope="rowgroup">([^<]*)<', open_list(news, "group=year&state=draft&after=2025").text
     )
+
+
+def test_entry_with_several_authors_is_in_the_group_of_the_first(news: ConsoleScene) -> None:
+    text = open_list(news, "group=authors", name="team").text
+    assert re.findall(r'scope="rowgroup">([^<]*)<', text) == ["Xi", "Yva", "Without a value"]
+    assert re.findall(r'<tr title="content/team/([^"]*)">', text) == ["b.md", "a.md", "c.md", "d.md"]
+    # The date at which an entry ends is not its date.
+    text = open_list(news, "group=", name="team").text
+    assert "Newest first" not in text
+    assert re.findall(r'<tr title="content/team/([^"]*)">', text) == ["a.md", "b.md", "c.md", "d.md"]
 
 
 def test_view_is_remembered_for_each_collection(news: ConsoleScene) -> None:

@@ -247,7 +247,7 @@ def _all_paths(scope: ProjectScope, opened: OpenList) -> list[str]:
 def _open_list(scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> OpenList:
     """Return the collection of the URL with its view. Raises NotFound."""
     group, stored = prepared.group(scope), dict(parse_qsl(request.cookies.get(COOKIE, "")))
-    language = group.in_language(stored.get("locale") if query.locale is None else query.locale)
+    language = group.in_language((query.locale or "") if "locale" in request.args else stored.get("locale"))
     columns = columns_of(language, is_declared=prepared.content.is_declared)
     view = _view_of(columns, query, stored, locale=language.language)
     return OpenList(group, language, columns, view, _query_of(language, columns, view, query))
@@ -258,7 +258,8 @@ def _view_of(columns: Columns, query: CollectionQuery, stored: dict[str, str], *
 
     A field or a stored value that the collection no longer has is ignored.
     """
-    chosen = {name: value for name in REMEMBERED if (value := getattr(query, name)) is not None}
+    # An empty parameter is a choice, for example of no group.
+    chosen = {name: getattr(query, name) or "" for name in REMEMBERED if name in request.args}
     values = {"view": "list", "group": "", "state": "all", "sort": ""} | stored | chosen
     is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.has_dates)
     names = ("path", columns.title, columns.date)

@@ -38,6 +38,8 @@ _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^)\s\[]*\)")
 _INDEX = re.compile(r"_?index\.")
 _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
+_ENDS = re.compile(r"expir|end_?(?:date|time|$)|until|due|unpublish", re.IGNORECASE)
+"""Starts of the names of dates that are not those of an entry."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,10 @@ class ListedEntry:
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the fields that a list shows, or None. Nested fields have dotted names."""
+    """The names of the fields that a list shows, or None. Nested fields have dotted names.
+
+    Entries can be grouped by the fields `groups`.
+    """
 
     title: str | None
     date: str | None
@@ -90,6 +95,7 @@ class Columns:
     has_dated_names: bool
     choices: tuple[SchemaField, ...]
     labels: Mapping[str, str]
+    groups: tuple[str, ...]
 
     @property
     def has_dates(self) -> bool:
@@ -115,12 +121,6 @@ class Columns:
         names = {"image": self.image, "title": self.title, "date": self.date, "author": self.author}
         return {column: self.labels.get(names[column] or "", text) for column, text in usual.items()}
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The fields by which entries can be grouped."""
-        names = (*(each.name for each in self.choices), self.author)
-        return tuple(dict.fromkeys(name for name in names if name is not None))
-
 
 def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
     """Return the fields that a list of a collection shows. Labels of an inferred schema are not shown."""
@@ -129,31 +129,35 @@ def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
     template = language.collection.template
     names = {name.removeprefix(prefix): name for name in fields}
 
-    def find(known: Sequence[str], types: Sequence[FieldType], *, others: bool = False) -> str | None:
-        match = next((names[name] for name in known if name in names and _has_type(fields[names[name]], types)), None)
-        if match is None and others:
-            return next((name for name, field in fields.items() if field.type in types), None)
-        return match
+    def find(known: Sequence[str], types: Sequence[FieldType]) -> str | None:
+        return next((names[name] for name in known if name in names and _has_type(fields[names[name]], types)), None)
+
+    def first(types: Sequence[FieldType], *, is_usual: bool = False) -> str | None:
+        usual = ((name, field) for name, field in fields.items() if field.required or not is_usual)
+        return next((name for name, field in usual if field.type in types and not _ENDS.match(field.name)), None)
 
     has_dated_names = template is not None and template.path.startswith("{{year}}-")
-    date = find(DATES, _DAYS, others=not has_dated_names)
+    date = find(DATES, _DAYS) or (None if has_dated_names else first(_DAYS, is_usual=not is_declared))
     if date is not None and has_dated_names and not fields[date].required:
         date = None  # Each entry has the date of its file name, but not each has the field.
-    image = find(IMAGES, (FieldType.IMAGE,), others=True) or find(IMAGES, (FieldType.STRING,))
+    image = find(IMAGES, (FieldType.IMAGE,)) or first((FieldType.IMAGE,)) or find(IMAGES, (FieldType.STRING,))
     title, summary = find(TITLES, _TEXTS), find(SUMMARIES, _TEXTS)
     # A title or summary with few different values is no choice.
     selects = {name: field for name, field in fields.items() if name not in (title, summary) and "." not in name}
     choices = [f for f in selects.values() if f.type is FieldType.SELECT and not f.multiple and len(f.options) > 1]
+    author = find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION))
+    groups = [name for name in (*(each.name for each in choices[:MAX_CHOICES]), author) if name is not None]
     return Columns(
         title=title,
         date=date,
         summary=summary,
         image=image,
-        author=find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION)),
+        author=author,
         draft=language.collection.draft_field(),
         has_dated_names=has_dated_names,
         choices=tuple(choices[:MAX_CHOICES]),
         labels={name: (is_declared and field.label) or label_of(field.name) for name, field in fields.items()},
+        groups=tuple(name for name in dict.fromkeys(groups) if fields[name].type is not FieldType.MIXED),
     )
 
 
@@ -255,4 +259,6 @@ def _group(fields: Mapping[str, Any], date: ListedDate | None, group: str) -> st
     if group == "year":
         return str(date.moment.year) if date is not None else _("Without a date")
     value = value_of(fields, group)
+    if isinstance(value, list):
+        value = value[0] if value else None
     return _text(value) or _("Without a value")

@@ -54,9 +54,8 @@ PAGE, SHAS = 2_000, 500
 MAX_BLOB_BYTES = 2 * 1024 * 1024
 MAX_HELD_CHARACTERS = 4 * 1024 * 1024
 SYMLINK = "120000"
-READER_VERSION = 1
-"""Version 1 stores words with their combining marks. Earlier words of other scripts are the same."""
-SCRIPTS_WITH_MARKS = "[\u0590-\u1cff\ua800-\uabff]"
+READER_VERSION = 2
+"""Version 1 stores words with their combining marks, version 2 the first items of lists in their keys."""
 TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter", "version")
 LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
 FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
@@ -274,7 +273,7 @@ def _known(project_id: str, shas: Iterable[str]) -> set[str]:
     text, stored_shas = ContentText, set()
     for part in inserts.batches(shas, SHAS):
         stored = sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(part))
-        is_current = sa.or_(text.version >= READER_VERSION, ~text.body.regexp_match(SCRIPTS_WITH_MARKS))
+        is_current = text.version >= READER_VERSION
         stored_shas |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()), is_current)))
     return stored_shas
 
