@@ -4,12 +4,16 @@ The algorithm is that of Hyyrö, "Bit-Parallel LCS-length Computation Revisited"
 integer, so that 64 pairs of items cost one step of the processor.
 """
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 MAX_PAIRS = 25_000_000
-"""Above this number of pairs, the part between the common start and the common end is one change. 25 million pairs take
-10 ms and 3 MB."""
+"""Above this number of pairs, items that occur once on both sides divide the sequences into parts first.
+
+The parts share the number: a part that is larger than the remainder is one change. 25 million pairs take 10 ms, 3 MB.
+"""
 
 
 class RangeChange(NamedTuple):
@@ -26,7 +30,8 @@ def find_changes(old: Sequence[Hashable], new: Sequence[Hashable], *, max_pairs:
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     before, after = old[start : len(old) - end], new[start : len(new) - end]
-    pairs = _equal_pairs(before, after) if len(before) * len(after) <= max_pairs else []
+    fits = len(before) * len(after) <= max_pairs
+    pairs = _equal_pairs(before, after) if fits else _divided_pairs(before, after, max_pairs)
     result, at, new_at = [], 0, 0
     for position, new_position in [*pairs, (len(before), len(after))]:
         if (at, new_at) != (position, new_position):
@@ -47,6 +52,48 @@ def equal_parts(changed: Sequence[RangeChange], length: int) -> Iterator[tuple[r
 def _common(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _divided_pairs(old: Sequence[Hashable], new: Sequence[Hashable], max_pairs: int) -> list[tuple[int, int]]:
+    """Return the positions of equal items, with unique items as the bounds of smaller comparisons."""
+    pairs, at, new_at = list[tuple[int, int]](), 0, 0
+    for position, new_position in [*_unique_pairs(old, new), (len(old), len(new))]:
+        before, after = old[at:position], new[new_at:new_position]
+        if before == after:  # also if both are empty
+            pairs += zip(range(at, position), range(new_at, new_position), strict=True)
+        elif before and after:
+            head = _common(before, after)
+            tail = _common(before[head:][::-1], after[head:][::-1])
+            inner, new_inner = before[head : len(before) - tail], after[head : len(after) - tail]
+            size = len(inner) * len(new_inner)
+            pairs += [(at + index, new_at + index) for index in range(head)]
+            if size <= max_pairs:
+                max_pairs -= size
+                pairs += [(at + head + one, new_at + head + other) for one, other in _equal_pairs(inner, new_inner)]
+            pairs += [(position - index, new_position - index) for index in range(tail, 0, -1)]
+        if position < len(old) and new_position < len(new):
+            pairs.append((position, new_position))
+        at, new_at = position + 1, new_position + 1
+    return pairs
+
+
+def _unique_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Return the positions of the longest series of items that occur once on both sides, in the order of both."""
+    counts, new_counts = Counter(old), Counter(new)
+    positions = {item: index for index, item in enumerate(new) if new_counts[item] == 1}
+    common = [(index, positions[item]) for index, item in enumerate(old) if counts[item] == 1 and item in positions]
+    # `ends` contains the last item of the best series of each length, `lowest` its position in `new`.
+    ends, lowest, previous = list[int](), list[int](), list[int]()
+    for number, (_, new_index) in enumerate(common):
+        length = bisect_left(lowest, new_index)
+        previous.append(ends[length - 1] if length else -1)
+        ends[length : length + 1] = [number]
+        lowest[length : length + 1] = [new_index]
+    series, number = list[tuple[int, int]](), ends[-1] if ends else -1
+    while number >= 0:
+        series.append(common[number])
+        number = previous[number]
+    return series[::-1]
 
 
 def _equal_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:

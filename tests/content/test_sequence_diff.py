@@ -35,9 +35,24 @@ class TestChanges:
         assert len(result) + common_length(old, new) == len(new)
         assert all(one.end < other.start for one, other in pairwise(steps))
 
-    def test_part_between_common_ends_is_one_change_above_the_limit(self) -> None:
-        assert find_changes("abxcd", "abycxd", max_pairs=5) == [RangeChange(2, 4, 2, 5)]
-        assert find_changes("abxcd", "abycxd", max_pairs=6) != [RangeChange(2, 4, 2, 5)]
+    def test_part_without_unique_items_is_one_change_above_the_limit(self) -> None:
+        assert find_changes("aaxxcd", "aayxxyycd", max_pairs=9) == [RangeChange(2, 4, 2, 7)]
+        assert len(find_changes("aaxxcd", "aayxxyycd", max_pairs=10)) == 2
+
+    def test_unique_items_divide_sequences_above_the_limit(self) -> None:
+        old = [f"{n}" if n % 2 else "" for n in range(20_000)]
+        new = ["first", *old[:9_000], "middle", *old[9_000:]]
+        new[15_000] = "changed"
+        assert [change.new_start for change in find_changes(old, new)] == [0, 9_001, 15_000]
+
+    @given(ITEMS, ITEMS, st.integers(0, 9))
+    def test_changes_within_any_limit_lead_to_the_new_sequence(self, old: str, new: str, max_pairs: int) -> None:
+        steps = find_changes(old, new, max_pairs=max_pairs)
+        parts = list(equal_parts(steps, len(old)))
+        assert all(old[part.start : part.stop] == new[at : at + len(part)] for part, at in parts)
+        changed = sum(step.new_end - step.new_start for step in steps)
+        assert changed + sum(len(part) for part, _ in parts) == len(new)
+        assert all(one.end < other.start for one, other in pairwise(steps))
 
     def test_large_sequences_without_order_are_one_change(self) -> None:
         dice = random.Random(1)
