@@ -1,11 +1,11 @@
-"""Comparison of two edits of one text: parts that agree, and parts in which both changed the same lines."""
+"""Comparison of two edits of one text: parts that agree, and parts in which both changed the same lines or items."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from app.content.sequence_diff import RangeChange, find_changes
+from app.content.sequence_diff import MAX_PAIRS, RangeChange, find_changes
 
 MAX_CONFLICTS = 100
 """From this conflict on, the texts up to the last conflict are one conflict."""
@@ -31,7 +31,12 @@ Diff = Callable[[str, str], Sequence[RangeChange]]
 
 def changed_lines(old: str, new: str) -> list[RangeChange]:
     """Return the changes of the lines of a small text. Only a line feed ends a line, as in Git."""
-    return find_changes(*(re.findall(r"[^\n]*\n|[^\n]+", text) for text in (old, new)))
+    return find_changes(split_lines(old), split_lines(new))
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text with their ends. Only a line feed ends a line."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
 def compare(base: str, mine: str, theirs: str, *, diff: Diff = changed_lines) -> list[Part]:
@@ -42,7 +47,32 @@ def compare(base: str, mine: str, theirs: str, *, diff: Diff = changed_lines) ->
     lines = _Lines(base), _Lines(mine), _Lines(theirs)
     ranges = _ranges(len(lines[0]), diff(base, mine), diff(base, theirs))
     texts = [tuple(side.text(part) for side, part in zip(lines, parts, strict=True)) for parts in ranges]
-    return _with_few_conflicts([_part(*sides) for sides in texts if any(sides)])
+    return with_few_conflicts([_part(*sides) for sides in texts if any(sides)])
+
+
+def compare_items(
+    base: Sequence[str],
+    mine: Sequence[str],
+    theirs: Sequence[str],
+    *,
+    max_pairs: int = MAX_PAIRS,
+    separates_neighbours: bool = False,
+) -> list[Part]:
+    """Split three texts, given as their lines, blocks or words, into parts.
+
+    With `separates_neighbours`, edits of adjacent items are separate parts, and additions at one position are not a
+    conflict: theirs come first. The caller checks the meaning of the result.
+    """
+    sides = base, mine, theirs
+    changes = (find_changes(base, side, max_pairs=max_pairs) for side in (mine, theirs))
+    ranges = _ranges(len(base), *changes, may_touch=separates_neighbours)
+    texts = (
+        ["".join(side[part.start : part.stop]) for side, part in zip(sides, parts, strict=True)] for parts in ranges
+    )
+    parts = [_part(*three) for three in texts if any(three)]
+    if separates_neighbours:
+        return [replace(p, merged=p.theirs + p.mine) if p.is_conflict and not p.base else p for p in parts]
+    return parts
 
 
 def merge(parts: Sequence[Part], choices: Sequence[str] = ()) -> str:
@@ -76,10 +106,15 @@ class _Lines:
         return "\n".join(self._lines[lines.start : lines.stop]) + end
 
 
-def _ranges(length: int, mine: Sequence[RangeChange], theirs: Sequence[RangeChange]) -> Iterator[tuple[range, ...]]:
-    """Yield the lines of each part in the base, in mine and in theirs. Changes that overlap or touch are one part."""
+def _ranges(
+    length: int, mine: Sequence[RangeChange], theirs: Sequence[RangeChange], *, may_touch: bool = False
+) -> Iterator[tuple[range, ...]]:
+    """Yield the items of each part in the base, in mine and in theirs.
+
+    Changes that overlap are one part, and those that touch unless they may touch.
+    """
     end, offsets = 0, [0, 0]
-    for group in _groups(mine, theirs):
+    for group in _groups(mine, theirs, may_touch=may_touch):
         start = min(change.start for _, change in group)
         yield (range(end, start), *(range(end + offset, start + offset) for offset in offsets))
         end, before = max(change.end for _, change in group), list(offsets)
@@ -90,13 +125,16 @@ def _ranges(length: int, mine: Sequence[RangeChange], theirs: Sequence[RangeChan
     yield (range(end, length), *(range(end + offset, length + offset) for offset in offsets))
 
 
-def _groups(mine: Sequence[RangeChange], theirs: Sequence[RangeChange]) -> Iterator[list[tuple[int, RangeChange]]]:
-    """Yield the changes that overlap or touch, each with the number of its side."""
+def _groups(
+    mine: Sequence[RangeChange], theirs: Sequence[RangeChange], *, may_touch: bool
+) -> Iterator[list[tuple[int, RangeChange]]]:
+    """Yield the changes of each part, each with the number of its side."""
     group: list[tuple[int, RangeChange]] = []
     end = 0
     sides = [(0, change) for change in mine] + [(1, change) for change in theirs]
     for side, change in sorted(sides, key=itemgetter(1)):
-        if group and change.start > end:
+        are_insertions = change.start == change.end and bool(group) and group[-1][1].start == end
+        if group and (change.start > end or (may_touch and change.start == end and not are_insertions)):
             yield group
             group = []
         end = max(end, change.end)
@@ -109,7 +147,8 @@ def _part(base: str, mine: str, theirs: str) -> Part:
     return Part(base, mine, theirs, mine if theirs in (base, mine) else theirs if mine == base else None)
 
 
-def _with_few_conflicts(parts: list[Part]) -> list[Part]:
+def with_few_conflicts(parts: list[Part]) -> list[Part]:
+    """Return the parts with at most `MAX_CONFLICTS` conflicts. The last one contains all others."""
     conflicts = [number for number, part in enumerate(parts) if part.is_conflict]
     if len(conflicts) <= MAX_CONFLICTS:
         return parts

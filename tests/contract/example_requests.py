@@ -53,6 +53,31 @@ def _unchanged_and_changed(scene: Scene, key: Key, who: Browser) -> Iterator[dic
     yield {"json": same["json"] | {"base_sha": saved["commit_sha"]}}
 
 
+def _merged_and_contained(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    start, path = "---\ntitle: First\ndate: 2026-01-02\n---\n\nOne day.\n", f"content/{secrets.token_hex(6)}.md"
+    create = {"path": path, "action": "create", "content": start}
+    base = who.again().post(f"/project-content/{scene.project}/commit", _save(scene.head, create)).ok(201)
+    theirs = {"path": path, "action": "update", "content": start.replace("First", "Theirs")}
+    who.again().post(f"/project-content/{scene.project}/commit", _save(base["commit_sha"], theirs)).ok(201)
+    mine = {"path": path, "action": "update", "content": start.replace("day", "night").replace("-02", "-03")}
+    body = _save(base["commit_sha"], mine) | {"on_conflict": "merge"}
+    yield {"json": body}
+    if not key[1].endswith("merge-preview"):
+        yield {"json": body | {"description": "Again"}}
+
+
+def _preview_of_a_conflict(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    [sent] = _merged_and_contained(scene, key, who)
+    path = f"content/{secrets.token_hex(6)}.md"
+    create = {"path": path, "action": "create", "content": "Theirs.\n"}
+    who.again().post(f"/project-content/{scene.project}/commit", _save(scene.head, create)).ok(201)
+    yield {"json": sent["json"] | {"files": [*sent["json"]["files"], create | {"content": "Mine.\n"}]}}
+
+
+def _save(base: str, file: dict[str, Any]) -> dict[str, Any]:
+    return {"message": "Change a page", "base_sha": base, "files": [file]}
+
+
 def _preview(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
     site = [
         {"path": "index.html", "action": "create", "content": "<h1>A page</h1>\n"},
@@ -107,6 +132,8 @@ VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
     "listGitCredentialsAlias": _after_connecting,
     "rotateGitCredential": _rotated,
     "rotateGitCredentialAlias": _rotated,
+    "commitFiles": _merged_and_contained,
+    "previewMerge": _preview_of_a_conflict,
     "restoreFiles": _unchanged_and_changed,
     "adoptProjectSchema": _twice,
     "getProjectSchema": _with_schema_file,

@@ -136,6 +136,7 @@ BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("POST", "/git-provider/repositories"): _repository,
     ("POST", "/provider/repositories"): _repository,
     ("POST", "/project-content/:project_id/commit"): _commit,
+    ("POST", "/project-content/:project_id/merge-preview"): _commit,
     ("POST", "/project-content/:project_id/restore"): _restored,
     ("PATCH", "/project-content/:project_id/front-matter"): _unchanged,
     ("PUT", "/project-draft/:project_id"): lambda *_: {"content": "typed"},

@@ -182,6 +182,7 @@ EXTENSIONS = (
     Extension("project-content", "GET", "/project-content/:project_id/compare", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/restore", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/commit", "memberOfOrg", MEMBERS),
+    Extension("project-content", "POST", "/project-content/:project_id/merge-preview", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/reindex", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/search", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/backlinks", "memberOfOrg", MEMBERS),

@@ -66,6 +66,7 @@ EXACT = {
     ("POST", "/api/auth/provider_a/refresh"): ADMIN,
     ("POST", "/api/auth/provider_b/refresh"): ADMIN,
     ("POST", "/project-content/:project_id/commit"): PUBLISH,
+    ("POST", "/project-content/:project_id/merge-preview"): READ,
     ("PATCH", "/project-content/:project_id/front-matter"): PUBLISH,
     ("POST", "/project-content/:project_id/restore"): PUBLISH,
     ("POST", "/project/:projectId/schema/adopt"): PUBLISH,

@@ -21,8 +21,7 @@ from app.http.streaming.response import EventStream, StreamSettings, failure, ss
 from app.models.base import Row
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content import queries, service
-from app.resources.project_content.saving.commit_builder import Saved
-from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.saving.commit_builder import NoChange, Saved
 from app.resources.project_content.schemas.content import TreeQuery
 from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions.file_metadata import RawFile

@@ -6,6 +6,7 @@ from flask import Response
 
 from app.access.guards import can_commit, member_of_org
 from app.access.scope import ProjectScope
+from app.access.tokens import READS
 from app.content.schema.model import ContentSchema
 from app.core.limits import InputLimits
 from app.core.refs import is_sha
@@ -17,12 +18,13 @@ from app.models.project_content import ContentIndex
 from app.resources.project_content import responses, service
 from app.resources.project_content.entries.entry_pages import entries
 from app.resources.project_content.index import indexes
-from app.resources.project_content.saving import commits, front_matter
-from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
-from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.saving import commits, front_matter, merging
+from app.resources.project_content.saving.commit_builder import NoChange, Saved, SaveRequest
+from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
 from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
 from app.resources.project_content.schema import schema_sources, schema_validation
 from app.resources.project_content.schemas.content import (
+    MERGE,
     BranchQuery,
     CommitFilesBody,
     CommittedSchema,
@@ -30,6 +32,8 @@ from app.resources.project_content.schemas.content import (
     FileAtRefQuery,
     FileMetadataSchema,
     FileQuery,
+    MergePreviewBody,
+    MergePreviewSchema,
     QueuedJobSchema,
     TreeQuery,
 )
@@ -111,24 +115,42 @@ def compare_commits(scope: ProjectScope, query: CompareQuery) -> comparison.Comm
     return comparison.compare(source, base=base, head=head, cursor=query.cursor, limit=query.limit)
 
 
-def commit_files(scope: ProjectScope, body: CommitFilesBody) -> Saved:
-    """Create the commit of a save."""
+def commit_files(scope: ProjectScope, body: CommitFilesBody) -> Saved | NoChange:
+    """Create the commit of a save, merged with the branch if the body says so."""
+    source = branch_source(scope, body.branch)
+    if body.on_conflict == MERGE:
+        return create_merged_commit(scope, source, merge_planner(scope, source, body, body.message))
     if body.is_validated:
         schema_validation.check(_schema_of_save(scope, body.branch), body.files)
-    save = SaveRequest(body.base_sha, body.files, body.message, body.description)
-    return create_commit(scope, branch_source(scope, body.branch), save)
+    save = SaveRequest(body.base_sha or "", body.files, body.message, body.description)
+    return create_commit(scope, source, save)
+
+
+def preview_merge(scope: ProjectScope, body: MergePreviewBody) -> dict[str, object]:
+    """Return what a merged save would write, and its conflicts."""
+    source = branch_source(scope, body.branch)
+    return merging.preview(source, merge_planner(scope, source, body, body.message or ""))
+
+
+def merge_planner(scope: ProjectScope, source: Source, body: MergePreviewBody, message: str) -> MergePlanner:
+    """Return the planner of a merged save. Raises BaseRequired, MissingBase."""
+    check = _check_of_save(scope, body.branch) if body.is_validated else None
+    return MergePlanner(source, MergeRequest(body.base_sha, body.files, message, body.description), check=check)
 
 
 def change_front_matter(scope: ProjectScope, body: EditFrontMatterBody) -> Saved | NoChange:
     """Create the commit of a front matter edit, or return NoChange."""
     edit, source = body.edit, branch_source(scope, body.edit.branch)
+    if body.on_conflict == MERGE:
+        check = _check_of_save(scope, edit.branch, prefix="") if body.is_validated else None
+        return create_merged_commit(scope, source, front_matter.plan_edit(source, edit, check=check))
     change = front_matter.apply_edit(source, edit)
     if isinstance(change, NoChange):
         return change
     if body.is_validated:
         schema_validation.check(_schema_of_save(scope, edit.branch), [change], prefix="")
-    message = edit.message or f"Edit the front matter of {edit.file}"
-    return create_commit(scope, source, SaveRequest(edit.base_sha, [change], message))
+    message = edit.message or edit.default_message
+    return create_commit(scope, source, SaveRequest(edit.base_sha or "", [change], message))
 
 
 def restore_version(scope: ProjectScope, body: RestoreVersionBody) -> Saved | NoChange:
@@ -149,11 +171,26 @@ def _schema_of_save(scope: ProjectScope, branch: str | None) -> ContentSchema:
     return schema_sources.content_schema(scope.project, index, hosts=drivers.git, by=scope.caller)
 
 
+def _check_of_save(scope: ProjectScope, branch: str | None, *, prefix: str | None = None) -> merging.Check:
+    """Return the validation of merged files against the schema of their branch."""
+    schema = _schema_of_save(scope, branch)
+    return lambda edits: schema_validation.check(schema, edits, prefix=prefix)
+
+
+def create_merged_commit(scope: ProjectScope, source: Source, planner: MergePlanner) -> Saved | NoChange:
+    """Create the commit of a merged save in the name of the caller. Raises as `commits.create_merged_commit`."""
+    project_id, user, grant = scope.project.id, scope.user, scope.grant
+    return commits.create_merged_commit(project_id, source, planner, user=user, grant=grant, is_retry=scope.is_retry)
+
+
 def create_commit(scope: ProjectScope, source: Source, save: SaveRequest) -> Saved:
     """Create the commit of a save in the name of the caller. Raises as `commits.create_commit`."""
     project_id, user, grant = scope.project.id, scope.user, scope.grant
     return commits.create_commit(project_id, source, save, user=user, grant=grant, is_retry=scope.is_retry)
 
+
+MERGED_SAVE = ("BASE_REQUIRED", "BASE_GONE", *SAVE)
+"""Failures of a commit that may merge."""
 
 blueprint = ApiBlueprint(
     "project_content",
@@ -328,13 +365,35 @@ def list_backlinks(*, scope: ProjectScope, query: BacklinksQuery, prepared: Cont
     upstream=commit_files,
     result=CommittedSchema,
     status=201,
+    other_status=200,
     max_bytes=InputLimits.commit_bytes,
     message="Saved",
-    errors=("CANNOT_KEEP", *SAVE),
+    errors=("CANNOT_KEEP", *MERGED_SAVE),
 )
-def commit(*, scope: ProjectScope, body: CommitFilesBody, prepared: Saved) -> ViewResult:
-    """Save several files as one commit."""
+def commit(*, scope: ProjectScope, body: CommitFilesBody, prepared: Saved | NoChange) -> ViewResult:
+    """Save several files as one commit.
+
+    With `on_conflict: merge`, files that have changed since the base are merged by field, block and line. If one cannot
+    be merged, nothing is saved. If nothing remains to save, the status is 200.
+    """
     return responses.save_result(scope, prepared)
+
+
+@blueprint.post("/<project_id>/merge-preview")
+@endpoint(
+    operation_id="previewMerge",
+    guard=member_of_org().for_tokens(READS),
+    body=MergePreviewBody,
+    upstream=preview_merge,
+    result=MergePreviewSchema,
+    max_bytes=InputLimits.commit_bytes,
+    allow_archived=True,
+    message="Merged files",
+    errors=("CANNOT_KEEP", "BASE_REQUIRED", "BASE_GONE", *GIT_READ),
+)
+def preview(*, scope: ProjectScope, body: MergePreviewBody, prepared: dict[str, object]) -> dict[str, object]:
+    """Merge the files of a save with the branch, without saving them."""
+    return prepared
 
 
 @blueprint.post("/<project_id>/restore")
@@ -364,7 +423,7 @@ def restore(*, scope: ProjectScope, body: RestoreVersionBody, prepared: Saved | 
     upstream=change_front_matter,
     result=CommittedSchema,
     message="The front matter is saved",
-    errors=("CANNOT_KEEP", *SAVE),
+    errors=("CANNOT_KEEP", *MERGED_SAVE),
 )
 def edit_front_matter(
     *, scope: ProjectScope, body: EditFrontMatterBody, prepared: Saved | NoChange

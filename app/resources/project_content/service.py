@@ -9,8 +9,7 @@ from app.models.project_log import LogAction, LogSource
 from app.models.user import User
 from app.resources.project.events import FileEvent, FilesChanged, files_changed
 from app.resources.project_content.index import indexes, indexing
-from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
-from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.saving.commit_builder import NoChange, Saved, SaveRequest
 from app.resources.project_content.source import Disconnected
 from app.resources.project_content.versions import file_metadata
 
@@ -30,8 +29,9 @@ def reindex(project: Project) -> dict[str, str | None]:
 
 def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None = None) -> dict[str, object]:
     """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response."""
+    merged: dict[str, object] = {} if saved.merged is None else {"merged": [vars(one) for one in saved.merged]}
     if isinstance(saved, NoChange):
-        return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None}
+        return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None, **merged}
     commit = saved.commit
     actions = dict(_actions(saved.save))
     events = tuple(FileEvent(path, action, commit.sha) for path, action in actions.items())
@@ -49,6 +49,7 @@ def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None
             {"path": change.path, "sha": change.entry.sha if change.entry else None} for change in commit.changes
         ],
         "url": commit.url,
+        **merged,
     }
 
 

@@ -13,8 +13,14 @@ from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, SAVE, ViewResult, endpoint
 from app.resources.project_content import responses
 from app.resources.project_content.routes import branch_index, branch_source, create_commit
-from app.resources.project_content.saving.commit_builder import FileEdit, SaveConflict, Saved, SaveRequest, require_base
-from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.saving.commit_builder import (
+    FileEdit,
+    NoChange,
+    SaveConflict,
+    Saved,
+    SaveRequest,
+    require_base,
+)
 from app.resources.project_content.schema.schema_sources import content_schema
 from app.resources.project_content.schemas.content import BranchQuery, CommittedSchema
 from app.resources.project_content.source import Source

@@ -150,3 +150,30 @@ class TestTextIndexing:
         assert [hit["path"] for hit in site.get("search", q="date", ref="other").ok()] == ["a.md"]
         assert [hit["path"] for hit in site.get("search", q="banana").ok()] == ["b.md"]
         assert site.get("search", q="cherry").ok() == []
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab"])
+def test_merge_on_a_host_saves_both_changes_and_refuses_unknown_bases(
+    world: World, hosts: Hosts, provider: str
+) -> None:
+    text = "---\ntitle: Old\ndraft: true\n---\n\nOne two three four.\n"
+    site = make_site(world, hosts, provider, {"a.md": text.encode()})
+    tree = site.owner.get(f"/project-content/{site.project}").ok()
+    base, blob = tree["commit_sha"], tree["files"][0]["sha"]
+
+    def save(content: str, **more: str) -> Answer:
+        file = {"path": "a.md", "action": "update", "content": content} | more
+        body = {"message": "Edit", "base_sha": base, "on_conflict": "merge", "files": [file]}
+        return site.owner.again().post(f"/project-content/{site.project}/commit", body)
+
+    save(text.replace("Old", "New").replace("four", "4")).ok(201)
+    for content, more in ((text.replace("true", "false"), {}), (text.replace("One", "1"), {"base_blob_sha": blob})):
+        assert [merged["path"] for merged in save(content, **more).ok(201)["merged"]] == ["a.md"]
+    assert site.get("raw", file="a.md").response.data == b"---\ntitle: New\ndraft: false\n---\n\n1 two three 4.\n"
+    error = save(text.replace("Old", "Mine")).fails(409, "CONFLICT", "a.md")
+    assert [(one["pointer"], one["base"], one["theirs"]) for one in error["result"]["conflicts"]] == [
+        ("/title", "Old", "New")
+    ]
+    save(text.replace("Old", "Mine"), base_blob_sha="1" * 40).fails(409, "BASE_GONE", "a.md")
+    base = "1" * 40
+    save(text.replace("Old", "Mine")).fails(409, "BASE_GONE", "a.md")

@@ -5,7 +5,7 @@ conflict (contract 4.9).
 """
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, FieldError, UnprocessableEntity
@@ -64,13 +64,43 @@ class SaveRequest:
 
 
 @dataclass(frozen=True)
+class MergedPath:
+    """A path that changed on both sides and was merged. `fields` are pointers of the values that the save changed."""
+
+    path: str
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Saved:
-    """A commit that the host accepted, with its save."""
+    """A commit that the host accepted, with its save. `merged` is None if the save refuses changed files."""
 
     project_id: str
     branch: str
     commit: Commit
     save: SaveRequest
+    merged: tuple[MergedPath, ...] | None = None
+
+
+@dataclass(frozen=True)
+class NoChange:
+    """An edit without an effect. There is nothing to commit. `commit_sha` is the head of the branch."""
+
+    branch: str
+    commit_sha: str
+    merged: tuple[MergedPath, ...] | None = None
+
+
+@dataclass(frozen=True)
+class PlannedSave:
+    """The edits that are written on one head of the branch, with the paths that were merged for it."""
+
+    save: SaveRequest
+    merged: tuple[MergedPath, ...] | None = None
+
+
+Plan = Callable[[str], PlannedSave]
+"""A function that returns the save for a head of the branch. A save without edits is not written."""
 
 
 class SaveConflict(Conflict):
@@ -104,25 +134,48 @@ def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) 
         SaveConflict: one of the paths has changed, or the paths do not fit the tree.
         Conflict: the branch moved at every attempt before the deadline.
     """
-    author, message = save.attribution.author, save.commit_message
-    changes = [edit.change for edit in save.edits]
+
+    def plan(head: str) -> PlannedSave:
+        faults = dict(_faults(source, save, head))
+        if faults:
+            raise SaveConflict(head, faults)
+        return PlannedSave(save)
+
+    written = write_planned(source, plan, deadline_s=deadline_s)
+    if isinstance(written, NoChange):
+        raise ValueError("the save has no files")  # noqa: TRY004 - the schemas require a file.
+    return written[0]
+
+
+def write_planned(
+    source: Source, plan: Plan, *, deadline_s: float = DEADLINE_S
+) -> tuple[Commit, PlannedSave] | NoChange:
+    """Create the commit of a planned save, or return NoChange if the plan for the present head has no edits.
+
+    Raises:
+        SaveConflict: the changes do not fit the tree. `plan` may raise it too.
+        Conflict: the branch moved at every attempt before the deadline.
+    """
     with source.git.branch_lock(source.repo, source.branch):
         until = time.monotonic() + deadline_s
         for attempt in range(ATTEMPTS):
             if attempt and time.monotonic() > until:
                 break
             head = source.git.head(source.repo, source.branch)
-            faults = dict(_faults(source, save, head))
-            if faults:
-                raise SaveConflict(head, faults)
+            planned = plan(head)
+            save, changes = planned.save, [edit.change for edit in planned.save.edits]
+            if not changes:
+                return NoChange(source.branch, head, planned.merged)
+            message, author = save.commit_message, save.attribution.author
             try:
-                return source.git.commit(
+                commit = source.git.commit(
                     source.repo, source.branch, changes, message, expected_head=head, author=author
                 )
             except BranchMoved:
                 continue
             except PathConflict as error:
                 raise SaveConflict(head, dict.fromkeys(error.paths, str(error))) from error
+            return commit, planned
     raise Conflict("The branch changes too often. Nothing was saved; try again", code="BRANCH_BUSY")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -17,12 +18,21 @@ from app.extensions import current_settings, db, jobs
 from app.models.user import User, UserPreference
 from app.resources.project_content.index import indexes
 from app.resources.project_content.saving import commit_builder
-from app.resources.project_content.saving.commit_builder import Attribution, Saved, SaveRequest
+from app.resources.project_content.saving.commit_builder import (
+    Attribution,
+    NoChange,
+    PlannedSave,
+    SaveConflict,
+    Saved,
+    SaveRequest,
+)
+from app.resources.project_content.saving.merging import MergePlanner
 from app.resources.project_content.source import Source
 
 VERIFY_DELAY = timedelta(seconds=20)
 MAX_COMMITS = 5_000
 """A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
+MAX_COMMITS_WITHOUT_BASE = 500
 _NOT_IN_NAMES = re.compile(r"[<>\r\n\0]+")
 
 
@@ -38,8 +48,36 @@ def create_commit(
         SaveConflict, and the errors of the Git host.
     """
     save = replace(save, attribution=attribution_of(user, grant))
+    _enqueue_index(project_id, source.branch)
+    earlier = find_earlier_commit(source, save) if is_retry else None
+    return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
+
+
+def create_merged_commit(
+    project_id: str, source: Source, planner: MergePlanner, *, user: User, grant: TokenGrant | None, is_retry: bool
+) -> Saved | NoChange:
+    """Create the commit of a save whose files are merged with those of the branch, as `create_commit` does.
+
+    Raises:
+        MergeRefused: a file cannot be merged.
+    """
+    attribution = attribution_of(user, grant)
+
+    def plan(head: str) -> PlannedSave:
+        return planner.planned_save(head, attribution)
+
+    _enqueue_index(project_id, source.branch)
+    earlier = _find_earlier_merge(source, planner, attribution) if is_retry else None
+    written = earlier or commit_builder.write_planned(source, plan)
+    if isinstance(written, NoChange):
+        return written
+    commit, planned = written
+    return Saved(project_id, source.branch, commit, planned.save, planned.merged)
+
+
+def _enqueue_index(project_id: str, branch: str) -> None:
     with transactions.write_transaction():
-        index = indexes.ensure(project_id, source.branch)
+        index = indexes.ensure(project_id, branch)
         jobs.enqueue(
             "content.index",
             delay=VERIFY_DELAY,
@@ -48,8 +86,6 @@ def create_commit(
             priority=LOWEST_PRIORITY,
             index_id=index.id,
         )
-    earlier = find_earlier_commit(source, save) if is_retry else None
-    return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
 
 
 def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
@@ -89,6 +125,28 @@ def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
             changes = _matching_changes(source, save, info)
             if changes is not None:
                 return Commit(info.sha, info.parent, changes, _url(source, info.sha))
+    return None
+
+
+def _find_earlier_merge(
+    source: Source, planner: MergePlanner, attribution: Attribution
+) -> tuple[Commit, PlannedSave] | None:
+    """Return the commit that an interrupted attempt of the same merge made, or None.
+
+    It has the same message, and its files are those of the merge with its parent.
+    """
+    head, base_sha = source.git.head(source.repo, source.branch), planner.request.base_sha
+    since = base_sha if base_sha is not None and source.git.is_ancestor(source.repo, base_sha, head) else None
+    message = planner.request.commit_message(attribution).strip()
+    history = source.git.history(source.repo, head, since=since)
+    for info in islice(history, MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE):
+        if info.parent is None or info.message.strip() != message:
+            continue
+        with suppress(SaveConflict):
+            planned = planner.planned_save(info.parent, attribution)
+            changes = _matching_changes(source, planned.save, info) if planned.save.edits else None
+            if changes is not None:
+                return Commit(info.sha, info.parent, changes, _url(source, info.sha)), planned
     return None
 
 

@@ -11,10 +11,12 @@ from app.resources.project_content.saving.commit_builder import (
     CHANGED_FILE,
     FileEdit,
     LinkNotEditable,
+    NoChange,
     SaveConflict,
     require_base,
     require_unchanged,
 )
+from app.resources.project_content.saving.merging import Check, MergePlanner, MergeRequest
 from app.resources.project_content.source import Source
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
@@ -26,20 +28,16 @@ class FrontMatterEdit:
     """The keys of a file to set and to remove, with the commit and blob on which the edit is based."""
 
     file: str
-    base_sha: str
+    base_sha: str | None
     changes: Mapping[str, object]
     unset: tuple[str, ...] = ()
     base_blob_sha: str | None = None
     branch: str | None = None
     message: str | None = None
 
-
-@dataclass(frozen=True)
-class NoChange:
-    """An edit without an effect. There is nothing to commit. `commit_sha` is the head of the branch."""
-
-    branch: str
-    commit_sha: str
+    @property
+    def default_message(self) -> str:
+        return f"Edit the front matter of {self.file}"
 
 
 class EditNotPossible(UnprocessableEntity):
@@ -56,28 +54,49 @@ def apply_edit(source: Source, edit: FrontMatterEdit) -> FileEdit | NoChange:
         EditNotPossible: the edit would change other content of the file.
         SaveConflict: the file has changed, or the base is unknown.
     """
-    before = _read(source, edit)
-    try:
-        after = edit_front_matter(edit.file, before, edit.changes, edit.unset)
-    except UnsupportedEdit as reason:
-        raise EditNotPossible(str(reason)) from reason
+    base_sha = edit.base_sha or ""  # The schema requires it.
+    before = _read(source, edit, base_sha)
+    after = _edited(edit, before)
     if after == before:
-        return NoChange(source.branch, require_unchanged(source, edit.base_sha, edit.file))
+        return NoChange(source.branch, require_unchanged(source, base_sha, edit.file))
     return FileEdit(FileChange(edit.file, Action.UPDATE, after), edit.base_blob_sha)
 
 
-def _read(source: Source, edit: FrontMatterEdit) -> bytes:
-    require_base(source, edit.base_sha, [edit.file])
-    entry = source.git.entries(source.repo, edit.base_sha, [edit.file]).get(edit.file)
+def plan_edit(source: Source, edit: FrontMatterEdit, *, check: Check | None = None) -> MergePlanner:
+    """Apply the edit to the file at the base and return the planner of its merge with the branch.
+
+    Raises:
+        NotFound: the file does not exist at the base.
+        EditNotPossible: the edit would change other content of the file.
+        BaseRequired, MissingBase: the base is unknown.
+    """
+    message = edit.message or edit.default_message
+    change = FileEdit(FileChange(edit.file, Action.UPDATE, b""), edit.base_blob_sha)
+    before = MergePlanner(source, MergeRequest(edit.base_sha, [change], message)).read_base(change)
+    if before is None:
+        raise NotFound("There is no such file on this branch")
+    after = FileEdit(FileChange(edit.file, Action.UPDATE, _edited(edit, before)), edit.base_blob_sha)
+    return MergePlanner(source, MergeRequest(edit.base_sha, [after], message), check=check)
+
+
+def _edited(edit: FrontMatterEdit, before: bytes) -> bytes:
+    if len(before) > MAX_FILE_BYTES:
+        raise PayloadTooLarge(TOO_LARGE)
+    try:
+        return edit_front_matter(edit.file, before, edit.changes, edit.unset)
+    except UnsupportedEdit as reason:
+        raise EditNotPossible(str(reason)) from reason
+
+
+def _read(source: Source, edit: FrontMatterEdit, base_sha: str) -> bytes:
+    require_base(source, base_sha, [edit.file])
+    entry = source.git.entries(source.repo, base_sha, [edit.file]).get(edit.file)
     if entry is None or entry.type != EntryType.BLOB:
         raise NotFound("There is no such file on this branch")
     if edit.base_blob_sha not in (None, entry.sha):
-        raise SaveConflict(edit.base_sha, {edit.file: CHANGED_FILE})
+        raise SaveConflict(base_sha, {edit.file: CHANGED_FILE})
     if entry.mode == SYMLINK:
         raise LinkNotEditable
     if (entry.size or 0) > MAX_FILE_BYTES:
         raise PayloadTooLarge(TOO_LARGE)
-    before = source.git.blob(source.repo, entry.sha)
-    if len(before) > MAX_FILE_BYTES:  # Not every host reports the size.
-        raise PayloadTooLarge(TOO_LARGE)
-    return before
+    return source.git.blob(source.repo, entry.sha)

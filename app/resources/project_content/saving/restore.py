@@ -9,8 +9,7 @@ from app.drivers.git.commit_plan import SYMLINK, is_executable
 from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
-from app.resources.project_content.saving.commit_builder import FileEdit, require_base, require_unchanged
-from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.saving.commit_builder import FileEdit, NoChange, require_base, require_unchanged
 from app.resources.project_content.source import Source, find_commit, revisions_of
 from app.resources.project_content.versions.file_metadata import FOLDER
 

@@ -10,7 +10,7 @@ from marshmallow import ValidationError, fields, post_load, pre_load, validate
 from app.core.errors import PayloadTooLarge
 from app.core.limits import CommitLimits
 from app.drivers.git.port import Action, FileChange
-from app.http.json_schema import BranchName, FilePathField, branch_name, full_sha, plain_path
+from app.http.json_schema import OPTIONAL, BranchName, FilePathField, branch_name, full_sha, plain_path
 from app.http.validation import (
     DateTimeMs,
     KeyedDict,
@@ -25,10 +25,26 @@ from app.http.validation import (
 from app.models.project_content import IndexStatus
 from app.resources.project_content.saving.commit_builder import FileEdit
 from app.resources.project_content.saving.front_matter import FrontMatterEdit
-from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLinkSchema
+from app.resources.project_content.schemas.results import (
+    ENTRY_TYPES,
+    MODE,
+    HeadingSchema,
+    MergeConflictSchema,
+    OutlineLinkSchema,
+)
 
 MAX_FILES, MAX_BYTES = CommitLimits.files, CommitLimits.bytes
 VALIDATE = {"description": "Refuse values that do not match the schema of the branch with 400"}
+ON_CONFLICT = {
+    "description": "`merge` merges files that have changed since the base. `refuse` returns 409 with their paths",
+    "example": "merge",
+}
+REFUSE, MERGE = "refuse", "merge"
+BASE_RULES: dict[str, object] = {
+    "if": {"required": ["on_conflict"], "properties": {"on_conflict": {"const": MERGE}}},
+    "else": {"required": ["base_sha"], "properties": {"base_sha": {"type": "string"}}},
+}
+"""Only a merge can do without the base commit."""
 MAX_KEY, MAX_KEYS = 200, 256
 
 
@@ -183,11 +199,17 @@ def _decoded(content: str | bytes | None, encoding: str) -> bytes | None:
         raise ValidationError("This is not valid base64.", "content") from error
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommitFilesBody(RequestBody):
-    """A save of all its files in one commit."""
+def require_base(base_sha: str | None, on_conflict: str) -> None:
+    """Require the base commit of a save, unless it merges."""
+    if base_sha is None and on_conflict == REFUSE:
+        raise ValidationError(fields.Field.default_error_messages["required"], "base_sha")
 
-    message: Annotated[str, text(1, 2_000)]
+
+@dataclass(frozen=True, kw_only=True)
+class MergePreviewBody(RequestBody):
+    """The files of a save whose merge with the branch is calculated. The message is not used."""
+
+    message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
     description: Annotated[
         str | None,
         fields.String(
@@ -198,7 +220,7 @@ class CommitFilesBody(RequestBody):
         ),
     ]
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
-    base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
+    base_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     files: Annotated[
         list[FileEdit],
         fields.List(
@@ -209,6 +231,9 @@ class CommitFilesBody(RequestBody):
         ),
     ]
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
+    on_conflict: Annotated[
+        str, fields.String(load_default=REFUSE, validate=validate.OneOf([REFUSE, MERGE]), metadata=ON_CONFLICT)
+    ]
 
     @classmethod
     def normalize(cls, data: dict[str, object]) -> dict[str, object]:
@@ -243,11 +268,37 @@ class CommitFilesBody(RequestBody):
             origins.add(origin)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CommitFilesBody(MergePreviewBody):
+    """A save of all its files in one commit."""
+
+    RULES: ClassVar[dict[str, object]] = BASE_RULES
+
+    message: Annotated[str, text(1, 2_000)]
+
+    def __post_init__(self) -> None:
+        """Require a base, and valid files."""
+        require_base(self.base_sha, self.on_conflict)
+        super().__post_init__()
+
+
 class CommittedFileSchema(RequestSchema):
     """A path of a commit and its new blob, null if it was deleted."""
 
     path = fields.String()
     sha = fields.String(allow_none=True, validate=full_sha)
+
+
+class MergedPathSchema(RequestSchema):
+    """A file that changed on both sides and was merged."""
+
+    path = fields.String()
+    fields_ = fields.List(
+        fields.String(),
+        data_key="fields",
+        attribute="fields",
+        metadata={"description": "JSON pointers of the values that were taken from the request"},
+    )
 
 
 class CommittedSchema(RequestSchema):
@@ -257,6 +308,34 @@ class CommittedSchema(RequestSchema):
     branch = fields.String()
     files = fields.List(fields.Nested(CommittedFileSchema), metadata={"description": "The changed paths"})
     url = fields.String(allow_none=True)
+    merged = fields.List(
+        fields.Nested(MergedPathSchema),
+        metadata=OPTIONAL | {"description": "The merged files. Only for `on_conflict: merge`"},
+    )
+
+
+class PreviewedFileSchema(RequestSchema):
+    """A file that the save would write. `content` is null if it would be deleted."""
+
+    path = fields.String()
+    content = fields.String(allow_none=True, metadata={"description": "The merged content, or null"})
+    encoding = fields.String(
+        validate=validate.OneOf(["utf-8", "base64"]), metadata={"description": "The encoding of `content`"}
+    )
+
+
+class MergePreviewSchema(RequestSchema):
+    """The outcome of a merge that was not saved. With conflicts, a save would write nothing."""
+
+    mergeable = fields.List(
+        fields.String(), metadata={"description": "The paths that changed on both sides and can be merged"}
+    )
+    conflicts = fields.List(
+        fields.Nested(MergeConflictSchema), metadata={"description": "The parts that cannot be merged, at most 500"}
+    )
+    files = fields.List(
+        fields.Nested(PreviewedFileSchema), metadata={"description": "The paths that a save would write or delete"}
+    )
 
 
 class QueuedJobSchema(RequestSchema):
@@ -272,7 +351,7 @@ class EditFrontMatterBody(RequestBody):
 
     file: Annotated[str, fields.String(required=True, validate=plain_path)]
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
-    base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
+    base_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     changes: Annotated[
         dict[str, object],
@@ -289,14 +368,23 @@ class EditFrontMatterBody(RequestBody):
     ] = field(default_factory=list)
     message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
+    on_conflict: Annotated[
+        str, fields.String(load_default=REFUSE, validate=validate.OneOf([REFUSE, MERGE]), metadata=ON_CONFLICT)
+    ]
 
     RULES: ClassVar[dict[str, Any]] = {
         "if": {"required": ["set"], "properties": {"set": {"type": "object", "minProperties": 1}}},
-        "else": {"required": ["unset"], "properties": {"unset": {"type": "array", "items": {}, "minItems": 1}}},
+        "then": BASE_RULES,
+        "else": {
+            "required": ["unset"],
+            "properties": {"unset": {"type": "array", "items": {}, "minItems": 1}},
+            **BASE_RULES,
+        },
     }
 
     def __post_init__(self) -> None:
-        """Require a key. A key is either set or removed."""
+        """Require a base and a key. A key is either set or removed."""
+        require_base(self.base_sha, self.on_conflict)
         if not self.changes and not self.unset:
             raise ValidationError("Name the keys to set or to remove.", "set")
         if both := self.changes.keys() & set(self.unset):

@@ -2,6 +2,7 @@
 
 from marshmallow import Schema, fields, validate
 
+from app.content.merge.files import ConflictKind
 from app.drivers.git.port import EntryType
 from app.http.json_schema import OPTIONAL, SHA
 from app.http.validation import PassthroughSchema, RequestSchema
@@ -82,11 +83,49 @@ class StreamFailureSchema(PassthroughSchema):
     code = fields.String(metadata={"description": "An error code, for programs"})
 
 
+class LineRangeSchema(Schema):
+    """Lines of their version. `end` is the last line, or `start - 1` for a position between lines."""
+
+    start = fields.Integer(metadata={"description": "The first line, from 1"})
+    end = fields.Integer(metadata={"description": "The last line, or `start - 1`"})
+
+
+class MergeConflictSchema(Schema):
+    """A part of a file that cannot be merged. Without `pointer`, `block` and `lines` it is the whole file.
+
+    A side is a value for the kind `value`, else a text. It is null if it is binary or does not exist.
+    """
+
+    path = fields.String()
+    kind = fields.String(
+        validate=validate.OneOf([str(kind) for kind in ConflictKind]),
+        metadata={"description": "The part that both sides changed, or the reason for the whole file"},
+    )
+    pointer = fields.String(metadata=OPTIONAL | {"description": "JSON pointer of the value"})
+    block = fields.Integer(metadata=OPTIONAL | {"description": "Number of the Markdown block in their body, from 0"})
+    lines = fields.Nested(LineRangeSchema, metadata=OPTIONAL | {"description": "Lines of their version"})
+    base = fields.Raw(allow_none=True, metadata={"description": "The version from which the edit started"})
+    mine = fields.Raw(allow_none=True, metadata={"description": "The version of the request"})
+    theirs = fields.Raw(allow_none=True, metadata={"description": "The version of the branch"})
+    missing = fields.List(
+        fields.String(validate=validate.OneOf(["base", "mine", "theirs"])),
+        metadata={"description": "The sides on which the value or file does not exist"},
+    )
+    truncated = fields.Boolean(metadata={"description": "Whether a side is cut or not shown because of a limit"})
+
+
 class SaveConflictSchema(Schema):
     """The data of a refused save after another save."""
 
     head_sha = fields.String(metadata=OPTIONAL | SHA | {"description": "The present commit of the branch"})
     paths = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The paths that have changed"})
+    mergeable = fields.List(
+        fields.String(), metadata=OPTIONAL | {"description": "The paths that changed on both sides and can be merged"}
+    )
+    conflicts = fields.List(
+        fields.Nested(MergeConflictSchema),
+        metadata=OPTIONAL | {"description": "The parts that cannot be merged, at most 500"},
+    )
 
 
 class InvalidValueSchema(Schema):

@@ -1,0 +1,326 @@
+"""Merge of two edits of one file: by field and block where its type permits this, else by line.
+
+Every function is pure and takes bounded time. No result contains a conflict marker.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from app.content.data_text import LANGUAGES as DATA_LANGUAGES
+from app.content.data_text import edit_data, read_data
+from app.content.filetypes import file_type
+from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
+from app.content.front_matter.item_diff import changed_values
+from app.content.front_matter.reader import LANGUAGES, find_block, split_front_matter
+from app.content.front_matter.toml_reader import read_toml
+from app.content.front_matter.yaml_reader import read_yaml
+from app.content.merge.blocks import MAX_BLOCKS, is_block, merge_blocks, split_blocks
+from app.content.merge.values import MISSING, ValueConflict, has_repeated_key, merge_text, merge_values
+from app.content.text import decode
+from app.content.three_way import Part, compare, split_lines
+
+MAX_CHARACTERS = 1024 * 1024
+"""Longer texts are merged by line."""
+
+MAX_CHECKED = {"json": MAX_CHARACTERS, "yaml": 256 * 1024, "toml": 256 * 1024}
+"""Longer results of a merge by line are not parsed."""
+
+_BLOCK_LANGUAGES = frozenset(("markdown", "mdx", "markdoc"))
+_MARK = "\ufeff"
+
+
+class ConflictKind(StrEnum):
+    """The reason why two edits cannot be merged."""
+
+    VALUE = "value"
+    BLOCK = "block"
+    LINES = "lines"
+    BINARY = "binary"
+    EDIT_DELETE = "edit_delete"
+    ADD_ADD = "add_add"
+    RENAME_EDIT = "rename_edit"
+    FILE_FOLDER = "file_folder"
+
+
+class LineRange(NamedTuple):
+    """Lines of a text. The numbers start at 1. `end` is the last line, or `start - 1` for a position between lines."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class MergeConflict:
+    """A part of a file that both sides changed. A side that does not exist is `MISSING`.
+
+    `pointer` is that of a value. `block` is the number of the first block in the body of theirs, from 0. `lines` are
+    the lines of theirs. Without all of them the conflict concerns the whole file.
+    """
+
+    kind: ConflictKind
+    base: object
+    mine: object
+    theirs: object
+    pointer: str | None = None
+    block: int | None = None
+    lines: LineRange | None = None
+
+
+@dataclass(frozen=True)
+class FileConflicts:
+    """The conflicts of a file. Nothing of it can be merged."""
+
+    conflicts: tuple[MergeConflict, ...]
+
+
+@dataclass(frozen=True)
+class MergedFile:
+    """A merged file, or None if it is deleted. `fields` are the pointers of the values that were taken from mine."""
+
+    data: bytes | None
+    fields: tuple[str, ...] = ()
+
+
+def merge_file(path: str, base: bytes | None, mine: bytes | None, theirs: bytes | None) -> MergedFile | FileConflicts:
+    """Merge two edits of a file. None is a version without the file."""
+    if mine in (base, theirs):
+        return MergedFile(theirs)
+    if theirs == base:
+        return MergedFile(mine)
+    if base is None or mine is None or theirs is None:
+        kind = ConflictKind.ADD_ADD if base is None else ConflictKind.EDIT_DELETE
+        return whole_conflict(kind, base, mine, theirs)
+    texts = _texts(base, mine, theirs)
+    if texts is None:
+        return whole_conflict(ConflictKind.BINARY, base, mine, theirs)
+    merged = _merge_texts(path, *texts.sides)
+    if isinstance(merged, FileConflicts):
+        return merged
+    return MergedFile(texts.to_bytes(merged.text), merged.fields)
+
+
+def whole_conflict(kind: ConflictKind, base: bytes | None, mine: bytes | None, theirs: bytes | None) -> FileConflicts:
+    """Return a conflict of whole files. Binary versions are None."""
+    before, own, other = (MISSING if side is None else decode(side)[0] for side in (base, mine, theirs))
+    return FileConflicts((MergeConflict(kind, before, own, other),))
+
+
+class _Merge(NamedTuple):
+    text: str
+    fields: tuple[str, ...] = ()
+
+
+class _Texts(NamedTuple):
+    """Three versions as texts of one encoding, and whether the result starts with a byte order mark."""
+
+    sides: tuple[str, str, str]
+    encoding: str
+    has_mark: bool
+
+    def to_bytes(self, text: str) -> bytes:
+        return (_MARK * self.has_mark + text).encode(self.encoding)
+
+
+def _texts(*versions: bytes) -> _Texts | None:
+    """Decode three versions, or return None if one is binary or UTF-16, or their encodings differ."""
+    texts, encodings = zip(*map(decode, versions), strict=True)
+    used = {
+        (encoding or "").removesuffix("-sig")
+        for text, encoding in zip(texts, encodings, strict=True)
+        if not (text or "").isascii() or encoding != "utf-8"
+    } or {"utf-8"}
+    if None in texts or len(used) > 1 or not used <= {"utf-8", "latin-1"}:
+        return None
+    base, mine, theirs = (encoding == "utf-8-sig" for encoding in encodings)
+    return _Texts(texts, used.pop(), mine if theirs == base else theirs)
+
+
+def _merge_texts(path: str, base: str, mine: str, theirs: str) -> _Merge | FileConflicts:
+    language = file_type(path).language or ""
+    merged = None
+    if max(map(len, (base, mine, theirs))) <= MAX_CHARACTERS:
+        if language in LANGUAGES:
+            merged = _merge_page(path, language, base, mine, theirs)
+        elif language in DATA_LANGUAGES:
+            merged = _merge_values(_DataText(path, language), base, mine, theirs)
+    if merged is None:
+        parts = compare(base, mine, theirs)
+        merged = _merge_of(parts) or FileConflicts(_line_conflicts(parts))
+    if isinstance(merged, _Merge) and not _is_as_valid(language, merged.text, mine, theirs):
+        return FileConflicts((_whole_text(base, mine, theirs),))
+    return merged
+
+
+def _merge_of(parts: Sequence[Part]) -> _Merge | None:
+    texts = [part.merged for part in parts if part.merged is not None]
+    return _Merge("".join(texts)) if len(texts) == len(parts) else None
+
+
+def _line_conflicts(parts: Sequence[Part], *, lines_before: int = 0) -> tuple[MergeConflict, ...]:
+    """Return the conflicts of lines. `lines_before` is the number of lines above the compared text."""
+    conflicts, line = list[MergeConflict](), lines_before + 1
+    for part in parts:
+        count = len(split_lines(part.theirs))
+        if part.is_conflict:
+            lines = LineRange(line, line + count - 1)
+            conflicts.append(MergeConflict(ConflictKind.LINES, part.base, part.mine, part.theirs, lines=lines))
+        line += count
+    return tuple(conflicts)
+
+
+def _whole_text(base: str, mine: str, theirs: str) -> MergeConflict:
+    lines = LineRange(1, len(split_lines(theirs)))
+    return MergeConflict(ConflictKind.LINES, base, mine, theirs, lines=lines)
+
+
+def _is_as_valid(language: str, text: str, mine: str, theirs: str) -> bool:
+    """Return whether a result can be read if both sides can be read."""
+    if language in LANGUAGES:
+        check: Callable[[str], bool] = _has_valid_page
+    elif language in DATA_LANGUAGES and len(text) <= MAX_CHECKED[language]:
+
+        def check(document: str) -> bool:
+            return _is_valid_data(language, document)
+    else:
+        return True
+    return check(text) or not (check(mine) and check(theirs))
+
+
+def _has_valid_page(text: str) -> bool:
+    front = split_front_matter(text)
+    return front.problem is None and (front.values is None or _HeadText.values_of(text) is not None)
+
+
+def _is_valid_data(language: str, text: str) -> bool:
+    try:
+        if language == "toml":
+            read_toml(text)
+            return True
+        json.loads(text) if language == "json" else read_yaml(text)
+        return not has_repeated_key(language, text)
+    except UnsupportedEdit:  # A list. Its keys are not compared.
+        return True
+    except (ValueError, RecursionError):
+        return False
+
+
+class _HeadText:
+    """The notation of front matter, given as the text before the body."""
+
+    def __init__(self, path: str, language: str) -> None:
+        self._path, self.language = path, language
+
+    def read(self, text: str) -> Mapping[str, object] | None:
+        block = find_block(text)
+        is_whole = block is not None and block.language == self.language and not split_front_matter(text).body
+        return self.values_of(text) if is_whole else None
+
+    @staticmethod
+    def values_of(text: str) -> Mapping[str, object] | None:
+        """Return the values, or None if they cannot be read or a key occurs twice."""
+        block, values = find_block(text), split_front_matter(text, has_notation=True).values
+        try:
+            inner = text[block.start : block.end] if block is not None else ""
+            is_unclear = block is None or has_repeated_key(block.language, inner)
+        except (ValueError, RecursionError):
+            return None
+        return None if is_unclear else values
+
+    def edit(self, text: str, changes: Mapping[str, object], unset: Sequence[str]) -> str:
+        return edit_front_matter(self._path, text.encode(), changes, unset).decode()
+
+
+class _DataText:
+    """The notation of a data file whose root is a mapping."""
+
+    def __init__(self, path: str, language: str) -> None:
+        self._path, self.language = path, language
+
+    def read(self, text: str) -> Mapping[str, object] | None:
+        values = read_data(self._path, text.encode(), accepts_list=False)
+        try:
+            return None if values is None or has_repeated_key(self.language, text) else values
+        except (ValueError, RecursionError):
+            return None
+
+    def edit(self, text: str, changes: Mapping[str, object], unset: Sequence[str]) -> str:
+        return edit_data(self._path, text.encode(), changes, unset).decode()
+
+
+def _merge_values(notation: _HeadText | _DataText, *texts: str) -> _Merge | FileConflicts | None:
+    """Merge texts by key. Return None if one of them cannot be read."""
+    base, mine, theirs = (notation.read(text) if text else {} for text in texts)
+    if base is None or mine is None or theirs is None:
+        return None
+    merged = merge_values(base, mine, theirs)
+    if merged.conflicts:
+        return FileConflicts(tuple(_value_conflict(conflict) for conflict in merged.conflicts))
+    result = merge_text(notation, merged.values, *texts)
+    if isinstance(result, str):
+        return _Merge(result, tuple(change.pointer for change in changed_values(theirs, merged.values)))
+    # Both sides are readable, but no text has the merged values.
+    return FileConflicts(_line_conflicts(result) or (_whole_text(*texts),))
+
+
+def _value_conflict(conflict: ValueConflict) -> MergeConflict:
+    return MergeConflict(ConflictKind.VALUE, conflict.base, conflict.mine, conflict.theirs, pointer=conflict.pointer)
+
+
+def _merge_page(path: str, language: str, *texts: str) -> _Merge | FileConflicts | None:
+    """Merge front matter by key and the body by block. Return None if the front matter of a side cannot be read."""
+    pages = [split_front_matter(text) for text in texts]
+    if any(page.problem is not None for page in pages):
+        return None
+    heads = [text[: len(text) - len(page.body)] for text, page in zip(texts, pages, strict=True)]
+    head = _merge_heads(path, heads)
+    if head is None:
+        return None
+    body = _merge_bodies(language, [page.body for page in pages], lines_before=heads[2].count("\n"))
+    conflicts = [one for part in (head, body) if isinstance(part, FileConflicts) for one in part.conflicts]
+    if isinstance(head, FileConflicts) or isinstance(body, FileConflicts):
+        return FileConflicts(tuple(conflicts))
+    text = head.text + body.text
+    if len(split_front_matter(text).body) != len(body.text):
+        return FileConflicts((_whole_text(*texts),))
+    return _Merge(text, head.fields)
+
+
+def _merge_heads(path: str, heads: Sequence[str]) -> _Merge | FileConflicts | None:
+    base, mine, theirs = heads
+    if mine in (base, theirs):
+        return _Merge(theirs)
+    if theirs == base:
+        return _Merge(mine, _pointers(theirs, mine))
+    blocks = [find_block(head) for head in heads]
+    languages = {block.language for block in blocks if block is not None}
+    if not mine or not theirs or len(languages) > 1:
+        before, own, other = (split_front_matter(head).values if head else MISSING for head in heads)
+        return FileConflicts((MergeConflict(ConflictKind.VALUE, before, own, other, pointer=""),))
+    return _merge_values(_HeadText(path, languages.pop()), *heads)
+
+
+def _pointers(before: str, after: str) -> tuple[str, ...]:
+    changes = changed_values(*(split_front_matter(text).values for text in (before, after)))
+    return tuple(change.pointer for change in changes)
+
+
+def _merge_bodies(language: str, bodies: Sequence[str], *, lines_before: int) -> _Merge | FileConflicts:
+    if language in _BLOCK_LANGUAGES:
+        blocks = [split_blocks(body) for body in bodies]
+        if all(sum(map(is_block, side)) <= MAX_BLOCKS for side in blocks):
+            parts = merge_blocks(*blocks)
+            return _merge_of(parts) or FileConflicts(_block_conflicts(parts))
+    parts = compare(*bodies)
+    return _merge_of(parts) or FileConflicts(_line_conflicts(parts, lines_before=lines_before))
+
+
+def _block_conflicts(parts: Sequence[Part]) -> tuple[MergeConflict, ...]:
+    conflicts, number = list[MergeConflict](), 0
+    for part in parts:
+        if part.is_conflict:
+            conflicts.append(MergeConflict(ConflictKind.BLOCK, part.base, part.mine, part.theirs, block=number))
+        number += sum(map(is_block, split_blocks(part.theirs)))
+    return tuple(conflicts)
