@@ -143,14 +143,15 @@ def test_changes_of_different_parts_are_saved_by_one_button(console: ConsoleScen
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner, url = site.owner, f"{base}/edit/{FILE}"
     sent = form_of(owner.client.get(url), "editor-form")
-    theirs = site.repo.show(FILE).replace(b"Another line.", b"Their line.")
+    theirs = site.repo.show(FILE).replace(b"Another line.", b"Their line.").replace(b"[a, b]", b"[a, b, theirs]")
     site.repo.commit({FILE: theirs})
-    conflict = submit(owner, url, **sent | {"body": sent["body"].replace("One line.", "My line.")}).location
+    mine = {"body": sent["body"].replace("One line.", "My line."), "fm.tags": "mine\na\nb"}
+    conflict = submit(owner, url, **sent | mine).location
     view = owner.client.get(conflict)
-    assert "Save both changes" in view.text
+    assert "Keep both changes" in view.text
     assert "Ada Author changed this page while you were editing." in view.text
     assert submit(owner, conflict, **form_of(view, "conflict-form")).location.endswith("done=saved")
-    assert site.repo.show(FILE) == theirs.replace(b"One line.", b"My line.")
+    assert site.repo.show(FILE) == theirs.replace(b"One line.", b"My line.").replace(b"[a,", b"[mine, a,")
 
 
 @pytest.mark.one_database

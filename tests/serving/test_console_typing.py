@@ -368,7 +368,7 @@ class TestOtherPerson:
         repository(console.service).commit({path: None, moved: theirs}, "Rename it")
         save(console)
         console.page.get_by_role("button", name="Continue in the renamed page").click()
-        console.page.get_by_role("button", name="Save both changes").click()
+        console.page.get_by_role("button", name="Keep both changes").click()
         assert saved_text(console, moved) == TEXT.replace("First words.", "First words. Typed.").replace(
             "Second", "Their second"
         )
@@ -378,7 +378,7 @@ class TestOtherPerson:
         type_after(console, 0, " Typed.")
         repository(console.service).commit({path: TEXT.replace("Second", "Their second").encode()}, "Edit it")
         save(console)
-        console.page.get_by_role("button", name="Save both changes").click()
+        console.page.get_by_role("button", name="Keep both changes").click()
         assert saved_text(console, path) == TEXT.replace("First words.", "First words. Typed.").replace(
             "Second", "Their second"
         )

@@ -24,6 +24,7 @@ from app.console.project.project_home import BASE, MEMBER
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
+from app.content.merge.files import MergedFile, merge_file
 from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
 from app.core import clock
@@ -98,10 +99,16 @@ def _open(scope: ProjectScope) -> Opened:
 
 def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> Versions:
     # The text from which the draft started: empty for a new file and a version that no longer exists.
-    base = read_base(scope, scope.path["file"], draft["base_blob_sha"]).decode("utf-8", "replace")
-    theirs = present.data.decode("utf-8", "replace")
+    path, mine = scope.path["file"], draft["content"]
+    before = read_base(scope, path, draft["base_blob_sha"])
+    base, theirs = (data.decode("utf-8", "replace") for data in (before, present.data))
     with transactions.outside_transaction():
-        return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
+        merged = merge_file(path, before, mine.encode(), present.data) if before else None
+        if isinstance(merged, MergedFile) and merged.data is not None:
+            parts = [Part(base, mine, theirs, merged.data.decode("utf-8", "replace"))]
+        else:
+            parts = compare(base, mine, theirs, diff=changed_lines)
+    return Versions(present, draft, base, parts)
 
 
 @blueprint.get(URL)
