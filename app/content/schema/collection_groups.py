@@ -25,6 +25,9 @@ TOP_LEVEL = "top level"
 """The part of a label that distinguishes the files outside of all folders."""
 
 _CODE = re.compile(r"([a-z]{2,3})(?:[-_]([a-z]{2}|[a-z]{4}|\d{3}))?", re.IGNORECASE)
+_FIRST_NAMES = ("posts", "blog", "news", "articles", "docs", "documentation", "guides", "pages")
+"""Usual names of folders with content. In the order of inferred collections they precede others."""
+
 _ANY_NAME = re.compile(r"(?:\*\*/)?\*\.[^*{}/]+")
 _NOT_LANGUAGES = frozenset(("io", "ts"))
 """Codes of languages that are more often names of folders or of file types."""
@@ -137,7 +140,8 @@ def _languages() -> frozenset[str]:
 def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> tuple[CollectionGroup, ...]:
     """Return the collections of a schema with their languages and numbers of files.
 
-    They have the order of the schema. Those of an inferred schema have no order, so the largest is the first.
+    They have the order of the schema. Those of an inferred schema have no order: usual names precede others, which are
+    ordered by label and folder, and files outside of all folders are the last. The numbers of files have no influence.
     """
     firsts: dict[object, Collection] = {}
     for one in schema.collections:
@@ -148,7 +152,15 @@ def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> t
     is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     groups = list(_groups(collections, index, is_declared=is_declared))
     counted = [_with_counts(group, index) for group in _without_others(groups)]
-    return tuple(_labelled(counted if is_declared else sorted(counted, key=lambda group: -group.files)))
+    return tuple(_labelled(counted if is_declared else sorted(counted, key=_rank)))
+
+
+def _rank(group: CollectionGroup) -> tuple[int, str, str]:
+    """Return the key by which inferred collections are sorted."""
+    folder, label = _folder_name(group), _folder_labels(group)[-1].casefold()
+    first = _FIRST_NAMES.index(label) if label in _FIRST_NAMES else len(_FIRST_NAMES)
+    is_top = not folder and len(group.languages) < 2
+    return len(_FIRST_NAMES) + 1 if is_top else first, label, folder
 
 
 class _Counts:

@@ -58,12 +58,19 @@ def test_folders_of_languages_at_the_root_are_one_collection() -> None:
     }
 
 
-def test_largest_inferred_collection_is_the_first() -> None:
-    assert list(groups_of("", "posts", "en", "de", counts={"": 3, "posts": 9, "en": 5, "de": 4})) == [
+@pytest.mark.parametrize("files", [1, 50])
+def test_inferred_collections_have_the_same_order_for_all_numbers_of_files(files: int) -> None:
+    counts = {"": files, "zebras": 51 - files, "apples": files, "docs": 9, "_posts": 51 - files, "en": 5, "de": 4}
+    assert list(groups_of(*counts, counts=counts)) == [
         "Posts",
+        "Docs",
         "Pages",
+        "Apples",
+        "Zebras",
         "Pages (top level)",
     ]
+    declared = groups_of(*counts, counts=counts, kind=SourceKind.GALLEY)
+    assert [group.name for group in declared.values()] == ["pages", "zebras", "apples", "docs", "_posts", "en"]
 
 
 @pytest.mark.parametrize(("english", "first"), [(95, "en"), (80, "uk")])
@@ -157,9 +164,9 @@ def test_files_of_a_collection_in_a_folder_below_belong_to_it_only() -> None:
 
 def test_labels_are_unique() -> None:
     groups = groups_of("packages/a/docs", "packages/b/docs", "docs", "posts", counts={})
-    assert list(groups) == ["A / Docs", "B / Docs", "Docs", "Posts"]
+    assert list(groups) == ["Posts", "Docs", "A / Docs", "B / Docs"]
     roots = groups_of("content", "src/pages", "", "a-b", "a_b", counts={})
-    assert list(roots) == ["Pages (content)", "Pages (src/pages)", "Pages", "A b (a-b)", "A b (a_b)"]
+    assert list(roots) == ["Pages (content)", "Pages (src/pages)", "A b (a-b)", "A b (a_b)", "Pages"]
     declared = groups_of("one", "two", counts={}, kind=SourceKind.GALLEY, label="Texts")
     assert list(declared) == ["One / Texts", "Two / Texts"]
 
