@@ -1,7 +1,8 @@
 """Collections as an editor sees them: one for all its languages, with a label that no other collection has.
 
 The languages of a collection are detected from folders around it (`content/de/posts`), folders in it (`docs/de`), the
-endings of file names (`page.de.md`), or fields that contain an entry in each language.
+endings of file names (`page.de.md`), or fields that contain an entry in each language. Collections can also be related
+to the one with their originals.
 """
 
 import re
@@ -95,7 +96,7 @@ class CollectionLanguage:
 
 @dataclass(frozen=True)
 class CollectionGroup:
-    """A collection in all its languages, the one with most entries first."""
+    """A collection in all its languages, that of the originals or the one with most entries first."""
 
     name: str
     label: str
@@ -206,26 +207,47 @@ def _groups(collections: Sequence[Collection], counts: _Counts, *, is_declared: 
 def _languages_around(
     collections: Sequence[Collection],
 ) -> dict[tuple[str, str], list[tuple[str, Collection]]]:
-    """Return the languages of the collections whose folders differ in the code of a language only.
+    """Return the languages of the collections of translations, and of those whose folders differ in a language only.
 
-    The keys are the folder without the language, and the endings.
+    The keys are the folder of the originals or the folder without the language, and the endings.
     """
     members: dict[tuple[str, str], list[tuple[str, Collection]]] = defaultdict(list)
     for one in collections:
+        if one.translation_of is not None:
+            members[one.translation_of, _kind(one)].append((one.language, one))
+            continue
         parts = one.folder.split("/")
-        number = next((n for n, part in enumerate(parts) if language_code(part)), None)
+        number = next((n for n, part in enumerate(parts) if _language_of(part)), None)
         if number is not None:
-            neutral = "/".join(part for n, part in enumerate(parts) if n != number)
-            members[neutral, _kind(one)].append((parts[number], one))
+            members[_neutral(parts, number), _kind(one)].append((_language_of(parts[number]), one))
     unmarked = {(one.folder, _kind(one)): one for one in reversed(collections)}
     groups = {}
     for key, own in members.items():
         plain = unmarked.get(key)
         if plain is not None and key[0]:
-            own.insert(0, ("", plain))
+            own.insert(0, (plain.language, plain))
         if len(own) > 1 and len({code for code, _ in own}) == len(own):
             groups[key] = own[:MAX_LANGUAGES]
     return groups
+
+
+def _language_of(part: str) -> str:
+    """Return the language of a folder, which is its name or the ending of a root of content: `de`, `content.de`."""
+    root, _, ending = part.rpartition(".")
+    code = ending if not root or root in ROOTS else part
+    return language_code(code) or ""
+
+
+def _neutral(parts: Sequence[str], number: int) -> str:
+    """Return a folder without the language in one of its parts."""
+    return "/".join([*parts[:number], *filter(None, [parts[number].rpartition(".")[0]]), *parts[number + 1 :]])
+
+
+def _without_languages(folder: str) -> str:
+    for number in range(folder.count("/"), -1, -1):
+        parts = folder.split("/")
+        folder = _neutral(parts, number) if _language_of(parts[number]) else folder
+    return folder
 
 
 def _kind(collection: Collection) -> str:
@@ -318,16 +340,19 @@ def _with_parents(folder: str) -> Iterator[str]:
 
 
 def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:
-    """Return a group with the numbers of its files. The language with most files is the first.
+    """Return a group with the numbers of its files. Originals, or else the language with most files, are the first.
 
     Files without a language, or in English, are the first if they are nearly as many: translations of a site often have
-    the same number of files as their source.
+    the same number of files as their source. Languages without files remain if the site declares them.
     """
     languages = [replace(each, files=_files(each, counts)) for each in group.languages]
-    present = [each for each in languages if each.files or each.field]
+    translated = {each.language for each in languages if each.collection.translation_of is not None}
+    present = [each for each in languages if each.files or each.field or each.language in translated]
     most = max((each.files for each in present), default=0)
     likely = {each.language for each in present if each.language in ("", "en") and each.files >= NEARLY_ALL * most}
-    present.sort(key=lambda each: (each.language not in likely, -each.files, each.language))
+    present.sort(
+        key=lambda each: (each.language in translated, each.language not in likely, -each.files, each.language)
+    )
     return replace(group, languages=tuple(present or languages[:1]))
 
 
@@ -374,18 +399,22 @@ def _unique(numbers: Counter[str], text: str, separator: str) -> str:
 
 def _folder_name(group: CollectionGroup) -> str:
     """Return the folder of a group without the language, empty if each language has a folder at the root."""
-    folders = {each.collection.folder for each in group.languages}
+    folders = {_original_folder(each) for each in group.languages}
     if len(folders) == 1:
         return folders.pop()
-    return "/".join(part for part in min(folders, key=len).split("/") if not language_code(part))
+    return _without_languages(min(folders, key=len))
+
+
+def _original_folder(language: CollectionLanguage) -> str:
+    own = language.collection
+    return own.folder if own.translation_of is None else own.translation_of
 
 
 def _folder_labels(group: CollectionGroup) -> list[str]:
     """Return the names of the folders of a group as words, without the language."""
-    folders = {each.collection.folder for each in group.languages}
-    parts = min(folders, key=len).split("/")
-    if len(folders) > 1:
-        parts = [part for part in parts if not language_code(part)]
-    if not parts or ("/".join(parts) in ("", *ROOTS) and parts[-1] != "docs"):
+    folders = {_original_folder(each) for each in group.languages}
+    folder = min(folders, key=len)
+    parts = (_without_languages(folder) if len(folders) > 1 else folder).split("/")
+    if "/".join(parts) in ("", *ROOTS) and parts[-1] != "docs":
         return ["Pages"]
     return [label for part in parts if (label := label_of(part))] or ["Pages"]

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection as Values
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -118,8 +119,16 @@ def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
     )
 
 
-def folder_of(folder: str) -> str | None:
-    """Return the folder of the collection of a folder's files, or None if they are not content."""
+def folder_of(folder: str, known: Values[str] = ()) -> str | None:
+    """Return the folder of the collection of a folder's files, or None if they are not content.
+
+    Files below a folder of `known` belong to its collection.
+    """
+    own = folder
+    while own and known:
+        if own in known:
+            return own
+        own = own.rpartition("/")[0]
     parts = folder.split("/") if folder else []
     if any(part.startswith(".") for part in parts) or (parts and parts[0] in IGNORED):
         return None
@@ -128,6 +137,8 @@ def folder_of(folder: str) -> str | None:
         return None
     roots = (f"{above}{_CONTENT[:-1]}", *ROOTS) if nested else ROOTS
     root = next((root for root in roots if folder == root or folder.startswith(f"{root}/")), "")
+    if not root and parts and parts[0].partition(".")[0] in ROOTS and _LANGUAGE.fullmatch(parts[0].partition(".")[2]):
+        root = parts[0]
     depth = root.count("/") + 1 if root else 0
     if root and len(parts) > depth and _LANGUAGE.fullmatch(parts[depth]):
         depth += 1

@@ -171,6 +171,9 @@ class Collection:
     file names, of translations: the one of complete entries first. A `media_folder` that starts with `./` is relative
     to the folder of the entry; `public_folder` is its address. `draft` is the field that marks drafts if the schema
     names it; responses do not contain it.
+
+    `translation_of` is the folder of the originals if all entries are translations, and `language` the language of the
+    entries if the configuration of the site names it. Responses do not contain them.
     """
 
     name: str
@@ -185,6 +188,8 @@ class Collection:
     media_folder: str | None = None
     public_folder: str | None = None
     draft: DraftField | None = None
+    language: str = ""
+    translation_of: str | None = None
 
     def draft_field(self, values: Mapping[str, object] = MappingProxyType({})) -> DraftField | None:
         """Return the field that marks drafts: that of the schema, else one that the entries or these values have."""

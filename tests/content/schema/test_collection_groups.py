@@ -9,6 +9,7 @@ from app.content.schema.collection_groups import (
     group_of,
     language_code,
 )
+from app.content.schema.docusaurus import read_site, with_translations
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.path_sets import path_set
 
@@ -48,6 +49,47 @@ def test_folders_of_languages_around_collections_are_one_collection() -> None:
         "Posts": ("content-posts", {"en": 9, "de": 9, "pt-br": 3}),
     }
     assert paths(groups["Posts"], "a.md") == {f"content/{one}/posts/a.md" for one in ("de", "en", "pt-br")}
+
+
+def test_folders_of_content_with_a_language_are_one_collection() -> None:
+    counts = {"content/posts": 2, "content.fr/posts": 1, "content.zh-cn/posts": 1, "content": 1, "content.fr": 1}
+    groups = groups_of(*counts, counts=counts)
+    assert {label: languages(group) for label, group in groups.items()} == {
+        "Posts": {"": 2, "fr": 1, "zh-cn": 1},
+        "Pages": {"": 1, "fr": 1},
+    }
+    assert paths(groups["Posts"], "a.md") == {
+        f"{root}/posts/a.md" for root in ("content", "content.fr", "content.zh-cn")
+    }
+
+
+def test_translations_of_docusaurus_belong_to_the_collection_of_their_originals() -> None:
+    plugin = "docusaurus-plugin-content-docs"
+    originals = {"docs": 2, "versioned_docs/version-1": 3, "people": 1}
+    translated = {f"i18n/uk/{plugin}/current": 9, f"i18n/de/{plugin}/version-1": 3, f"i18n/de/{plugin}-lost/current": 1}
+    counts = [FolderCount(folder, "", "md", files) for folder, files in (originals | translated).items()]
+    site = read_site("", "i18n: { defaultLocale: 'en' }", translated)
+    folders = ("docs", "versioned_docs", "people", f"i18n/de/{plugin}-lost/current")
+    inferred = [Collection(folder, folder, "**/*.md") for folder in folders]
+    collections = with_translations(inferred, [site], is_declared=False)
+    groups = {
+        group.label: group for group in collection_groups(ContentSchema(SourceKind.INFERRED, None, collections), counts)
+    }
+    assert {label: (group.main.language, languages(group)) for label, group in groups.items()} == {
+        "Docs": ("en", {"en": 2, "uk": 9, "de": 0}),
+        "Lost": ("", {"": 1}),
+        "People": ("", {"": 1}),
+        "Versioned docs": ("en", {"en": 3, "de": 3, "uk": 0}),
+    }
+    assert paths(groups["Docs"], "a.md") == {
+        "docs/a.md",
+        *(f"i18n/{one}/{plugin}/current/a.md" for one in ("de", "uk")),
+    }
+    member = group_of(groups.values(), f"i18n/de/{plugin}/version-1/b.md")
+    assert member is not None
+    assert (member[0].label, member[2]) == ("Versioned docs", "version-1/b.md")
+    declared = with_translations(inferred[:1], [site], is_declared=True)
+    assert [one.folder for one in declared] == ["docs"]
 
 
 def test_folders_of_languages_at_the_root_are_one_collection() -> None:

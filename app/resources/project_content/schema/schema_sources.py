@@ -9,6 +9,8 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Values
 from dataclasses import dataclass, field, replace
+from posixpath import basename, dirname, join
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,7 +18,7 @@ import sqlalchemy as sa
 from app.content import galley_file
 from app.content.field_values import SEPARATOR, ValueKind
 from app.content.filetypes import endings_of
-from app.content.schema import archetypes, front_matter_cms
+from app.content.schema import archetypes, docusaurus, front_matter_cms
 from app.content.schema.archetypes import Archetype
 from app.content.schema.decap import read_decap
 from app.content.schema.front_matter_cms import read_front_matter_cms
@@ -32,6 +34,7 @@ from app.content.schema.inferred import (
 )
 from app.content.schema.model import Collection, ContentSchema, SchemaProblem, SourceKind
 from app.content.schema.pages_cms import read_pages_cms
+from app.content.text import decode
 from app.core.ids import HasId
 from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
@@ -101,22 +104,35 @@ class _Sample:
         ]
 
 
-def infer(project_id: str, index: ContentIndex, *, max_files: int = MAX_FILES) -> tuple[Collection, ...]:
-    """Return the collections of a branch with the types of their fields. Folders without front matter are left out."""
-    samples = [sample for sample in _samples(project_id, index, max_files) if sample.kinds][:MAX_COLLECTIONS]
+def infer(
+    project_id: str,
+    index: ContentIndex,
+    *,
+    max_files: int = MAX_FILES,
+    originals: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Collection, ...]:
+    """Return the collections of a branch with the types of their fields. Folders without front matter are left out.
+
+    `originals` are folders of translations, and of their originals, with the folder of the originals. Translations have
+    no own collection if there are originals.
+    """
+    samples = [sample for sample in _samples(project_id, index, max_files, originals) if sample.kinds]
+    samples = samples[:MAX_COLLECTIONS]
     samples.sort(key=lambda sample: sample.files.folder)
     return tuple(
         collection_from(sample.files, FieldCounts(sample.kinds, _options(project_id, sample))) for sample in samples
     )
 
 
-def _samples(project_id: str, index: ContentIndex, max_files: int) -> list[_Sample]:
+def _samples(project_id: str, index: ContentIndex, max_files: int, originals: Mapping[str, str]) -> list[_Sample]:
     """Return the samples of the largest collections, the largest first."""
     folders: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for folder, files in folder_counts(index):
-        name = folder_of(folder.removesuffix("/"))
+        name = folder_of(folder.removesuffix("/"), originals)
         if name is not None:
             folders[name].append((files, folder))
+    for name in [name for name in folders if originals.get(name, name) != name and originals[name] in folders]:
+        del folders[name]
     sizes = {name: sum(files for files, _ in listed) for name, listed in folders.items()}
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_FOLDERS]
     samples, remaining = list[_Sample](), max_files
@@ -261,7 +277,8 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
     """Return the schema of a branch.
 
     Raises:
-        Disconnected, ReconnectRequired, DriverError: a schema file exists and the repository cannot be read.
+        Disconnected, ReconnectRequired, DriverError: a schema file, an archetype or the configuration of a Docusaurus
+            site exists and the repository cannot be read.
     """
     if index is None or index.generation == 0:
         problem = SchemaProblem(None, "", "The branch is not indexed yet. Try again in a moment")
@@ -281,10 +298,11 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
         for row in (rows[path] for path in paths if path in rows):
             schema = _file_schema(project.id, kind, row, read)
             if schema is not None:
-                return schema
+                return _with_translations(schema, _sites(index, rows, read))
     start, endings = f"{archetypes.FOLDER}/", (".md", ".markdown", ".html", ".adoc")
     samples = [row for path, row in rows.items() if path.startswith(start) and path.endswith(endings)]
-    return _inferred(project.id, index, samples, read)
+    sites = _sites(index, rows, read)
+    return _with_translations(_inferred(project.id, index, samples, read, sites), sites)
 
 
 def excluded_folders(project: Project, index: ContentIndex, *, hosts: GitHosts, by: HasId) -> tuple[str, ...]:
@@ -316,8 +334,10 @@ def _rows(index: ContentIndex) -> dict[str, Row]:
 def _candidates(index: ContentIndex) -> dict[str, Row]:
     """Return the files that may define the schema, by path. Only the names of folders are searched."""
     file, folder = ContentFile, archetypes.FOLDER
+    folders = [path for path, _ in folder_counts(index)]
     names = [*galley_file.FILES, *PAGES, *FRONT_MATTER]
-    names += [f"{path}{name}" for path, _ in folder_counts(index) if _is_decap_folder(path) for name in DECAP_FILES]
+    names += [f"{path}{name}" for path in folders if _is_decap_folder(path) for name in DECAP_FILES]
+    names += [join(root, name) for root in docusaurus.roots_of(folders) for name in docusaurus.CONFIG_FILES]
     statement = sa.select(file.path, file.sha, file.size).order_by(file.path).limit(MAX_CANDIDATES)
     statement = statement.where(file.index_id == index.id, file.generation == index.generation, file.type == "blob")
     below = sa.and_(file.path > f"{folder}/", file.path < f"{folder}0")
@@ -362,12 +382,35 @@ def _read_bounded(row: Row, read: Read) -> bytes | str:
         return "The file cannot be read from the repository"
 
 
-def _inferred(project_id: str, index: ContentIndex, files: Sequence[Row], read: Read) -> ContentSchema:
+def _sites(index: ContentIndex, rows: dict[str, Row], read: Read) -> list[docusaurus.TranslatedSite]:
+    """Return the sites of Docusaurus that have several languages."""
+    configs = {dirname(path): row for path, row in rows.items() if basename(path) in docusaurus.CONFIG_FILES}
+    key = (index.id, "sites", str(index.generation), str(index.commit_sha))
+    if configs and key not in _cache:
+        data = {root: _read_bounded(row, read) for root, row in configs.items()}
+        texts = {root: decode(own)[0] if isinstance(own, bytes) else None for root, own in data.items()}
+        folders = [path for path, _ in folder_counts(index)]
+        sites = [docusaurus.read_site(root, text or "", folders) for root, text in texts.items()]
+        _cached(key, [site for site in sites if site.languages])
+    return _cache[key] if configs else []
+
+
+def _with_translations(schema: ContentSchema, sites: Sequence[docusaurus.TranslatedSite]) -> ContentSchema:
+    if not sites:
+        return schema
+    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    collections = docusaurus.with_translations(schema.collections, sites, is_declared=is_declared)
+    return replace(schema, collections=collections)
+
+
+def _inferred(
+    project_id: str, index: ContentIndex, files: Sequence[Row], read: Read, sites: Sequence[docusaurus.TranslatedSite]
+) -> ContentSchema:
     key = (index.id, str(index.generation), str(index.commit_sha), str(index.described_sha))
     if key not in _cache:
         with transactions.outside_transaction(), _locks[index.id]:
             if key not in _cache:
-                _cached(key, infer(project_id, index))
+                _cached(key, infer(project_id, index, originals=docusaurus.originals_by_folder(sites)))
         _locks.pop(index.id, None)
     collections: tuple[Collection, ...] = _cache[key]
     problems = []
