@@ -80,6 +80,7 @@ PAGES = (
                 "/edit/:file",
                 "/draft/:file",
                 "/check-links/:file",
+                "/translate/:file",
             ),
             *("/discard-draft/:file", "/conflict/:file", "/removed/:file", "/rename/:file", "/delete/:file"),
             *(

@@ -311,8 +311,56 @@ def test_page_leads_to_its_translations(news: ConsoleScene) -> None:
     client = news.site.owner.client
     page = client.get(url_of(news, "/edit/content/news/b.md")).text
     assert f'href="{url_of(news, "/edit/content/news/b.de.md")}" lang="de">German</a>' in page
-    assert "German: not translated" in client.get(url_of(news, "/edit/content/news/a.md")).text
+    older = client.get(url_of(news, "/edit/content/news/a.md"))
+    assert '<button name="language" value="de"><span>German</span>' in older.text
     assert "languages--page" not in client.get(url_of(news, "/edit/content/notes/n.md")).text
+
+
+def test_translation_starts_with_a_copy_that_is_saved_at_its_path(news: ConsoleScene) -> None:
+    owner, start = news.site.owner, url_of(news, "/translate/content/news/a.md")
+    path, copy = "content/news/a.de.md", news.site.repo.show("content/news/a.md")
+    started = submit(owner, start, language="de")
+    assert started.location == url_of(news, f"/edit/{path}")
+    assert "<span>German</span>" in owner.client.get(url_of(news, "/edit/content/news/a.md")).text
+    assert path not in news.site.repo.entries()
+    page = owner.client.get(started.location)
+    fields = form_of(page, "editor-form") | {"fm.title": "Älter"}
+    assert submit(owner, started.location, **fields).location.endswith("done=saved")
+    saved = news.site.repo.show(path)
+    assert saved == copy.replace(b"Older", "Älter".encode())
+    assert submit(owner, start, language="de").location == started.location
+    assert news.site.repo.show(path) == saved
+    assert submit(owner, start, language="fr").status_code == 404
+    assert "/translate/" not in owner.client.get(started.location).text
+
+
+PLUGIN = "docusaurus-plugin-content-docs"
+DOCUSAURUS: dict[str, Content] = {
+    "docusaurus.config.js": b"export default { i18n: { defaultLocale: 'en', locales: ['en', 'it', 'uk'] } };\n",
+    "docs/intro.md": b"---\ntitle: Intro\n---\nText\n",
+    "docs/guide/start.md": b"---\ntitle: Start\n---\nText\n",
+    f"i18n/uk/{PLUGIN}/current/intro.md": b"---\ntitle: Vstup\n---\nText\n",
+    f"i18n/uk/{PLUGIN}/current/old.md": b"---\ntitle: Old\n---\nText\n",
+    f"i18n/uk/{PLUGIN}/current/older.md": b"---\ntitle: Older\n---\nText\n",
+}
+
+
+def test_docusaurus_page_has_the_menu_of_all_languages_of_the_configuration(news: ConsoleScene) -> None:
+    repo, client = news.site.repo, news.site.owner.client
+    repo.commit(dict.fromkeys(repo.entries()) | DOCUSAURUS)
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    nav = client.get(url_of(news, "")).text
+    assert re.findall(r'collections/([\w-]+)".*?sidebar__count">(\d+)<', nav) == [("docs", "2")]
+    listed = open_list(news, name="docs").text
+    assert re.findall(r'<tr title="([^"]*)"', listed) == ["docs/guide/start.md", "docs/intro.md"]
+    assert re.findall(r'<a href="\?[^"]*" lang="(\w+)"', listed) == ["en", "uk", "it"]
+    page = client.get(url_of(news, "/edit/docs/intro.md")).text
+    assert f'href="{url_of(news, f"/edit/i18n/uk/{PLUGIN}/current/intro.md")}" lang="uk">Ukrainian</a>' in page
+    assert "<span>Italian</span>" in page
+    assert '" lang="en">English</a>' in client.get(url_of(news, f"/edit/i18n/uk/{PLUGIN}/current/intro.md")).text
+    started = submit(news.site.owner, url_of(news, "/translate/docs/guide/start.md"), language="it")
+    assert started.location == url_of(news, f"/edit/i18n/it/{PLUGIN}/current/guide/start.md")
 
 
 FILTERED = b"""collections:

@@ -1,4 +1,7 @@
-"""The page and the dialog of a new entry: its collection, title and file name. It is a draft until the first save."""
+"""The page and the dialog of a new entry: its collection, title and file name, and new translations.
+
+A new entry is a draft until the first save.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +16,7 @@ from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.field_inputs import moment_like
 from app.console.editor.page_fields import notations_of
-from app.console.editor.page_source import branch_source, present_head, read_schema
+from app.console.editor.page_source import branch_source, open_present, present_head, read_schema
 from app.console.editor.saving import edit_url
 from app.console.project.project_home import BASE, MEMBER
 from app.console.shell import api
@@ -26,11 +29,14 @@ from app.content.draft_state import is_draft
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, collections_for, folder_for, new_entry
+from app.content.text import decode
 from app.core import clock
-from app.core.errors import InvalidRequest
+from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
+from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
+from app.resources.project_content.schema.site_content import site_content, translations
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import DraftSchema, SaveDraftBody
@@ -136,6 +142,29 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     if is_used or not _create_draft(scope, entry):
         raise InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=entry.path))
     return see_other(edit_url(scope, entry.path))
+
+
+@blueprint.post(f"{BASE}/translate/<path:file>")
+@Page(guard=MEMBER, inputs=("language",), shown_by="edit")
+def start_translation(*, scope: ProjectScope, form: Form) -> Response:
+    """Store a copy of the entry as a draft of its translation and lead to it. An existing translation does not change.
+
+    Raises:
+        NotFound: the collection of the entry does not have the language.
+        UnprocessableEntity: the entry is not text.
+    """
+    content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
+    listed = translations(scope.index, content.groups, scope.path["file"])
+    path = next((one.path for one in listed if one.language == form.text("language")), None)
+    if path is None:
+        raise NotFound
+    opened, source = open_present(scope, scope.path["file"]), branch_source(scope)
+    if not source.git.entries(source.repo, opened.base_sha, [path]):
+        text, _encoding = decode(opened.data)
+        if text is None or opened.is_link:
+            raise UnprocessableEntity("This file is not text")
+        _create_draft(scope, NewEntry(path, text))
+    return see_other(edit_url(scope, path))
 
 
 def _create_draft(scope: ProjectScope, entry: NewEntry) -> bool:
