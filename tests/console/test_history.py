@@ -1,5 +1,6 @@
 """The history as a person reads it: summaries, titles, values and marked text."""
 
+import html
 import re
 from datetime import date
 
@@ -68,6 +69,8 @@ def test_restore_names_its_version_in_the_history_and_in_the_comparison(console:
     fields = form_of(owner.client.get(compared), f"/restore/{FILE}")
     assert submit(owner, f"{url.replace('/history/', '/restore/')}", **fields).location.endswith("done=restored")
     assert console.site.repo.show(FILE) == BEFORE
+    name, shown = f"Restore “First post” (version of {date})", html.unescape(owner.client.get(url).text)
+    assert re.search(rf"<bdi>{re.escape(name)}</bdi></a> <span[^>]*><bdi>Changed: ", shown)
     [line] = [each for each in re.findall(r"<li>(.*?)</li>", owner.client.get(compared).text) if "After:" in each]
     assert re.findall(restore, line)[0][0] == after
     assert "Restore this version" not in owner.client.get(compared).text.replace(line, "")

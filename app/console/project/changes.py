@@ -16,10 +16,11 @@ from app.console.editor.page_source import branch_source
 from app.console.editor.removed_page import END, LANGUAGES, START, render_markdown
 from app.console.shell import dates
 from app.console.shell.field_labels import label_of
-from app.console.shell.translation import current_language, ngettext
+from app.console.shell.translation import current_language, ngettext, translations
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
 from app.content.page_changes import PageChanges, page_changes
+from app.core import locales
 from app.database import transactions
 from app.drivers.errors import DriverError
 from app.resources.project_content.tree.folder_listing import titles_of
@@ -110,13 +111,14 @@ class ShownVersion:
 def shown_versions(
     scope: ProjectScope, versions: Sequence[Mapping[str, Any]], file: str | None = None
 ) -> list[ShownVersion]:
-    """Return versions as a list shows them. A message that contains the path of the file is replaced by the summary."""
+    """Return versions as a list shows them. The summary replaces the message of a save without a text of the user."""
     texts = _message_texts(scope, [version["message"] for version in versions])
     summaries = _summaries(scope, versions) if file is not None else {}
     shown = []
     for version, text, before in zip_longest(versions, texts, versions[1:]):
         summary = summaries.get(version["sha"], "")
-        text = summary if summary and file in version["message"] else text
+        message = version["message"].partition("\n")[0]
+        text = summary if summary and message in _update_messages(version["path"]) else text
         people = ", ".join(one["name"] for one in version["co_authors"] or [version["author"]])
         shown.append(
             ShownVersion(
@@ -139,16 +141,22 @@ def _message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
     return [_with_title(line, titles) for line in lines]
 
 
+def _update_messages(path: str) -> set[str]:
+    """Return the message of a save of a file without a text of the user, in each language."""
+    return {translations(one).gettext("Update %(name)s") % {"name": path} for one in locales.LANGUAGES}
+
+
 def _with_title(line: str, titles: Mapping[str, str]) -> str:
     path = next((path for path in _possible_paths(line) if path in titles), None)
     return line if path is None else line.replace(path, f"“{titles[path]}”")
 
 
 def _possible_paths(line: str) -> Iterator[str]:
-    """Yield the parts of a line that can be a path after or before a few terms."""
-    parts = line.split(" ")
-    for count in range(min(MAX_TERMS, len(parts) - 1) + 1):
-        yield from (" ".join(parts[count:]), " ".join(parts[: len(parts) - count]))
+    """Yield the parts of a line that can be a path after or before a few terms, also without a text in parentheses."""
+    for text in {line, line.rpartition(" (")[0]} - {""}:
+        parts = text.split(" ")
+        for count in range(min(MAX_TERMS, len(parts) - 1) + 1):
+            yield from (" ".join(parts[count:]), " ".join(parts[: len(parts) - count]))
 
 
 @dataclass(frozen=True)

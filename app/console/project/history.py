@@ -1,6 +1,7 @@
 """The history of a project and of a file: versions, comparison, restoring."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -14,15 +15,17 @@ from app.console.blueprint import blueprint
 from app.console.editor.page_source import branch_source, present_head
 from app.console.project import changes
 from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api
+from app.console.shell import api, dates
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.content.page_changes import page_changes
 from app.core.refs import is_sha
 from app.database import transactions
+from app.drivers.errors import DriverError
 from app.http.endpoint import endpoint_of
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
@@ -140,8 +143,20 @@ def restore_version(*, scope: ProjectScope, form: Form) -> Response:
         "file": file,
         "commit_sha": form.text("commit_sha"),
         "base_sha": form.text("base_sha"),
-        "message": _("Restore %(name)s", name=file),
+        "message": _restore_message(scope, file, form.text("commit_sha")),
     }
     restored = api.write(content.restore, {"project_id": scope.path["project_id"]}, data)
     done = "restored" if restored["files"] else "unchanged"
     return see_other(project_url(scope, f"/history/{quote(file)}?done={done}"))
+
+
+def _restore_message(scope: ProjectScope, file: str, sha: str) -> str:
+    """Return the message of a restore with the date of the version. Reads the commit from the Git host."""
+    change = None
+    if is_sha(sha):
+        with transactions.outside_transaction(), suppress(DriverError):
+            change = last_change(branch_source(scope), file, sha)
+    if change is None:
+        return _("Restore %(name)s", name=file)
+    date = dates.exact(change.date, current_language())
+    return _("Restore %(name)s (version of %(date)s)", name=file, date=date)
