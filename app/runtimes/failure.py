@@ -4,6 +4,8 @@ import re
 from collections.abc import Sequence
 
 TAIL_BYTES = 4 * 1024
+NETWORK_ADVICE = "An owner or admin can permit it in the settings of the project (preview_network)."
+"""The end of a hint that names a setting. The console shows the label of the setting instead."""
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
@@ -231,10 +233,7 @@ def hint_for_code(code: str, problem: str) -> str | None:
 def _hint_for_hosts(hosts: Sequence[str], *, is_serving: bool) -> str:
     names = ", ".join(hosts)
     if is_serving:
-        return (
-            f"The site requested {names} while it was served. Network access while serving is off; "
-            "an owner or admin can permit it in the settings of the project (preview_network)."
-        )
+        return f"The site requested {names} while it was served. Network access while serving is off. {NETWORK_ADVICE}"
     return f"The installation requested {names}. An operator can permit the host with SANDBOX_EGRESS."
 
 

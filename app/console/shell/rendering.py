@@ -21,6 +21,7 @@ from app.console.shell.pages import current_form
 from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
 from app.core.locales import RTL_LANGUAGES
+from app.runtimes.failure import NETWORK_ADVICE
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -47,6 +48,7 @@ def _environment(language: str) -> Environment:
     environment.filters["language_name"] = lambda code: language_name(code, language)
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
+    environment.globals["network_advice"] = NETWORK_ADVICE
     environment.globals["asset_url"] = static_files.asset_url
     environment.globals["assets_built"] = static_files.is_built
     environment.globals["nonce"] = nonce

@@ -120,7 +120,10 @@ export class PreviewPanel implements PanelPart {
     this.show("");
     this.element("failure").hidden = false;
     this.element("message").textContent = message.error ?? text("The preview could not be started.");
-    this.element("hint").textContent = message.hint ?? "";
+    const { hint } = message;
+    const advice = this.element("advice");
+    advice.hidden = !hint?.includes(advice.dataset.previewAdvice!);
+    this.element("hint").textContent = hint?.replace(advice.dataset.previewAdvice!, "") ?? "";
     const log = this.element("log");
     log.textContent = message.log_tail ?? "";
     log.closest("details")!.hidden = !message.log_tail;
