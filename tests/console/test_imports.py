@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -124,6 +125,11 @@ class TestArchive:
     def test_entered_name_is_used_and_a_taken_one_is_refused(self, console: ConsoleScene) -> None:
         organization, owner = console.ids["org_id"], console.site.owner
         assert upload(owner, organization, "a.zip", zipped(FILES), archive_name="Docs").status_code == 303
+        listed = owner.client.get(f"/console/organizations/{organization}/connect?provider=local").text
+        assert re.search(
+            r'<span class="mono">docs</span> <span class="[^"]*">connected</span> <a [^>]*>Docs</a>', listed
+        )
+        assert f"{organization}/docs" not in owner.client.get("/console").text
         again = upload(owner, organization, "b.zip", zipped(FILES), archive_name="Docs")
         assert again.status_code == 409
         assert "There is already a project of this name in the organization" in again.text

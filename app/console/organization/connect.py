@@ -1,5 +1,6 @@
 """Connection of a repository to an organization as a project."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -64,11 +65,21 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
         query=query,
         provider=provider,
         repositories=listed,
+        connected=_connected(scope, provider),
         meta=meta,
         problem=problem,
         providers=providers,
         imports=imports.latest(scope.organization) if provider == Provider.LOCAL else [],
     )
+
+
+def _connected(scope: OrganizationScope, provider: str) -> dict[str, list[dict[str, object]]]:
+    """Return the projects of the organization at a provider by their repository."""
+    connected: dict[str, list[dict[str, object]]] = defaultdict(list)
+    for one in api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all"):
+        if one["provider"] == provider:
+            connected[one["repository"]].append(one)
+    return connected
 
 
 def _by_likelihood(scope: OrganizationScope) -> list[str]:

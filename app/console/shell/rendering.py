@@ -1,6 +1,7 @@
 """Rendering of the templates with the values that every page needs."""
 
 import math
+import re
 import secrets
 from datetime import timedelta
 from decimal import Decimal
@@ -48,12 +49,18 @@ def _environment(language: str) -> Environment:
     environment.filters["language_name"] = lambda code: language_name(code, language)
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
+    environment.filters["repository_name"] = repository_name
     environment.globals["network_advice"] = NETWORK_ADVICE
     environment.globals["asset_url"] = static_files.asset_url
     environment.globals["assets_built"] = static_files.is_built
     environment.globals["nonce"] = nonce
     environment.globals["script_texts"] = script_texts
     return environment
+
+
+def repository_name(repository: str | None) -> str:
+    """Return the name of a repository without the id of the organization that owns it on this server."""
+    return re.sub(r"^org_\w+/", "", repository or "")
 
 
 def nonce() -> str:
