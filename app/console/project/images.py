@@ -80,22 +80,22 @@ def known_folders(project: Project, collection: Collection | None, page_path: st
     """Return the folders whose images have a known address in a page: first those of its collection."""
     levels: Sequence[Level] = (collection, *_image_fields(collection.fields)) if collection is not None else ()
     declared = (_declared(project, level, page_path) for level in levels)
-    of_generator = (MediaFolder(root, "/") for root in _roots(project, page_path) if root not in SITE_ROOTS)
+    roots = _roots(project, page_path)
+    of_generator = [MediaFolder(root, "/") for root in roots] if roots != SITE_ROOTS else []
     return list(dict.fromkeys([*(folder for folder in declared if folder is not None), *of_generator]))
 
 
-def _roots(project: Project, page_path: str) -> list[str]:
+def _roots(project: Project, page_path: str) -> Sequence[str]:
     """Return the folders whose images have an address of the site in a page, in which they are below `/`.
 
     Hugo finds images of `assets` by this address. It publishes an image of the content next to its page. The path
     from the folder of the file leads there only from a bundle: another page is one folder deeper in the site.
     """
-    roots = [*SITE_ROOTS]
-    if project.generator == Generator.HUGO:
-        roots.append("assets")
-        if not re.match(r"_?index\.", page_path.rpartition("/")[2]):
-            roots.append((project.paths.get("content") or "content").strip("/"))
-    return roots
+    if project.generator != Generator.HUGO:
+        return SITE_ROOTS
+    is_bundle = re.match(r"_?index\.", page_path.rpartition("/")[2])
+    content = [] if is_bundle else [(project.paths.get("content") or "content").strip("/")]
+    return ["static", "assets", *content]
 
 
 def field_at(fields: Sequence[SchemaField], path: Sequence[str]) -> SchemaField | None:
