@@ -184,7 +184,7 @@ class SeparatedItems:
         spans = self._spans
         nearest = min(index, len(spans) - 1)
         margin = self._margin(nearest)
-        separator = ", " if margin is None else f",{self._newline}{margin}"
+        separator = self._separator() if margin is None else f",{self._newline}{margin}"
         if index < len(spans) and (index == 0 or margin is not None):
             yield Piece(spans[index].start, spans[index].start, separator.join([*new, ""]))
             return
@@ -198,6 +198,11 @@ class SeparatedItems:
         line_end = tail.end()
         line_end -= self._text[:line_end].endswith("\r")
         yield Piece(line_end, line_end, f"{self._newline}{margin}{separator.join(new)}{tail[1]}")
+
+    def _separator(self) -> str:
+        """Return a comma, and a space unless the first two items have none."""
+        gap = self._text[self._spans[0].end : self._spans[1].start] if len(self._spans) > 1 else ""
+        return "," if gap == "," else ", "
 
     def _margin(self, index: int) -> str | None:
         """Return the indentation of an item that starts its line, else None."""
