@@ -155,6 +155,30 @@ def test_changes_of_different_parts_are_saved_by_one_button(console: ConsoleScen
 
 
 @pytest.mark.one_database
+def test_conflict_of_a_field_and_a_paragraph_has_a_choice_for_each(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    sent = form_of(owner.client.get(url), "editor-form")
+    before = site.repo.show(FILE)
+    theirs = before.replace(b"One line.", b"Their line.").replace(b"First post", b"Their post").replace(b"b]", b"b, c]")
+    site.repo.commit({FILE: theirs})
+    mine = {"body": sent["body"].replace("One line.", "My line."), "fm.title": "My post"}
+    conflict = submit(owner, url, **sent | mine).location
+    view = owner.client.get(conflict)
+    assert re.findall(r'fieldset__legend">(?:<bdi>)?([^<]*)', view.text) == ["Title", "Part 2"]
+    assert re.findall(r'conflict__value"[^>]*>([^<]*)', view.text) == ["My post", "Their post"]
+    fields = form_of(view, "conflict-form")
+    assert fields["body"].replace("\r\n", "\n").encode() == (
+        theirs.replace(b"Their line.", b"My line.").replace(b"Their post", b"My post")
+    )
+    fields = form_of(submit(owner, conflict, **fields | {"choose": "0:theirs"}), "conflict-form")
+    fields = form_of(submit(owner, conflict, **fields | {"choose": "1:both"}), "conflict-form")
+    assert (fields["part-0"], fields["part-1"]) == ("theirs", "both")
+    assert submit(owner, conflict, **fields).location.endswith("done=saved")
+    assert site.repo.show(FILE) == theirs.replace(b"Their line.", b"My line.\nTheir line.")
+
+
+@pytest.mark.one_database
 def test_choice_of_an_unknown_part_returns_the_page_with_the_text(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner, url = site.owner, f"{base}/edit/{FILE}"

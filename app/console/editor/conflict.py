@@ -1,6 +1,6 @@
 """The conflict page: the parts that two people changed, the choice between them, and the result that is saved."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -20,11 +20,15 @@ from app.console.editor.page_source import (
 )
 from app.console.editor.removed_page import rendered_text, show_removed
 from app.console.editor.saving import edit_url, save_edit
+from app.console.project.changes import value_text
 from app.console.project.project_home import BASE, MEMBER
+from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
-from app.content.merge.files import MergedFile, merge_file
+from app.console.shell.translation import gettext as _
+from app.content.merge.files import ConflictKind, FileConflicts, MergeConflict, MergedFile, merge_file
+from app.content.merge.values import MISSING
 from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
 from app.core import clock
@@ -46,36 +50,52 @@ MAX_SOURCE = 600_000
 Only the beginning of longer ones is shown.
 """
 
+_CHOSEN = (ConflictKind.VALUE, ConflictKind.BLOCK)
 MAX_CHOICES = InputLimits.form_fields - 100
 """The parts with a choice. The result contains the others as they are in the draft."""
 
 
 @dataclass(frozen=True)
 class Versions:
-    """The three texts of a conflict, and their parts in their order.
+    """The three texts of a conflict, and what both sides changed: fields and blocks, or parts of lines.
 
-    `present` is the version of the branch on which the result is saved.
+    `present` is the version of the branch on which the result is saved. There are conflicts of fields and blocks only
+    if each side of them can be saved. Then `parts` are not used.
     """
 
     present: OpenFile
-    draft: dict[str, object]
-    base: str
-    parts: list[Part]
+    draft: dict[str, Any]
+    base: bytes
+    conflicts: Sequence[MergeConflict]
+    parts: Sequence[Part]
+
+    @property
+    def count(self) -> int:
+        """The number of choices."""
+        return len(self.conflicts) or sum(part.is_conflict for part in self.parts)
+
+    def result(self, path: str, choices: Sequence[str]) -> str:
+        """Return the text with a side of each conflict: mine without a choice."""
+        if not self.conflicts:
+            return merge(self.parts, choices)
+        return _merged(path, self.base, self.draft, self.present, [*choices, *["mine"] * self.count]) or ""
 
 
 @dataclass(frozen=True)
 class ShownPart:
-    """A part that both changed, with its number and the chosen side.
+    """A part that both changed, with its number and the chosen side. `label` is the name of a field.
 
-    `mine` and `theirs` are formatted texts, or None if they are shown as source. Front matter can have one side only.
+    `rendered` contains mine and theirs as formatted text, or None if they are shown as source.
     """
 
     number: int
-    part: Part
     chosen: str
-    can_have_both: bool
-    mine: Markup | None
-    theirs: Markup | None
+    base: str
+    mine: str
+    theirs: str
+    label: str = ""
+    can_have_both: bool = False
+    rendered: tuple[Markup | None, Markup | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -100,15 +120,29 @@ def _open(scope: ProjectScope) -> Opened:
 def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> Versions:
     # The text from which the draft started: empty for a new file and a version that no longer exists.
     path, mine = scope.path["file"], draft["content"]
-    before = read_base(scope, path, draft["base_blob_sha"])
-    base, theirs = (data.decode("utf-8", "replace") for data in (before, present.data))
+    base = read_base(scope, path, draft["base_blob_sha"])
+    before, theirs = (data.decode("utf-8", "replace") for data in (base, present.data))
     with transactions.outside_transaction():
-        merged = merge_file(path, before, mine.encode(), present.data) if before else None
+        merged = merge_file(path, base, mine.encode(), present.data) if base else None
         if isinstance(merged, MergedFile) and merged.data is not None:
-            parts = [Part(base, mine, theirs, merged.data.decode("utf-8", "replace"))]
-        else:
-            parts = compare(base, mine, theirs, diff=changed_lines)
-    return Versions(present, draft, base, parts)
+            text = merged.data.decode("utf-8", "replace")
+            return Versions(present, draft, base, (), [Part(before, mine, theirs, text)])
+        if isinstance(merged, FileConflicts) and _can_choose(path, merged, base, draft, present):
+            return Versions(present, draft, base, merged.conflicts, ())
+        return Versions(present, draft, base, (), compare(before, mine, theirs, diff=changed_lines))
+
+
+def _can_choose(path: str, merged: FileConflicts, base: bytes, draft: dict[str, Any], present: OpenFile) -> bool:
+    """Return whether each side of each conflict is a field or a block that can be written."""
+    count = len(merged.conflicts)
+    if count > MAX_CHOICES or any(one.kind not in _CHOSEN for one in merged.conflicts):
+        return False
+    return all(_merged(path, base, draft, present, [side] * count) is not None for side in SIDES)
+
+
+def _merged(path: str, base: bytes, draft: dict[str, Any], present: OpenFile, choices: Sequence[str]) -> str | None:
+    merged = merge_file(path, base, draft["content"].encode(), present.data, choices)
+    return None if isinstance(merged, FileConflicts) else (merged.data or b"").decode("utf-8", "replace")
 
 
 @blueprint.get(URL)
@@ -123,19 +157,20 @@ def conflict(*, scope: ProjectScope, prepared: Opened) -> Response:
 
 
 def _show(scope: ProjectScope, versions: Versions, choices: tuple[str, ...], result: str | None = None) -> Response:
-    path, parts = scope.path["file"], versions.parts
+    path = scope.path["file"]
     if result is None:
-        result = merge(parts, choices)
+        result = versions.result(path, choices)
     form = current_form()
     text = str(form.value("body", result)) if "body" in form.values and form.error else result
-    shown = list(islice(_shown_parts(path, parts, choices), MAX_CHOICES))
+    chosen = [*choices, *["mine"] * versions.count]
+    shown = list(islice(_shown_conflicts(path, versions.conflicts or versions.parts, chosen), MAX_CHOICES))
     change = last_change(branch_source(scope), path, versions.present.base_sha)
     return page(
         "project/conflict.html",
         file=path,
         title=titles_of(scope.project, scope.index, [path]).get(path, path.rpartition("/")[2]),
         opened=versions.present,
-        base=versions.base,
+        base=versions.base.decode("utf-8", "replace"),
         draft=versions.draft,
         parts=shown,
         source_characters=MAX_SOURCE // (3 * (len(shown) + 1)),
@@ -146,21 +181,48 @@ def _show(scope: ProjectScope, versions: Versions, choices: tuple[str, ...], res
     )
 
 
-def _shown_parts(path: str, parts: list[Part], choices: tuple[str, ...]) -> Iterator[ShownPart]:
-    mine = "".join(part.mine for part in parts)
+def _shown_conflicts(
+    path: str, conflicts: Sequence[MergeConflict] | Sequence[Part], choices: Sequence[str]
+) -> Iterator[ShownPart]:
+    """Yield fields, blocks, or parts of lines. Blocks and lines of the body are formatted while the page has room."""
+    mine = "".join(one.mine for one in conflicts if isinstance(one, Part))
     text = read_page(path, mine.encode())
     position, body = 0, len(mine) - len(text.body) if text is not None else 0
     number, remaining = 0, MAX_RENDERED
-    for part in parts:
-        if part.is_conflict:
-            is_body = position >= body
-            remaining -= len(part.mine) + len(part.theirs)
-            sides = (part.mine, part.theirs) if is_body and remaining >= 0 else ()
-            texts = [rendered_text(path, side) for side in sides] or [None, None]
-            chosen = choices[number] if number < len(choices) else "mine"
-            yield ShownPart(number, part, chosen, is_body and bool(part.mine and part.theirs), *texts)
-            number += 1
-        position += len(part.mine)
+    for one in conflicts:
+        is_text = position >= body
+        if isinstance(one, MergeConflict):
+            is_text = one.kind is ConflictKind.BLOCK
+            base, own, theirs = (_side_text(side) for side in (one.base, one.mine, one.theirs))
+        else:
+            base, own, theirs = one.base, one.mine, one.theirs
+            position += len(own)
+        if isinstance(one, Part) and not one.is_conflict:
+            continue
+        remaining -= len(own) + len(theirs)
+        is_rendered = is_text and remaining >= 0
+        yield ShownPart(
+            number,
+            choices[number],
+            base,
+            own,
+            theirs,
+            label=_label(one.pointer) if isinstance(one, MergeConflict) and one.pointer is not None else "",
+            can_have_both=is_text and bool(own and theirs),
+            rendered=(rendered_text(path, own), rendered_text(path, theirs)) if is_rendered else (None, None),
+        )
+        number += 1
+
+
+def _label(pointer: str) -> str:
+    """Return the name of a field, with the names of the values that contain it."""
+    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
+    names = [str(int(key) + 1) if key.isdecimal() else label_of(key) for key in keys]
+    return " / ".join(names) or _("Fields")
+
+
+def _side_text(side: object) -> str:
+    return "" if side is MISSING else side if isinstance(side, str) else value_text(side)
 
 
 @blueprint.post(URL)
@@ -180,14 +242,13 @@ def resolve_conflict(*, scope: ProjectScope, form: Form) -> Response:
 
 def _choose(scope: ProjectScope, versions: Versions, form: Form) -> Response:
     """Show the page with another chosen part. Corrections of the result remain where they do not touch this part."""
-    number, _, side = form.text("choose").partition(":")
-    parts = versions.parts
-    choices = [form.text(f"part-{index}") or "mine" for index, part in enumerate(p for p in parts if p.is_conflict)]
+    path, (number, _sep, side) = scope.path["file"], form.text("choose").partition(":")
+    choices = [form.text(f"part-{index}") or "mine" for index in range(versions.count)]
     if side not in SIDES or not number.isdecimal() or len(number) > 9 or int(number) >= len(choices):
         raise InvalidRequest("The form does not name a part of this page")
-    before = merge(parts, tuple(choices))
+    before = versions.result(path, choices)
     choices[int(number)] = side
-    after = merge(parts, tuple(choices))
+    after = versions.result(path, choices)
     typed = with_line_ends(before, form.text("body"))
     corrected = compare(before, typed, after, diff=changed_lines)
     result = merge(corrected, ("theirs",) * len(corrected))

@@ -20,13 +20,16 @@ from app.content.front_matter.yaml_reader import read_yaml
 from app.content.merge.blocks import MAX_BLOCKS, is_block, merge_blocks, split_blocks
 from app.content.merge.values import MISSING, ValueConflict, has_repeated_key, merge_text, merge_values
 from app.content.text import decode
-from app.content.three_way import Part, compare, split_lines
+from app.content.three_way import Part, compare, merge, split_lines
 
 MAX_CHARACTERS = 1024 * 1024
 """Longer texts are merged by line."""
 
 MAX_CHECKED = {"json": MAX_CHARACTERS, "yaml": 256 * 1024, "toml": 256 * 1024}
 """Longer results of a merge by line are not parsed."""
+
+MAX_CONFLICTS = 500
+"""Further conflicts of values are not listed."""
 
 _BLOCK_LANGUAGES = frozenset(("markdown", "mdx", "markdoc"))
 _MARK = "\ufeff"
@@ -84,8 +87,14 @@ class MergedFile:
     fields: tuple[str, ...] = ()
 
 
-def merge_file(path: str, base: bytes | None, mine: bytes | None, theirs: bytes | None) -> MergedFile | FileConflicts:
-    """Merge two edits of a file. None is a version without the file."""
+def merge_file(
+    path: str, base: bytes | None, mine: bytes | None, theirs: bytes | None, choices: Sequence[str] = ()
+) -> MergedFile | FileConflicts:
+    """Merge two edits of a file. None is a version without the file.
+
+    `choices` resolve the conflicts of values, blocks and lines in their order: `mine`, `theirs` or, for text, `both`.
+    With fewer choices than conflicts, the result is the conflicts.
+    """
     if mine in (base, theirs):
         return MergedFile(theirs)
     if theirs == base:
@@ -96,7 +105,7 @@ def merge_file(path: str, base: bytes | None, mine: bytes | None, theirs: bytes 
     texts = _texts(base, mine, theirs)
     if texts is None:
         return whole_conflict(ConflictKind.BINARY, base, mine, theirs)
-    merged = _merge_texts(path, *texts.sides)
+    merged = _merge_texts(path, *texts.sides, choices)
     if isinstance(merged, FileConflicts):
         return merged
     return MergedFile(texts.to_bytes(merged.text), merged.fields)
@@ -138,25 +147,35 @@ def _texts(*versions: bytes) -> _Texts | None:
     return _Texts(texts, used.pop(), mine if theirs == base else theirs)
 
 
-def _merge_texts(path: str, base: str, mine: str, theirs: str) -> _Merge | FileConflicts:
+def _merge_texts(path: str, base: str, mine: str, theirs: str, choices: Sequence[str]) -> _Merge | FileConflicts:
     language = file_type(path).language or ""
     merged = None
     if max(map(len, (base, mine, theirs))) <= MAX_CHARACTERS:
         if language in LANGUAGES:
-            merged = _merge_page(path, language, base, mine, theirs)
+            merged = _merge_page(path, language, (base, mine, theirs), choices)
         elif language in DATA_LANGUAGES:
-            merged = _merge_values(_DataText(path, language), base, mine, theirs)
+            merged = _merge_values(_DataText(path, language), (base, mine, theirs), choices)
     if merged is None:
         parts = compare(base, mine, theirs)
-        merged = _merge_of(parts) or FileConflicts(_line_conflicts(parts))
+        merged = _merge_of(parts, choices) or FileConflicts(_line_conflicts(parts))
     if isinstance(merged, _Merge) and not _is_as_valid(language, merged.text, mine, theirs):
         return FileConflicts((_whole_text(base, mine, theirs),))
     return merged
 
 
-def _merge_of(parts: Sequence[Part]) -> _Merge | None:
-    texts = [part.merged for part in parts if part.merged is not None]
-    return _Merge("".join(texts)) if len(texts) == len(parts) else None
+def _merge_of(parts: Sequence[Part], choices: Sequence[str]) -> _Merge | None:
+    if sum(part.is_conflict for part in parts) > len(choices):
+        return None
+    remaining = iter(choices)
+    return _Merge("".join(_chosen(part, next(remaining)) if part.merged is None else part.merged for part in parts))
+
+
+def _chosen(part: Part, side: str) -> str:
+    if side != "both":
+        return part.theirs if side == "theirs" else part.mine
+    # Lines of a block that only one side changed occur once.
+    lines = compare(part.base, part.mine, part.theirs)
+    return merge(lines, ["both"] * len(lines))
 
 
 def _line_conflicts(parts: Sequence[Part], *, lines_before: int = 0) -> tuple[MergeConflict, ...]:
@@ -250,14 +269,16 @@ class _DataText:
         return edit_data(self._path, text.encode(), changes, unset).decode()
 
 
-def _merge_values(notation: _HeadText | _DataText, *texts: str) -> _Merge | FileConflicts | None:
+def _merge_values(
+    notation: _HeadText | _DataText, texts: Sequence[str], choices: Sequence[str]
+) -> _Merge | FileConflicts | None:
     """Merge texts by key. Return None if one of them cannot be read."""
     base, mine, theirs = (notation.read(text) if text else {} for text in texts)
     if base is None or mine is None or theirs is None:
         return None
-    merged = merge_values(base, mine, theirs)
-    if merged.conflicts:
-        return FileConflicts(tuple(_value_conflict(conflict) for conflict in merged.conflicts))
+    merged = merge_values(base, mine, theirs, choices)
+    if len(merged.conflicts) > len(choices):
+        return FileConflicts(tuple(map(_value_conflict, merged.conflicts[:MAX_CONFLICTS])))
     result = merge_text(notation, merged.values, *texts)
     if isinstance(result, str):
         return _Merge(result, tuple(change.pointer for change in changed_values(theirs, merged.values)))
@@ -269,16 +290,21 @@ def _value_conflict(conflict: ValueConflict) -> MergeConflict:
     return MergeConflict(ConflictKind.VALUE, conflict.base, conflict.mine, conflict.theirs, pointer=conflict.pointer)
 
 
-def _merge_page(path: str, language: str, *texts: str) -> _Merge | FileConflicts | None:
+def _merge_page(
+    path: str, language: str, texts: Sequence[str], choices: Sequence[str]
+) -> _Merge | FileConflicts | None:
     """Merge front matter by key and the body by block. Return None if the front matter of a side cannot be read."""
     pages = [split_front_matter(text) for text in texts]
     if any(page.problem is not None for page in pages):
         return None
     heads = [text[: len(text) - len(page.body)] for text, page in zip(texts, pages, strict=True)]
-    head = _merge_heads(path, heads)
+    head = _merge_heads(path, heads, ())
     if head is None:
         return None
-    body = _merge_bodies(language, [page.body for page in pages], lines_before=heads[2].count("\n"))
+    if isinstance(head, FileConflicts) and len(head.conflicts) <= len(choices):
+        of_head, choices = choices[: len(head.conflicts)], choices[len(head.conflicts) :]
+        head = _merge_heads(path, heads, of_head) or head
+    body = _merge_bodies(language, [page.body for page in pages], choices, lines_before=heads[2].count("\n"))
     conflicts = [one for part in (head, body) if isinstance(part, FileConflicts) for one in part.conflicts]
     if isinstance(head, FileConflicts) or isinstance(body, FileConflicts):
         return FileConflicts(tuple(conflicts))
@@ -288,7 +314,7 @@ def _merge_page(path: str, language: str, *texts: str) -> _Merge | FileConflicts
     return _Merge(text, head.fields)
 
 
-def _merge_heads(path: str, heads: Sequence[str]) -> _Merge | FileConflicts | None:
+def _merge_heads(path: str, heads: Sequence[str], choices: Sequence[str]) -> _Merge | FileConflicts | None:
     base, mine, theirs = heads
     if mine in (base, theirs):
         return _Merge(theirs)
@@ -297,9 +323,11 @@ def _merge_heads(path: str, heads: Sequence[str]) -> _Merge | FileConflicts | No
     blocks = [find_block(head) for head in heads]
     languages = {block.language for block in blocks if block is not None}
     if not mine or not theirs or len(languages) > 1:
+        if choices:
+            return _Merge(theirs if choices[0] == "theirs" else mine)
         before, own, other = (split_front_matter(head).values if head else MISSING for head in heads)
         return FileConflicts((MergeConflict(ConflictKind.VALUE, before, own, other, pointer=""),))
-    return _merge_values(_HeadText(path, languages.pop()), *heads)
+    return _merge_values(_HeadText(path, languages.pop()), heads, choices)
 
 
 def _pointers(before: str, after: str) -> tuple[str, ...]:
@@ -307,14 +335,16 @@ def _pointers(before: str, after: str) -> tuple[str, ...]:
     return tuple(change.pointer for change in changes)
 
 
-def _merge_bodies(language: str, bodies: Sequence[str], *, lines_before: int) -> _Merge | FileConflicts:
+def _merge_bodies(
+    language: str, bodies: Sequence[str], choices: Sequence[str], *, lines_before: int
+) -> _Merge | FileConflicts:
     if language in _BLOCK_LANGUAGES:
         blocks = [split_blocks(body) for body in bodies]
         if all(sum(map(is_block, side)) <= MAX_BLOCKS for side in blocks):
             parts = merge_blocks(*blocks)
-            return _merge_of(parts) or FileConflicts(_block_conflicts(parts))
+            return _merge_of(parts, choices) or FileConflicts(_block_conflicts(parts))
     parts = compare(*bodies)
-    return _merge_of(parts) or FileConflicts(_line_conflicts(parts, lines_before=lines_before))
+    return _merge_of(parts, choices) or FileConflicts(_line_conflicts(parts, lines_before=lines_before))
 
 
 def _block_conflicts(parts: Sequence[Part]) -> tuple[MergeConflict, ...]:

@@ -28,7 +28,6 @@ TIME_KEYS = frozenset(("lastmod", "updated", "updated_at", "modified", "date_mod
 IDENTITY_KEYS = ("id", "slug", "name")
 """Keys by which the objects of a list are matched. The first one that is unique in all versions is used."""
 
-MAX_CONFLICTS = 500
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d:\d\d:\d\d.*")
 _NUMBER = re.compile(r"[-+]?(?:\d{19,}|\.?inf|\.?nan|infinity)", re.IGNORECASE)
 """Numbers that a reader of JSON's types returns as text."""
@@ -51,16 +50,25 @@ class MergedValues:
     conflicts: list[ValueConflict] = field(default_factory=list)
 
 
-def merge_values(base: Mapping[str, object], mine: Mapping[str, object], theirs: Mapping[str, object]) -> MergedValues:
-    """Merge two edits of a mapping of JSON's types. The key order is that of theirs, then additions of mine."""
-    merger = _Merger()
+def merge_values(
+    base: Mapping[str, object],
+    mine: Mapping[str, object],
+    theirs: Mapping[str, object],
+    choices: Sequence[str] = (),
+) -> MergedValues:
+    """Merge two edits of a mapping of JSON's types. The key order is that of theirs, then additions of mine.
+
+    The nth conflict has the value of the side `choices[n]`: `mine` or `theirs`.
+    """
+    merger = _Merger(choices)
     values = merger.mapping("", base, mine, theirs)
-    return MergedValues(values, merger.conflicts[:MAX_CONFLICTS])
+    return MergedValues(values, merger.conflicts)
 
 
 class _Merger:
-    def __init__(self) -> None:
+    def __init__(self, choices: Sequence[str]) -> None:
         self.conflicts: list[ValueConflict] = []
+        self._choices = choices
 
     def mapping(
         self, pointer: str, base: Mapping[str, object], mine: Mapping[str, object], theirs: Mapping[str, object]
@@ -89,8 +97,11 @@ class _Merger:
                 return _merged_set(start, mine, theirs)
             if key := _identity_key(start, mine, theirs):
                 return self._objects(pointer, key, start, mine, theirs)
+        number = len(self.conflicts)
         self.conflicts.append(ValueConflict(pointer, base, mine, theirs))
-        return MISSING
+        if number >= len(self._choices):
+            return MISSING
+        return theirs if self._choices[number] == "theirs" else mine
 
     def _objects(self, pointer: str, key: str, *sides: Sequence[Mapping[str, object]]) -> list[object]:
         """Merge lists of objects by identity: in the order of mine, then additions of theirs."""

@@ -50,6 +50,18 @@ class TestPages:
             (ConflictKind.LINES, None, None, LineRange(3, 3))
         ]
 
+    def test_choices_resolve_the_conflicts_in_their_order(self) -> None:
+        base = POST.replace(b"End.\n", b"End.\nSame.\nLast.\n")
+        mine, theirs = (base.replace(b"Hello #", word).replace(b"End", word) for word in (b"Mine #", b"Theirs #"))
+        theirs = theirs.replace(b"dog", b"cat").replace(b"Last", b"Final")
+        assert merge_file("a.md", base, mine, theirs, ["theirs", "mine"]) == MergedFile(
+            theirs.replace(b"Theirs #.\nSame.\nFinal", b"Mine #.\nSame.\nLast")
+        )
+        assert merge_file("a.md", base, mine, theirs, ["mine", "both"]) == MergedFile(
+            theirs.replace(b"Theirs # ", b"Mine # ").replace(b"Theirs #.", b"Mine #.\nTheirs #."), ("/title",)
+        )
+        assert isinstance(merge_file("a.md", base, mine, theirs, ["mine"]), FileConflicts)
+
     def test_conflicts_name_the_value_and_the_block(self) -> None:
         mine, theirs = (POST.replace(b"Hello #", word).replace(b"End", word) for word in (b"Mine #", b"Theirs #"))
         assert conflicts("a.md", POST, mine, theirs) == [
