@@ -22,7 +22,7 @@ const save = (content: string) =>
     options,
   );
 const saved = await save(`# About ${Date.now()}\n`);
-if (saved.status !== 201) throw new Error(saved.data.code);
+if (saved.status !== 200 && saved.status !== 201) throw new Error(saved.data.code);
 console.log("Saved:", saved.data.result.files[0]?.path);
 const refused = await save(`# Other ${Date.now()}\n`);
 if (refused.status !== 409) throw new Error("no conflict");
