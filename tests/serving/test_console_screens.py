@@ -487,7 +487,7 @@ def test_reference_page_shows_an_operation_without_a_policy_violation(console: C
     errors.locator("summary").click()
     row = errors.get_by_role("row", name="CONFLICT")
     expect(row.locator("td").last).to_contain_text("The request conflicts")
-    expect(operation.locator("tr.response")).to_have_count(1)
+    expect(operation.locator("tr.response")).to_have_count(2)
     expect(operation.locator(".opblock-section-request-body .model-example")).to_contain_text('"base_sha"')
     errors.locator("summary").click()
     assert operation.bounding_box()["height"] <= MAX_SCREENS * VIEWS[0][0]["height"]
