@@ -383,18 +383,20 @@ class TestOtherPerson:
             "Second", "Their second"
         )
 
-    @pytest.mark.parametrize(("choice", "line"), [("Use theirs", "Their words."), ("Use mine", "First words. Typed.")])
+    @pytest.mark.parametrize(
+        ("choice", "line"), [("Use theirs", "First words. Their."), ("Use mine", "First words. Typed.")]
+    )
     def test_chosen_side_is_saved(self, console: Console, project: str, choice: str, line: str) -> None:
         path = open_page(console, project, choice[4:])
         type_after(console, 0, " Typed.")
-        theirs = TEXT.replace("First words.", "Their words.").replace("title: Typing", "title: Theirs")
+        theirs = TEXT.replace("First words.", "First words. Their.").replace("title: Typing", "title: Theirs")
         repository(console.service).commit({path: theirs.encode()}, "Edit it")
         save(console)
         console.page.get_by_role("button", name=choice).click()
         expect(console.page.locator(".conflict__side[data-chosen]")).to_contain_text(line)
         save(console)
         console.page.wait_for_url("**done=*")
-        assert repository(console.service).show(path).decode() == theirs.replace("Their words.", line)
+        assert repository(console.service).show(path).decode() == theirs.replace("First words. Their.", line)
 
     def test_force_push_keeps_the_text(self, console: Console, project: str) -> None:
         repo = repository(console.service)
