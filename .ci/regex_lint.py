@@ -16,10 +16,6 @@ from itertools import islice
 from pathlib import Path
 
 EXCEPTIONS = {
-    (
-        "app/content/three_way.py",
-        "split_lines",
-    ): "the second alternative matches the text that the first one has read",
     ("app/content/schema/front_matter_cms.py", "_DYNAMIC"): "reads the path of a folder, at most 500 characters",
     (
         "app/drivers/git/local/trees.py",

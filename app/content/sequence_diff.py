@@ -25,8 +25,14 @@ class RangeChange(NamedTuple):
     new_end: int
 
 
-def find_changes(old: Sequence[Hashable], new: Sequence[Hashable], *, max_pairs: int = MAX_PAIRS) -> list[RangeChange]:
-    """Return the changes from `old` to `new`, in order. There is at least one equal item between two changes."""
+def find_changes(
+    old: Sequence[Hashable], new: Sequence[Hashable], *, max_pairs: int = MAX_PAIRS, moves_changes: bool = True
+) -> list[RangeChange]:
+    """Return the changes from `old` to `new`, in order. There is at least one equal item between two changes.
+
+    With `moves_changes`, an addition or removal that can be at several positions is at the last one, so that equal
+    changes of two versions are at the same position.
+    """
     start = _common(old, new)
     end = _common(old[start:][::-1], new[start:][::-1])
     before, after = old[start : len(old) - end], new[start : len(new) - end]
@@ -37,7 +43,19 @@ def find_changes(old: Sequence[Hashable], new: Sequence[Hashable], *, max_pairs:
         if (at, new_at) != (position, new_position):
             result.append(RangeChange(start + at, start + position, start + new_at, start + new_position))
         at, new_at = position + 1, new_position + 1
-    return result
+    if not moves_changes:
+        return result
+    limits = [change.start - 1 for change in result[1:]] + [len(old)]
+    return [_at_last_position(old, new, change, limit) for change, limit in zip(result, limits, strict=False)]
+
+
+def _at_last_position(old: Sequence[Hashable], new: Sequence[Hashable], change: RangeChange, limit: int) -> RangeChange:
+    start, end, new_start, new_end = change
+    if start != end and new_start != new_end:
+        return change
+    items, first, last = (new, new_start, new_end) if start == end else (old, start, end)
+    count = next((n for n in range(limit - end) if items[first + n] != items[last + n]), limit - end)
+    return RangeChange(*(position + count for position in change))
 
 
 def equal_parts(changed: Sequence[RangeChange], length: int) -> Iterator[tuple[range, int]]:
@@ -79,9 +97,12 @@ def _divided_pairs(old: Sequence[Hashable], new: Sequence[Hashable], max_pairs: 
 
 def _unique_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Return the positions of the longest series of items that occur once on both sides, in the order of both."""
-    counts, new_counts = Counter(old), Counter(new)
-    positions = {item: index for index, item in enumerate(new) if new_counts[item] == 1}
-    common = [(index, positions[item]) for index, item in enumerate(old) if counts[item] == 1 and item in positions]
+    once, once_in_new = ({item for item, count in Counter(side).items() if count == 1} for side in (old, new))
+    unique = once & once_in_new
+    if not unique:
+        return []
+    positions = {item: index for index, item in enumerate(new) if item in unique}
+    common = [(index, positions[item]) for index, item in enumerate(old) if item in unique]
     # `ends` contains the last item of the best series of each length, `lowest` its position in `new`.
     ends, lowest, previous = list[int](), list[int](), list[int]()
     for number, (_, new_index) in enumerate(common):

@@ -1,8 +1,8 @@
 """Comparison of two edits of one text: parts that agree, and parts in which both changed the same lines or items."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from operator import itemgetter
 
 from app.content.sequence_diff import MAX_PAIRS, RangeChange, find_changes
@@ -36,7 +36,7 @@ def changed_lines(old: str, new: str) -> list[RangeChange]:
 
 def split_lines(text: str) -> list[str]:
     """Return the lines of a text with their ends. Only a line feed ends a line."""
-    return re.findall(r"[^\n]*\n|[^\n]+", text)
+    return list(StringIO(text))
 
 
 def compare(base: str, mine: str, theirs: str, *, diff: Diff = changed_lines) -> list[Part]:
@@ -56,6 +56,7 @@ def compare_items(
     theirs: Sequence[str],
     *,
     max_pairs: int = MAX_PAIRS,
+    moves_changes: bool = True,
     separates_neighbours: bool = False,
 ) -> list[Part]:
     """Split three texts, given as their lines, blocks or words, into parts.
@@ -64,7 +65,7 @@ def compare_items(
     conflict: theirs come first. The caller checks the meaning of the result.
     """
     sides = base, mine, theirs
-    changes = (find_changes(base, side, max_pairs=max_pairs) for side in (mine, theirs))
+    changes = (find_changes(base, side, max_pairs=max_pairs, moves_changes=moves_changes) for side in (mine, theirs))
     ranges = _ranges(len(base), *changes, may_touch=separates_neighbours)
     texts = (
         ["".join(side[part.start : part.stop]) for side, part in zip(sides, parts, strict=True)] for parts in ranges

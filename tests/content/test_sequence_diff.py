@@ -35,6 +35,10 @@ class TestChanges:
         assert len(result) + common_length(old, new) == len(new)
         assert all(one.end < other.start for one, other in pairwise(steps))
 
+    def test_change_with_several_positions_is_at_the_last_one(self) -> None:
+        assert find_changes("ap_q", "bp_x_q") == [RangeChange(0, 1, 0, 1), RangeChange(3, 3, 3, 5)]
+        assert find_changes("bp_x_q", "ap_q") == [RangeChange(0, 1, 0, 1), RangeChange(3, 5, 3, 3)]
+
     def test_part_without_unique_items_is_one_change_above_the_limit(self) -> None:
         assert find_changes("aaxxcd", "aayxxyycd", max_pairs=9) == [RangeChange(2, 4, 2, 7)]
         assert len(find_changes("aaxxcd", "aayxxyycd", max_pairs=10)) == 2

@@ -72,7 +72,8 @@ def merge_blocks(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
         if not sides or max(map(len, sides)) > MAX_BLOCK_TOKENS:
             result.append(part)
             continue
-        parts = compare_items(*sides, max_pairs=min(remaining // 2, MAX_PAIRS))
+        # A change that moves away from one of the other side would no longer conflict with it.
+        parts = compare_items(*sides, max_pairs=min(remaining // 2, MAX_PAIRS), moves_changes=False)
         remaining = max(0, remaining - sum(min(len(sides[0]) * len(side), MAX_PAIRS) for side in sides[1:]))
         texts = [inner.merged for inner in parts if inner.merged is not None]
         result.append(replace(part, merged="".join(texts)) if len(texts) == len(parts) else part)

@@ -4,6 +4,7 @@ Every function is pure and takes bounded time. No result contains a conflict mar
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,7 +26,7 @@ from app.content.three_way import Part, compare, merge, split_lines
 MAX_CHARACTERS = 1024 * 1024
 """Longer texts are merged by line."""
 
-MAX_CHECKED = {"json": MAX_CHARACTERS, "yaml": 256 * 1024, "toml": 256 * 1024}
+MAX_CHECKED = {"json": MAX_CHARACTERS, "yaml": 128 * 1024, "toml": 256 * 1024}
 """Longer results of a merge by line are not parsed."""
 
 MAX_CONFLICTS = 500
@@ -33,6 +34,8 @@ MAX_CONFLICTS = 500
 
 _BLOCK_LANGUAGES = frozenset(("markdown", "mdx", "markdoc"))
 _MARK = "\ufeff"
+_YAML_MARKER = re.compile(r"^(?:%[^\n]*+\n)*+---(?=\s|\Z)", re.MULTILINE)
+"""The marker between two documents, with the directives above it."""
 
 
 class ConflictKind(StrEnum):
@@ -218,12 +221,19 @@ def _is_valid_data(language: str, text: str) -> bool:
         if language == "toml":
             read_toml(text)
             return True
-        json.loads(text) if language == "json" else read_yaml(text)
-        return not has_repeated_key(language, text)
+        if language == "json":
+            json.loads(text)
+            return not has_repeated_key(language, text)
+        return all(map(_is_valid_document, _YAML_MARKER.split(text)))
     except UnsupportedEdit:  # A list. Its keys are not compared.
         return True
     except (ValueError, RecursionError):
         return False
+
+
+def _is_valid_document(text: str) -> bool:
+    read_yaml(text)
+    return not has_repeated_key("yaml", text)
 
 
 class _HeadText:

@@ -33,6 +33,9 @@ _NUMBER = re.compile(r"[-+]?(?:\d{19,}|\.?inf|\.?nan|infinity)", re.IGNORECASE)
 """Numbers that a reader of JSON's types returns as text."""
 
 
+_REFERENCE = re.compile(r"(?<![^\s\[{,])[&*!][^\s,\[\]{}]+|<<(?=\s*+:)")
+
+
 class ValueConflict(NamedTuple):
     """A value that both sides changed in different ways, at a JSON pointer. A missing value is `MISSING`."""
 
@@ -146,8 +149,9 @@ def _are_distinct_scalars(items: Sequence[object]) -> bool:
 
 def _merged_set(base: Sequence[object], mine: Sequence[object], theirs: Sequence[object]) -> list[object]:
     old, own, other = ({key_of(item) for item in side} for side in (base, mine, theirs))
+    known = old | own
     remaining = [item for item in mine if key_of(item) not in old or key_of(item) in other]
-    return remaining + [item for item in theirs if key_of(item) not in old | own]
+    return remaining + [item for item in theirs if key_of(item) not in known]
 
 
 def _identity_key(*sides: Sequence[object]) -> str | None:
@@ -182,11 +186,13 @@ def merge_text(
     """Return a text with the expected values, or the parts of a comparison by line if none keeps both texts.
 
     The lines of both sides are used if they have these values. Else the changed values of one side are written into the
-    text of the other one. A comment of a side must be in the result.
+    text of the other one. A comment or an alias of a side must be in the result. If no text has the order of the merged
+    lists, the order of the lines is used.
     """
-    parts = compare_items(*map(split_lines, (base, mine, theirs)), separates_neighbours=True)
+    by_line = _merged_lines(base, mine, theirs)
     candidates: list[Callable[[], str | None]] = [
-        lambda: None if any(part.is_conflict for part in parts) else "".join(part.merged or "" for part in parts),
+        lambda: by_line,
+        lambda: _merged_lines(base, theirs, mine),  # Additions of mine to a list are first.
         lambda: _edited(notation, expected, base, mine, theirs),
         lambda: _edited(notation, expected, base, theirs, mine),
     ]
@@ -195,11 +201,31 @@ def merge_text(
         values = notation.read(text) if text is not None else None
         if text is not None and values is not None and values_equal(values, expected):
             return text
+    values = notation.read(by_line) if by_line is not None else None
+    if by_line is not None and values is not None and values_equal(_in_one_order(values), _in_one_order(expected)):
+        return by_line
     return compare_items(*map(split_lines, (base, mine, theirs)))
 
 
+def _merged_lines(base: str, mine: str, theirs: str) -> str | None:
+    parts = compare_items(*map(split_lines, (base, mine, theirs)), separates_neighbours=True)
+    return None if any(part.is_conflict for part in parts) else "".join(part.merged or "" for part in parts)
+
+
+def _in_one_order(value: Any) -> Any:
+    """Return a value in which the lists that are merged as sets have the order of their keys."""
+    if isinstance(value, Mapping):
+        return {key: _in_one_order(inner) for key, inner in value.items()}
+    if not isinstance(value, list):
+        return value
+    if _are_distinct_scalars(value):
+        return sorted(value, key=key_of)
+    key, items = _identity_key(value), [_in_one_order(item) for item in value]
+    return sorted(items, key=lambda item: key_of(item[key])) if key else items
+
+
 def _edited(notation: ValueText, expected: Mapping[str, object], base: str, source: str, target: str) -> str | None:
-    """Return the target with the expected values, or None if this would lose a comment or a notation of the source."""
+    """Return the target with the expected values, or None if this would lose a comment or a notation of a side."""
     present = notation.read(target) or {}
     changes = {
         key: _with_dates(value, source)
@@ -212,8 +238,12 @@ def _edited(notation: ValueText, expected: Mapping[str, object], base: str, sour
         edited = notation.edit(target, changes, [key for key in present if key not in expected])
     except UnsupportedEdit:
         return None
-    is_json = notation.language == "json"
-    return edited if is_json or all(comment in edited for comment in _new_comments(base, source)) else None
+    if notation.language == "json":
+        return edited
+    required = _new_comments(base, source) + _new_comments(base, target)
+    if notation.language == "yaml":
+        required += _new_references(base, source) + _new_references(base, target)
+    return edited if all(text in edited for text in required) else None
 
 
 def _with_dates(value: Any, source: str) -> Any:
@@ -244,6 +274,12 @@ def _new_comments(base: str, side: str) -> list[str]:
     new = [line.strip() for line in split_lines(side) if "#" in line and line not in lines]
     starts = ((line, 0 if line.startswith("#") else line.find(" #") + 1) for line in new)
     return [line[at:] for line, at in starts if at or line.startswith("#")]
+
+
+def _new_references(base: str, side: str) -> list[str]:
+    """Return the anchors, aliases, tags and merge keys in the new lines of a side of YAML."""
+    lines = set(split_lines(base))
+    return [text for line in split_lines(side) if line not in lines for text in _REFERENCE.findall(line)]
 
 
 def has_repeated_key(language: str, text: str) -> bool:

@@ -89,6 +89,11 @@ class TestPages:
         assert merged("a.md", base, mine, theirs) == theirs.replace(b"quick", b"slow")
         assert merged("a.md", base, mine, theirs[3:]) == theirs[3:].replace(b"quick", b"slow")
 
+    def test_paragraph_that_both_add_near_other_edits_occurs_once(self) -> None:
+        base = b"a\n\np\n\nq\n\nz\n"
+        mine, theirs = b"A\n\np\n\nNew\n\nq\n\nz\n", b"a\n\np\n\nNew\n\nq\n\nZ\n"
+        assert merged("a.md", base, mine, theirs) == mine.replace(b"z", b"Z")
+
     def test_long_text_is_merged_by_line(self) -> None:
         lines = [b"%d\n\n" % number for number in range(5_001)]
         mine, theirs = [b"mine\n", *lines], [*lines, b"theirs\n"]
@@ -140,6 +145,34 @@ class TestData:
         assert merged("a.yml", base, b"x: 1\n" + base.replace(b"b: 1", b"b: 2"), base + b"x: 1\n") == (
             base.replace(b"b: 1", b"b: 2") + b"x: 1\n"
         )
+
+    def test_comment_of_a_removed_key_that_the_other_side_changed_is_a_conflict(self) -> None:
+        base = b"a: 1\nb: 2 # old\nc: 3\n"
+        assert conflicts("a.yml", base, base.replace(b"b: 2 # old\n", b""), base.replace(b"old", b"new")) == [
+            (ConflictKind.LINES, None, None, LineRange(2, 2))
+        ]
+
+    def test_new_alias_is_not_replaced_by_its_value(self) -> None:
+        base = b"a: &x 1\nb: {c: 1}\n"
+        mine, theirs = base.replace(b"{c: 1}", b"{c: 1, d: *x}"), base.replace(b"&x 1", b"&x 2")
+        assert conflicts("a.yml", base, mine, theirs)[0][0] == ConflictKind.LINES
+
+    def test_key_that_occurs_twice_in_one_of_several_documents_is_a_conflict(self) -> None:
+        base = b"%YAML 1.2\n---\na: 1\nb: 1\n---\nc: 1\n"
+        mine, theirs = base.replace(b"a: 1", b"x: 1\na: 1"), base.replace(b"b: 1", b"b: 1\nx: 2")
+        assert conflicts("a.yml", base, mine, theirs)[0][0] == ConflictKind.LINES
+        theirs = base.replace(b"c: 1", b"c: 1\nx: 2")
+        assert merged("a.yml", base, mine, theirs) == mine.replace(b"c: 1", b"c: 1\nx: 2")
+
+    def test_items_with_comments_of_both_sides_keep_their_positions(self) -> None:
+        base = b'a = [\n  "x", # one\n  "y",\n  # two\n  "z",\n]\n'
+        mine, theirs = base.replace(b'"x"', b'"x1"').replace(b"two", b"2"), base.replace(b'"z"', b'"z1", # last')
+        assert merged("a.toml", base, mine, theirs) == mine.replace(b'"z"', b'"z1", # last')
+
+    def test_objects_with_comments_that_both_append_are_in_the_order_of_mine(self) -> None:
+        base = b'[[a]]\nid = "x"\n'
+        mine, theirs = (base + b'\n# %b\n[[a]]\nid = "%b"\n' % (name, name) for name in (b"m", b"t"))
+        assert merged("a.toml", base, mine, theirs) == mine + theirs.removeprefix(base)
 
     @pytest.mark.parametrize("number", ["123456789012345678901", "NaN", "Infinity"])
     def test_number_that_would_become_text_is_not_written(self, number: str) -> None:
