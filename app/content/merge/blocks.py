@@ -1,4 +1,4 @@
-"""Merge of two edits of Markdown by blocks, and by words within a block that both changed."""
+"""Merge of two edits of Markdown by blocks, and by words within a block that both changed, or by lines of code."""
 
 import re
 from collections.abc import Sequence
@@ -22,6 +22,8 @@ MAX_TOKEN_PAIRS = 4 * MAX_PAIRS
 """The pairs of words that the comparisons of all blocks of a text may use."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
+_CODE = re.compile(r"^(?: {0,3}(?:```|~~~)|import |export )", re.MULTILINE)
+"""The first line of fenced code and of statements of MDX. Code is merged by line."""
 
 
 @cache
@@ -68,13 +70,15 @@ def merge_blocks(base: Sequence[str], mine: Sequence[str], theirs: Sequence[str]
     """Merge two edits of a text, given as its blocks. Each conflict is a part of one or more blocks."""
     remaining, result = MAX_TOKEN_PAIRS, list[Part]()
     for part in compare_items(base, mine, theirs, max_pairs=MAX_BLOCK_PAIRS):
-        sides = [_token().findall(text) for text in (part.base, part.mine, part.theirs)] if part.is_conflict else []
+        texts = (part.base, part.mine, part.theirs)
+        split = split_lines if any(map(_CODE.search, texts)) else _token().findall
+        sides = [split(text) for text in texts] if part.is_conflict else []
         if not sides or max(map(len, sides)) > MAX_BLOCK_TOKENS:
             result.append(part)
             continue
         # A change that moves away from one of the other side would no longer conflict with it.
         parts = compare_items(*sides, max_pairs=min(remaining // 2, MAX_PAIRS), moves_changes=False)
         remaining = max(0, remaining - sum(min(len(sides[0]) * len(side), MAX_PAIRS) for side in sides[1:]))
-        texts = [inner.merged for inner in parts if inner.merged is not None]
-        result.append(replace(part, merged="".join(texts)) if len(texts) == len(parts) else part)
+        merged = [inner.merged for inner in parts if inner.merged is not None]
+        result.append(replace(part, merged="".join(merged)) if len(merged) == len(parts) else part)
     return with_few_conflicts(result)

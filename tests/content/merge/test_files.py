@@ -62,6 +62,14 @@ class TestPages:
         )
         assert isinstance(merge_file("a.md", base, mine, theirs, ["mine"]), FileConflicts)
 
+    def test_code_is_merged_by_line(self) -> None:
+        for fence, end in (("```js\n", "```\n"), ("", "")):
+            base = f"{fence}import {{ a }} from 'x';\nlet b;\nlet c;\n{end}".encode()
+            mine, theirs = base.replace(b"{ a }", b"{ a, m }"), base.replace(b"let c", b"let d")
+            assert merged("a.mdx", base, mine, theirs) == theirs.replace(b"{ a }", b"{ a, m }")
+            theirs = base.replace(b"'x'", b"'y'")
+            assert conflicts("a.mdx", base, mine, theirs) == [(ConflictKind.BLOCK, None, 0, None)]
+
     def test_conflicts_name_the_value_and_the_block(self) -> None:
         mine, theirs = (POST.replace(b"Hello #", word).replace(b"End", word) for word in (b"Mine #", b"Theirs #"))
         assert conflicts("a.md", POST, mine, theirs) == [
