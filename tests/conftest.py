@@ -10,6 +10,7 @@ from flask import Flask
 
 from app.core.limits import MIB
 from config import Settings
+from tests.clients.node import provide_node
 from tests.support.applications import application, settings_for
 from tests.support.databases import migrated_copies, postgresql_database
 from tests.support.servers.redis import Redis, redis_server
@@ -23,6 +24,11 @@ GROWTH_BYTES = 48 * MIB
 _collected_at = 0
 
 pytest_plugins = ("tests.support.selection", "tests.support.loopback")
+
+
+def pytest_configure() -> None:
+    """Provide the programs of Node before tests look for them."""
+    provide_node()
 
 
 def pytest_collection_finish() -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -10,7 +11,23 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.console_assets import load_script
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley-tests"
+
+
+def provide_node() -> None:
+    """Add Node and npm of the virtual environment to the PATH if the machine has none."""
+    if shutil.which("node") is not None and shutil.which("npm") is not None:
+        return
+    folder, (node, script) = CACHE / "programs", load_script().npm()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, arguments in (("node", [node]), ("npm", [node, script])):
+        part = folder / f"{name}.{os.getpid()}"
+        part.write_text(f'#!/bin/sh\nexec {shlex.join(arguments)} "$@"\n')
+        part.chmod(0o755)
+        part.rename(folder / name)
+    os.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
 def packages(source: Path, npm: Sequence[str] | None = None) -> Path:
