@@ -23,6 +23,8 @@ MAX_PAGE_BYTES = 30 * 1024
 MAX_SCREENS = 2
 """Height of an operation of the reference page."""
 
+REFERENCE_MS = 150_000
+"""The page renders the complete document, which takes long beside other tests."""
 TALLEST_OPERATIONS = ("project_content-listEntries", "sandbox-createSandbox")
 
 Theme = Literal["light", "dark"]
@@ -477,6 +479,7 @@ def test_scripts_and_styles_are_compressed_and_immutable(
 @pytest.mark.server
 def test_reference_page_shows_an_operation_without_a_policy_violation(console: Console) -> None:
     page = console.page
+    page.set_default_timeout(REFERENCE_MS)
     page.set_viewport_size(VIEWS[0][0])
     page.goto(f"{console.service.base}/api/v1/docs/")
     expect(page.locator(".opblock-tag").first).to_be_visible()
