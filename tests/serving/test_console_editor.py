@@ -591,7 +591,9 @@ def test_images_belong_to_the_draft_until_the_save(console: Console, project: st
     head = repo.commit({".galley.yml": PICTURES, file: b"---\ntitle: One\n---\nText.\n"})
     console.resize(WIDE, "light")
     console.open(f"{project}/edit/{file}", ".ProseMirror")
-    while not page.locator("[data-image-field=cover]").count():  # The schema is indexed.
+    for _ in range(100):
+        if page.locator("[data-image-field=cover]").count():  # The schema is indexed.
+            break
         page.wait_for_timeout(500)
         console.open(f"{project}/edit/{file}", ".ProseMirror")
     cover, gallery = page.locator("[data-image-field=cover]"), page.locator("[data-image-field=gallery]")

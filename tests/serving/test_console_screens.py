@@ -23,6 +23,9 @@ MAX_PAGE_BYTES = 30 * 1024
 MAX_SCREENS = 2
 """Height of an operation of the reference page."""
 
+RELOADS = 100
+"""Reloads of a page until a background job has changed it."""
+
 REFERENCE_MS = 150_000
 """The page renders the complete document, which takes long beside other tests."""
 TALLEST_OPERATIONS = ("project_content-listEntries", "sandbox-createSandbox")
@@ -240,7 +243,9 @@ def states(console: Console) -> Iterator[str]:
     page.get_by_role("button", name="Upload").click()
     page.wait_for_url("**done=uploaded**")
     image = page.get_by_role("link", name="pier.png")
-    while not image.count():
+    for _ in range(RELOADS):
+        if image.count():
+            break
         page.wait_for_timeout(200)
         page.reload()
     page.locator("html.has-script").wait_for()
@@ -337,7 +342,9 @@ class TestBrowser:
         project, rows = console.sign_in(), page.locator("#rows tr")
         files = {f"content/many/page-{n:03}.md": f"# Page {n:03}\n".encode() for n in range(150)}
         repository(console.service).commit(files, "Add many pages")
-        while not rows.count():
+        for _ in range(RELOADS):
+            if rows.count():
+                break
             console.open(f"{project}/content/content/many")
         expect(rows).to_have_count(100)
         assert len(gzip.compress(page.request.get(page.url).body())) < MAX_PAGE_BYTES

@@ -1,6 +1,7 @@
 """The conflict page: the parts that two people changed, the choice between them, and the result that is saved."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -9,6 +10,7 @@ from flask import Response
 from markupsafe import Markup
 
 from app.access.scope import ProjectScope
+from app.concurrency.threadpool import offload
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import (
     OpenFile,
@@ -50,6 +52,9 @@ MAX_SOURCE = 600_000
 Only the beginning of longer ones is shown.
 """
 
+MAX_MERGED = 128 * 1024
+"""The characters of a text with a choice by field and paragraph. Each choice merges the text again."""
+
 _CHOSEN = (ConflictKind.VALUE, ConflictKind.BLOCK)
 MAX_CHOICES = InputLimits.form_fields - 100
 """The parts with a choice. The result contains the others as they are in the draft."""
@@ -60,7 +65,7 @@ class Versions:
     """The three texts of a conflict, and what both sides changed: fields and blocks, or parts of lines.
 
     `present` is the version of the branch on which the result is saved. There are conflicts of fields and blocks only
-    if each side of them can be saved. Then `parts` are not used.
+    if they can be written. Then `parts` are not used.
     """
 
     present: OpenFile
@@ -75,10 +80,18 @@ class Versions:
         return len(self.conflicts) or sum(part.is_conflict for part in self.parts)
 
     def result(self, path: str, choices: Sequence[str]) -> str:
-        """Return the text with a side of each conflict: mine without a choice."""
+        """Return the text with a side of each conflict: mine without a choice.
+
+        Raises:
+            InvalidRequest: these sides cannot be written into one text.
+        """
         if not self.conflicts:
             return merge(self.parts, choices)
-        return _merged(path, self.base, self.draft, self.present, [*choices, *["mine"] * self.count]) or ""
+        sides = [*choices, *["mine"] * self.count]
+        merged = offload(merge_file, path, self.base, self.draft["content"].encode(), self.present.data, sides)
+        if isinstance(merged, FileConflicts) or merged.data is None:
+            raise InvalidRequest("These texts cannot be used together. Choose others, or correct the result")
+        return merged.data.decode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -123,26 +136,17 @@ def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> V
     base = read_base(scope, path, draft["base_blob_sha"])
     before, theirs = (data.decode("utf-8", "replace") for data in (base, present.data))
     with transactions.outside_transaction():
-        merged = merge_file(path, base, mine.encode(), present.data) if base else None
+        merged = offload(merge_file, path, base, mine.encode(), present.data) if base else None
         if isinstance(merged, MergedFile) and merged.data is not None:
             text = merged.data.decode("utf-8", "replace")
             return Versions(present, draft, base, (), [Part(before, mine, theirs, text)])
-        if isinstance(merged, FileConflicts) and _can_choose(path, merged, base, draft, present):
-            return Versions(present, draft, base, merged.conflicts, ())
+        if isinstance(merged, FileConflicts) and max(len(mine), len(theirs)) <= MAX_MERGED:
+            versions = Versions(present, draft, base, merged.conflicts, ())
+            if versions.count <= MAX_CHOICES and all(one.kind in _CHOSEN for one in merged.conflicts):
+                with suppress(InvalidRequest):
+                    versions.result(path, ())
+                    return versions
         return Versions(present, draft, base, (), compare(before, mine, theirs, diff=changed_lines))
-
-
-def _can_choose(path: str, merged: FileConflicts, base: bytes, draft: dict[str, Any], present: OpenFile) -> bool:
-    """Return whether each side of each conflict is a field or a block that can be written."""
-    count = len(merged.conflicts)
-    if count > MAX_CHOICES or any(one.kind not in _CHOSEN for one in merged.conflicts):
-        return False
-    return all(_merged(path, base, draft, present, [side] * count) is not None for side in SIDES)
-
-
-def _merged(path: str, base: bytes, draft: dict[str, Any], present: OpenFile, choices: Sequence[str]) -> str | None:
-    merged = merge_file(path, base, draft["content"].encode(), present.data, choices)
-    return None if isinstance(merged, FileConflicts) else (merged.data or b"").decode("utf-8", "replace")
 
 
 @blueprint.get(URL)

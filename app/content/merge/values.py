@@ -32,8 +32,8 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d:\d\d:\d\d.*")
 _NUMBER = re.compile(r"[-+]?(?:\d{19,}|\.?inf|\.?nan|infinity)", re.IGNORECASE)
 """Numbers that a reader of JSON's types returns as text."""
 
-
 _REFERENCE = re.compile(r"(?<![^\s\[{,])[&*!][^\s,\[\]{}]+|<<(?=\s*+:)")
+"""Anchors, aliases, tags and merge keys of YAML."""
 
 
 class ValueConflict(NamedTuple):

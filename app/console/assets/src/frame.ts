@@ -6,9 +6,10 @@ export function initDrawer(): void {
   const button = document.querySelector<HTMLButtonElement>(".drawer-toggle");
   const sidebar = document.querySelector<HTMLElement>(".sidebar");
   if (!button || !sidebar) return;
+  const current = sidebar.querySelector('[aria-current="page"]');
   // The current page can be in the hidden part of a long navigation.
-  for (let area = sidebar.querySelector('[aria-current="page"]')?.parentElement ?? null; area && area !== sidebar.parentElement; area = area.parentElement) {
-    const item = sidebar.querySelector('[aria-current="page"]')!.getBoundingClientRect();
+  for (let area = current?.parentElement; current && area && area !== sidebar.parentElement; area = area.parentElement) {
+    const item = current.getBoundingClientRect();
     const { top, bottom } = area.getBoundingClientRect();
     if (item.top < top || item.bottom > bottom) area.scrollTop += (item.top + item.bottom - top - bottom) / 2;
   }

@@ -32,7 +32,9 @@ from app.resources.project_content.source import Source
 VERIFY_DELAY = timedelta(seconds=20)
 MAX_COMMITS = 5_000
 """A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
-MAX_COMMITS_WITHOUT_BASE = 500
+MAX_COMMITS_WITHOUT_BASE, MAX_EQUAL_MESSAGES = 500, 20
+"""Commits among which a retry of a merge without a base commit searches, and those that it compares with the merge."""
+
 _NOT_IN_NAMES = re.compile(r"[<>\r\n\0]+")
 
 
@@ -68,6 +70,8 @@ def create_merged_commit(
 
     _enqueue_index(project_id, source.branch)
     earlier = _find_earlier_merge(source, planner, attribution) if is_retry else None
+    if earlier is None:
+        planner.plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
     written = earlier or commit_builder.write_planned(source, plan)
     if isinstance(written, NoChange):
         return written
@@ -138,15 +142,16 @@ def _find_earlier_merge(
     head, base_sha = source.git.head(source.repo, source.branch), planner.request.base_sha
     since = base_sha if base_sha is not None and source.git.is_ancestor(source.repo, base_sha, head) else None
     message = planner.request.commit_message(attribution).strip()
-    history = source.git.history(source.repo, head, since=since)
-    for info in islice(history, MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE):
-        if info.parent is None or info.message.strip() != message:
-            continue
+    history = islice(
+        source.git.history(source.repo, head, since=since), MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE
+    )
+    equal = ((one, one.parent) for one in history if one.parent is not None and one.message.strip() == message)
+    for info, parent in islice(equal, MAX_EQUAL_MESSAGES):
         with suppress(SaveConflict):
-            planned = planner.planned_save(info.parent, attribution)
+            planned = planner.planned_save(parent, attribution)
             changes = _matching_changes(source, planned.save, info) if planned.save.edits else None
             if changes is not None:
-                return Commit(info.sha, info.parent, changes, _url(source, info.sha)), planned
+                return Commit(info.sha, parent, changes, _url(source, info.sha)), planned
     return None
 
 

@@ -10,8 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from app.concurrency.threadpool import switch
-from app.content.merge.files import ConflictKind, FileConflicts, MergeConflict, merge_file, whole_conflict
+from app.concurrency.threadpool import offload, switch
+from app.content.merge.files import (
+    ConflictKind,
+    FileConflicts,
+    MergeConflict,
+    MergedFile,
+    merge_file,
+    whole_conflict,
+)
 from app.content.merge.values import MISSING
 from app.core.errors import Conflict, FieldError, InvalidRequest
 from app.core.limits import CommitLimits
@@ -124,7 +131,7 @@ class _Base(NamedTuple):
 
 
 class MergePlanner:
-    """Planner of a save for the heads of a branch. It reads each base once."""
+    """Planner of a save for the heads of a branch. It reads each base and merges each pair of versions once."""
 
     def __init__(self, source: Source, request: MergeRequest, *, check: Check | None = None) -> None:
         """Read the entries of the bases.
@@ -142,6 +149,7 @@ class MergePlanner:
         self._entries = self._base_entries(request.base_sha, [_origin(edit) for edit in request.edits])
         self._blobs = dict[str, bytes | None]()
         self._verified = dict[tuple[str, str], bool]()
+        self._results = dict[tuple[str, str], MergedFile | FileConflicts]()
 
     def plan(self, head: str) -> MergePlan:
         """Merge the edits with a head. Nothing is written.
@@ -248,7 +256,10 @@ class MergePlanner:
         present = self._read(theirs.sha, change.path) if theirs.mode != SYMLINK else None
         if mine is None or present is None or (before is None and base.sha is not None):
             return self._refuse(plan, edit, ConflictKind.BINARY, theirs)
-        result = merge_file(change.path, before, mine, present)
+        key = change.path, theirs.sha
+        if key not in self._results:
+            self._results[key] = offload(merge_file, change.path, before, mine, present)
+        result = self._results[key]
         if isinstance(result, FileConflicts):
             self._add(plan, edit, change.path, result)
             return None
