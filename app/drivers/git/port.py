@@ -148,13 +148,17 @@ class GitProvider(Protocol):
             GitObjectMissing: the commit does not exist.
         """
 
-    def delete_branch(self, repo: RepoRef, name: str) -> None:
-        """Delete a branch. Its commits stay until the host removes unreachable objects.
+    def delete_branch(self, repo: RepoRef, name: str, *, expected_head: str | None = None) -> None:
+        """Delete a branch, with `expected_head` only if the branch is at this commit.
+
+        The commits of the branch stay until the host removes unreachable objects. The local host compares and deletes
+        in one step. A remote host has no such call: its branch is read directly before it is deleted, and a commit
+        between the two calls is deleted with the branch.
 
         Raises:
             GitObjectMissing: there is no such branch.
             UpstreamRejected: the host protects the branch.
-            BranchMoved: the branch was changed at the same moment.
+            BranchMoved: the branch is not at `expected_head`, or was changed at the same moment. It was not deleted.
         """
 
     def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:

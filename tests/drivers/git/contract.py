@@ -103,6 +103,18 @@ class GitContract:
         with pytest.raises(GitObjectMissing):
             subject.provider.delete_branch(subject.repo, name)
 
+    def test_delete_branch_with_an_expected_head_deletes_only_that_head(self, subject: Subject) -> None:
+        old = subject.git.commit({"w.md": b"1"}, branch="work", start=subject.git.head())
+        new = subject.git.commit({"w.md": b"2"}, branch="work")
+        for other in (old, UNKNOWN, ""):
+            with pytest.raises(BranchMoved):
+                subject.provider.delete_branch(subject.repo, "work", expected_head=other)
+        assert subject.git.head("work") == new
+        subject.provider.delete_branch(subject.repo, "work", expected_head=new)
+        assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main"]
+        with pytest.raises(GitObjectMissing):
+            subject.provider.delete_branch(subject.repo, "work", expected_head=new)
+
     # Reading
 
     def test_tree_equals_that_of_git(self, make: Make) -> None:

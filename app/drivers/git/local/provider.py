@@ -76,11 +76,13 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
             raise BranchExists(ErrorMessage("A branch of this name already exists"))
         return Branch(name, sha, name == default_branch(folder), False)
 
-    def delete_branch(self, repo: RepoRef, name: str) -> None:
+    def delete_branch(self, repo: RepoRef, name: str, *, expected_head: str | None = None) -> None:
         folder = self._folder(repo)
         sha = self._find_head(folder, name)
         if sha is None:
             raise GitObjectMissing("The branch does not exist in the repository")
+        if expected_head not in (None, sha):
+            raise BranchMoved("The branch has moved since it was read")
         if not self._move(folder, name, NOTHING, sha):
             raise BranchMoved("The branch was changed at the same time")
 

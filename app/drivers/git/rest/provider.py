@@ -10,7 +10,7 @@ from app.concurrency.bounded import map_in_order
 from app.core.refs import is_branch_name
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamRejected
-from app.drivers.git.errors import BranchExists, GitObjectMissing, RepositoryUnavailable, TooLargeToRead
+from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, RepositoryUnavailable, TooLargeToRead
 from app.drivers.git.local.locks import exclusive_lock
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
@@ -129,15 +129,18 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
 
         return retry(attempt, RetryOptions(is_transient=is_outcome_unknown, deadline_s=self._deadline_s))
 
-    def delete_branch(self, repo: RepoRef, name: str) -> None:
+    def delete_branch(self, repo: RepoRef, name: str, *, expected_head: str | None = None) -> None:
         """Delete a branch. If a first call without a response had its effect, the second one is successful."""
         at = self._at(repo)
-        if not _exists(at, name):
+        head = _find_head(at, name)
+        if head is None:
             raise GitObjectMissing("The branch does not exist in the repository")
+        if expected_head not in (None, head):
+            raise BranchMoved("The branch has moved since it was read")
         try:
             self._remove_branch(at, name)
         except RequestRefused as fault:
-            if not _exists(at, name):
+            if _find_head(at, name) is None:
                 return
             raise UpstreamRejected(
                 f"The Git host did not delete this branch: {fault.message_of_host}", code="BRANCH_PROTECTED"
@@ -228,13 +231,13 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return UpstreamRejected(f"The Git host did not create this branch: {fault.message_of_host}")
 
 
-def _exists(at: RepositoryCalls, branch: str) -> bool:
+def _find_head(at: RepositoryCalls, branch: str) -> str | None:
+    """Return the head commit of a branch, or None if the repository has no such branch."""
     try:
-        at.head(branch)
+        return at.head(branch)
     except RepositoryUnavailable:
         at.facts()
-        return False
-    return True
+        return None
 
 
 def _is_head(at: RepositoryCalls, branch: str, sha: str) -> bool:

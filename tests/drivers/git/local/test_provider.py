@@ -1,6 +1,7 @@
 """Tests of the local driver: the contract of all providers, and properties of bare repositories."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject, write_in_parallel
 from tests.drivers.git.revisions import RevisionsContract, read_log
+from tests.support.parallel import together
 from tests.support.samples.gitrepo import SUBMODULE, Content, GitRepo
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
@@ -57,6 +59,24 @@ class TestLocalRevisions(RevisionsContract):
         subject.git.commit({"old name.md": None, "new.md": text + b"20\n"})
         subject.git.commit({"new.md": text + b"21\n"})
         assert [entry.path for entry in read_log(subject, "new.md")] == ["new.md", "new.md", "old name.md"]
+
+
+def delete(subject: Subject, branch: str, head: str) -> None:
+    subject.provider.delete_branch(subject.repo, branch, expected_head=head)
+
+
+def write(subject: Subject, branch: str, head: str) -> None:
+    change = FileChange("new.md", Action.CREATE, b"new")
+    subject.provider.commit(subject.repo, branch, [change], "Add", expected_head=head)
+
+
+def succeeds(change: Callable[[Subject, str, str], None], subject: Subject, branch: str, head: str) -> bool:
+    """Return whether a change of a branch was made. It must be refused because the branch moved or is missing."""
+    try:
+        change(subject, branch, head)
+    except (BranchMoved, GitObjectMissing, RepositoryUnavailable):
+        return False
+    return True
 
 
 class TestNames:
@@ -209,6 +229,18 @@ class TestWriting:
         assert sorted(outcomes) == sorted(subject.git.commits()[:-1])
         assert len(subject.git.entries()) == 3 + 40
         subject.git.check()
+
+    def test_branch_is_deleted_or_committed_on_but_not_both(self, subject: Subject) -> None:
+        for number in range(10):
+            branch = f"work/{number}"
+            head = subject.provider.create_branch(subject.repo, branch, subject.git.head()).sha
+            deleted, committed = together(
+                [partial(succeeds, delete, subject, branch, head), partial(succeeds, write, subject, branch, head)]
+            )
+            heads = {each.name: each.sha for each in subject.provider.branches(subject.repo)}
+            assert (deleted, committed) in {(True, False), (False, True)}
+            assert (branch in heads) is committed
+            assert heads.get(branch) != head
 
     def test_commit_without_a_lock_on_a_moved_branch_raises_branch_moved(self, subject: Subject) -> None:
         head = subject.git.head()
