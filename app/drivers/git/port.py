@@ -259,7 +259,11 @@ class PullRequestState(StrEnum):
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A pull request of GitHub or a merge request of GitLab. `number` is unique in its repository."""
+    """A pull request of GitHub or a merge request of GitLab. `number` is unique in its repository.
+
+    `head_sha` is the newest commit that the host has processed, or empty if it has processed none. `merge_sha` is the
+    commit by which it was merged, or None.
+    """
 
     number: int
     title: str
@@ -267,6 +271,26 @@ class PullRequest:
     head: str
     base: str
     url: str
+    head_sha: str
+    merge_sha: str | None = None
+
+
+class CheckState(StrEnum):
+    """The state of the checks of a commit, for example tests and builds."""
+
+    PENDING = "pending"
+    PASSED = "passed"
+    FAILED = "failed"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Checks:
+    """The checks of the commit `head_sha`. `failed` contains the names of failed ones, sorted."""
+
+    head_sha: str
+    state: CheckState
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -282,7 +306,10 @@ class PullRequestExists(DriverError):
 
 
 class NotMergeable(DriverError):
-    """A pull request that is merged, closed or not mergeable (409). Nothing was changed."""
+    """A pull request that is merged, closed or not mergeable (409). Nothing was changed.
+
+    The message contains that of the host if the branches conflict or a rule of the host forbids the merge.
+    """
 
 
 @runtime_checkable
@@ -295,8 +322,52 @@ class PullRequests(Protocol):
     def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
         """Create a pull request. Raises PullRequestExists, UpstreamRejected, RepositoryUnavailable."""
 
-    def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
-        """Merge a pull request. Raises GitObjectMissing, NotMergeable."""
+    def pull_request(self, repo: RepoRef, number: int) -> PullRequest:
+        """Return a pull request. Raises GitObjectMissing."""
+
+    def update_pull_request(
+        self,
+        repo: RepoRef,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        is_closed: bool | None = None,
+    ) -> PullRequest:
+        """Change the title or the description of a pull request, close it or open it again. None keeps a value.
+
+        Raises:
+            GitObjectMissing: there is no such pull request.
+            NotMergeable: it is already merged.
+            UpstreamRejected: the host refuses the values, or another pull request of the branches is open.
+        """
+
+    def checks(self, repo: RepoRef, number: int) -> Checks:
+        """Return the checks of the head of a pull request. Raises GitObjectMissing.
+
+        Checks that the credential may not read are not counted. The host decides at the merge.
+        """
+
+    def merge_pull_request(
+        self,
+        repo: RepoRef,
+        number: int,
+        *,
+        message: str | None = None,
+        is_squash: bool = False,
+        expected_head: str | None = None,
+    ) -> Merged:
+        """Merge a pull request with the method that the host uses by default.
+
+        `message` is the message of the new commit. `is_squash` merges all commits as one; on GitLab the project decides
+        whether a merge commit is added, which has the same message. With `expected_head`, only that commit is merged.
+
+        Raises:
+            GitObjectMissing: there is no such pull request.
+            NotMergeable: it is merged or closed, the branches conflict, or a rule of the host forbids the merge.
+            BranchMoved: the head is not `expected_head`.
+            UpstreamRejected: the message cannot be stored, or the host refuses for another reason.
+        """
 
 
 @dataclass(frozen=True)

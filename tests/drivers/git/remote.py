@@ -5,8 +5,9 @@ A module defines `make` (see `contract`), `host`, its double, and `acting`: a pr
 
 import threading
 import time
-from collections.abc import Callable
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,6 +15,7 @@ from app.drivers.errors import (
     DriverError,
     ReconnectRequired,
     UpstreamError,
+    UpstreamRejected,
     UpstreamThrottled,
     UpstreamTimeout,
     UpstreamUnavailable,
@@ -21,6 +23,8 @@ from app.drivers.errors import (
 from app.drivers.git.errors import BranchMoved, GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.port import (
     Action,
+    Checks,
+    CheckState,
     FileChange,
     GitProvider,
     Merged,
@@ -43,6 +47,23 @@ class RemoteContract:
     READS: ClassVar[str]  # the call of `head`
     WRITES: ClassVar[str]  # the call with which a commit takes effect
     STEPS: ClassVar[list[str]]  # every call of a commit
+    RULE: ClassVar[str]  # text of the host for a merge without the required checks
+
+    def remote(self, host: Any) -> Any:
+        """Return the repository of the double."""
+        raise NotImplementedError
+
+    def stored_body(self, host: Any) -> str:
+        """Return the description of the first pull request at the host."""
+        raise NotImplementedError
+
+    def require_checks(self, host: Any, *names: str) -> None:
+        """Let the host refuse merges without these checks."""
+        raise NotImplementedError
+
+    def set_checks(self, host: Any, commit: str, results: Mapping[str, str]) -> None:
+        """Store results of checks: `passed`, `failed` or `pending` by name."""
+        raise NotImplementedError
 
     @pytest.fixture
     def subject(self, make: Make) -> Subject:
@@ -290,8 +311,193 @@ class RemoteContract:
         assert subject.git.head() == head
 
     def test_unknown_pull_request_raises_object_missing(self, subject: Subject) -> None:
-        with pytest.raises(GitObjectMissing):
-            prepare_pull_request(subject).merge_pull_request(subject.repo, 7)
+        pulls = prepare_pull_request(subject)
+        for call in (pulls.pull_request, pulls.update_pull_request, pulls.checks, pulls.merge_pull_request):
+            with pytest.raises(GitObjectMissing):
+                call(subject.repo, 7)
+
+    def test_pull_request_has_the_head_of_its_branch_and_the_commit_of_its_merge(self, subject: Subject) -> None:
+        pulls = prepare_pull_request(subject)
+        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        assert (made.head_sha, made.merge_sha) == (subject.git.head("work"), None)
+        head = subject.git.commit({"more.md": b"more"}, branch="work")
+        assert pulls.pull_request(subject.repo, 1) == replace(made, head_sha=head)
+        merged = pulls.merge_pull_request(subject.repo, 1)
+        read = pulls.pull_request(subject.repo, 1)
+        assert (read.state, read.head_sha, read.merge_sha) == (PullRequestState.MERGED, head, merged.sha)
+        subject.git.commit({"later.md": b"later"}, branch="work")
+        subject.git.commit({"later.md": b"later"})
+        assert pulls.pull_requests(subject.repo) == [read]
+
+    def test_update_sets_only_given_values(self, subject: Subject, host: Double) -> None:
+        pulls = prepare_pull_request(subject)
+        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="Before")
+        host.journal.clear()
+        assert pulls.update_pull_request(subject.repo, 1) == made
+        assert host.calls("PATCH|PUT") == []
+        assert pulls.update_pull_request(subject.repo, 1, title="Other") == replace(made, title="Other")
+        assert self.stored_body(host) == "Before"
+        host.faults.append(Fault("(PATCH|PUT) .*/1$", lose=True))
+        assert pulls.update_pull_request(subject.repo, 1, body="After").title == "Other"
+        assert self.stored_body(host) == "After"
+
+    def test_pull_request_is_closed_and_opened_again(self, subject: Subject) -> None:
+        pulls = prepare_pull_request(subject)
+        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        for _ in range(2):
+            closed = pulls.update_pull_request(subject.repo, 1, is_closed=True)
+            assert closed == replace(made, state=PullRequestState.CLOSED)
+        with pytest.raises(NotMergeable):
+            pulls.merge_pull_request(subject.repo, 1)
+        assert pulls.update_pull_request(subject.repo, 1, is_closed=False) == made
+        pulls.update_pull_request(subject.repo, 1, is_closed=True)
+        pulls.create_pull_request(subject.repo, title="Again", head="work", base="main", body="")
+        with pytest.raises(UpstreamRejected):
+            pulls.update_pull_request(subject.repo, 1, is_closed=False)
+        assert pulls.pull_request(subject.repo, 1) == closed
+
+    def test_update_of_a_merged_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.merge_pull_request(subject.repo, 1)
+        for values in ({}, {"title": "Other"}, {"is_closed": True}, {"is_closed": False}):
+            with pytest.raises(NotMergeable):
+                pulls.update_pull_request(subject.repo, 1, **values)
+        assert pulls.pull_request(subject.repo, 1).title == "Work"
+
+    def test_pull_request_that_is_merged_during_an_update_raises_not_mergeable(
+        self, subject: Subject, host: Double
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        merged: list[Merged] = []
+        merge = Fault(
+            "(PATCH|PUT) .*/1$",
+            first=lambda: merged.append(pulls.merge_pull_request(subject.repo, 1)),
+            reply=Reply(422, {"message": "state cannot be changed"}),
+        )
+        host.faults.append(merge)
+        with pytest.raises(NotMergeable):
+            pulls.update_pull_request(subject.repo, 1, is_closed=True)
+        assert [each.sha for each in merged] == [subject.git.head()]
+
+    @pytest.mark.parametrize("is_squash", [True, False])
+    @pytest.mark.parametrize("lose", [True, False])
+    def test_merge_with_a_message_adds_it_to_the_branch(
+        self, subject: Subject, host: Double, is_squash: bool, lose: bool
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        head = subject.git.commit({"more.md": b"more"}, branch="work")
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        old = subject.git.commit({"a.md": b"theirs\n"})
+        message = "Publish änderung ✓\n\nBody with  spaces\n\nReviewed-by: A <a@mail.example.org>"
+        host.faults.append(Fault("PUT .*/merge$", times=int(lose), lose=True))
+        merged = pulls.merge_pull_request(
+            subject.repo, 1, message=message, is_squash=is_squash, expected_head=subject.git.head("work")
+        )
+        assert merged == Merged(subject.git.head(), "main")
+        assert subject.git.text("log", "-1", "--format=%B", "main") == message
+        assert subject.git.text("rev-list", "--first-parent", f"{old}..main").split() == [merged.sha]
+        assert subject.provider.is_ancestor(subject.repo, head, merged.sha) is not is_squash
+        assert {subject.git.show(path) for path in ("a.md", "work.md", "more.md")} == {b"theirs\n", b"work", b"more"}
+
+    @pytest.mark.parametrize("message", ["", " \n", "a\0b"])
+    def test_merge_with_an_invalid_message_sends_no_call(self, subject: Subject, host: Double, message: str) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        with pytest.raises(UpstreamRejected) as refused:
+            pulls.merge_pull_request(subject.repo, 1, message=message)
+        assert refused.value.code == "INVALID_MESSAGE"
+        assert host.calls("PUT ") == []
+
+    def test_merge_of_another_head_raises_branch_moved(self, subject: Subject, host: Double) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        old, head = subject.git.head("work"), subject.git.head()
+
+        def push() -> None:
+            subject.git.commit({"more.md": b"more"}, branch="work")
+
+        host.faults.append(Fault("PUT .*/merge$", first=push))
+        for _ in range(2):
+            with pytest.raises(BranchMoved):
+                pulls.merge_pull_request(subject.repo, 1, is_squash=True, expected_head=old)
+        assert subject.git.head() == head
+        pulls.merge_pull_request(subject.repo, 1, expected_head=subject.git.head("work"))
+        assert subject.git.show("more.md") == b"more"
+
+    @pytest.mark.parametrize(("delays", "is_merged"), [(2, True), (9, False)])
+    def test_merge_waits_until_the_host_has_processed_the_head(
+        self, subject: Subject, host: Double, delays: int, is_merged: bool
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.remote(host).delayed_heads = delays
+        head = subject.git.head("work")
+        if is_merged:
+            assert pulls.merge_pull_request(subject.repo, 1, expected_head=head).sha == subject.git.head()
+        else:
+            with pytest.raises(UpstreamUnavailable):
+                pulls.merge_pull_request(subject.repo, 1, expected_head=head)
+        assert ("work.md" in subject.git.entries()) is is_merged
+
+    def test_protected_branch_accepts_a_merge_and_no_commit(self, subject: Subject, host: Double) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.remote(host).protected.add("main")
+        with pytest.raises(UpstreamRejected) as refused:
+            self.write(subject)
+        assert refused.value.code == "BRANCH_PROTECTED"
+        assert pulls.merge_pull_request(subject.repo, 1).sha == subject.git.head()
+
+    @pytest.mark.parametrize(
+        ("results", "state", "failed"),
+        [
+            ({}, CheckState.NONE, ()),
+            ({"build": "pending"}, CheckState.PENDING, ()),
+            ({"build": "passed", "links": "passed"}, CheckState.PASSED, ()),
+            ({"build": "passed", "links": "pending"}, CheckState.PENDING, ()),
+            ({"build": "passed", "spelling": "failed", "links": "failed"}, CheckState.FAILED, ("links", "spelling")),
+        ],
+    )
+    def test_checks_of_the_head_decide_on_the_merge(
+        self, subject: Subject, host: Double, results: dict[str, str], state: CheckState, failed: tuple[str, ...]
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        head, before = subject.git.head("work"), subject.git.head()
+        self.require_checks(host, "build", "links")
+        self.set_checks(host, head, results)
+        assert pulls.checks(subject.repo, 1) == Checks(head, state, failed)
+        if state is CheckState.PASSED:
+            assert pulls.merge_pull_request(subject.repo, 1).sha == subject.git.head() != before
+        else:
+            with pytest.raises(NotMergeable, match=self.RULE):
+                pulls.merge_pull_request(subject.repo, 1)
+            assert subject.git.head() == before
+
+    def test_checks_belong_to_the_newest_commit(self, subject: Subject, host: Double) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.set_checks(host, subject.git.head("work"), {"build": "failed"})
+        head = subject.git.commit({"more.md": b"more"}, branch="work")
+        assert pulls.checks(subject.repo, 1) == Checks(head, CheckState.NONE)
+
+    def test_all_failed_checks_of_a_long_list_are_named(self, subject: Subject, host: Double) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        names = [f"job {number:03}" for number in range(150)]
+        self.set_checks(host, subject.git.head("work"), dict.fromkeys(names, "failed"))
+        assert pulls.checks(subject.repo, 1).failed == tuple(names)
+
+    def test_refusal_that_is_not_about_the_pull_request_raises_upstream_rejected(
+        self, subject: Subject, host: Double
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        host.faults.append(Fault("PUT .*/merge$", reply=Reply(403, {"message": "No access for this app"})))
+        with pytest.raises(UpstreamRejected, match="No access for this app"):
+            pulls.merge_pull_request(subject.repo, 1)
 
     def test_pull_request_of_an_unknown_branch_is_refused(self, subject: Subject) -> None:
         with pytest.raises(DriverError):

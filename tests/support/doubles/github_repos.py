@@ -29,6 +29,12 @@ class Repository:
     read_only: bool = False
     default_branch: str = "main"
     pulls: list[dict[str, Any]] = field(default_factory=list)
+    check_runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    statuses: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    required: set[str] = field(default_factory=set)
+    needs_review: bool = False
+    reads_checks: bool = True
+    delayed_heads: int = 0
 
 
 class Repositories(Accounts):

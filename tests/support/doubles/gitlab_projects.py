@@ -25,6 +25,15 @@ class Project:
     protected: set[str] = field(default_factory=set)
     default_branch: str = "main"
     merges: list[dict[str, Any]] = field(default_factory=list)
+    merge_method: str = "merge"
+    pipelines: dict[str, dict[str, Any]] = field(default_factory=dict)
+    jobs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    only_passed: bool = False
+    no_mergers: bool = False
+    reads_jobs: bool = True
+    delayed_heads: int = 0
+    unprepared: int = 0
+    hook_error: str | None = None
 
 
 class Projects(Accounts):

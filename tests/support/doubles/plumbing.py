@@ -160,6 +160,16 @@ class Plumbing(GitRepo):
         text = "\n".join([*lines, "", message]).encode()
         return git(self.folder, "hash-object", "-t", "commit", "-w", "--stdin", data=text).decode().strip()
 
+    def write_merge(
+        self, base: str, head: str, message: str, who: dict[str, Any], *, parents: Sequence[str] | None = None
+    ) -> str | None:
+        """Write the merge of two commits, or with other `parents`. Return None if they conflict."""
+        try:
+            tree = git(self.folder, "merge-tree", "--write-tree", base, head).decode().split()[0]
+        except GitFailed:
+            return None
+        return self.write_commit(tree, parents or [base, head], message, who, who)
+
     def is_ancestor(self, old: str, new: str) -> bool:
         try:
             self._read("merge-base", "--is-ancestor", old, new, revisions=[old, new])

@@ -3,8 +3,19 @@
 from datetime import datetime
 from typing import Any
 
-from app.drivers.git.port import Branch, CommitInfo, Person, PullRequest, PullRequestState, Repository, TreeEntry
+from app.drivers.git.port import (
+    Branch,
+    CheckState,
+    CommitInfo,
+    Person,
+    PullRequest,
+    PullRequestState,
+    Repository,
+    TreeEntry,
+)
 from app.drivers.git.rest.responses import parses
+
+_STATUS_STATES = {"success": CheckState.PASSED, "pending": CheckState.PENDING}
 
 
 def moment(text: str) -> datetime:
@@ -106,4 +117,21 @@ def pull_request(data: dict[str, Any]) -> PullRequest:
         head=data["head"]["ref"],
         base=data["base"]["ref"],
         url=data["html_url"],
+        head_sha=data["head"]["sha"],
+        merge_sha=data["merge_commit_sha"] if merged else None,  # otherwise that of a trial merge
     )
+
+
+@parses
+def check_run(data: dict[str, Any]) -> tuple[str, CheckState]:
+    """Return the name and the state of a check run."""
+    if data["status"] != "completed":
+        return data["name"], CheckState.PENDING
+    passed = data["conclusion"] in ("success", "neutral", "skipped")
+    return data["name"], CheckState.PASSED if passed else CheckState.FAILED
+
+
+@parses
+def commit_status(data: dict[str, Any]) -> tuple[str, CheckState]:
+    """Return the name and the state of a commit status."""
+    return data["context"], _STATUS_STATES.get(data["state"], CheckState.FAILED)

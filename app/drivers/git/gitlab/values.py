@@ -5,12 +5,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from app.drivers.git.port import Branch, CommitInfo, Person, PullRequest, PullRequestState, Repository, TreeEntry
-from app.drivers.git.rest.responses import parses
+from app.drivers.git.port import (
+    Branch,
+    CheckState,
+    CommitInfo,
+    Person,
+    PullRequest,
+    PullRequestState,
+    Repository,
+    TreeEntry,
+)
+from app.drivers.git.rest.responses import parses, quotable
 
 DEVELOPER = 30
 """GitLab's lowest access level that may push."""
 
+_PIPELINE_STATES = {
+    "success": CheckState.PASSED,
+    "failed": CheckState.FAILED,
+    "canceled": CheckState.FAILED,
+}
 _STATES = {"opened": PullRequestState.OPEN, "locked": PullRequestState.OPEN, "merged": PullRequestState.MERGED}
 
 
@@ -31,6 +45,14 @@ class GitLabComparison:
     present: frozenset[str]
     removed: frozenset[str]
     complete: bool
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The state of a pipeline and the commit on which it runs, which may be a trial merge."""
+
+    sha: str
+    state: CheckState
 
 
 def moment(text: str) -> datetime:
@@ -120,12 +142,50 @@ def sha(data: dict[str, object]) -> str:
 
 @parses
 def merge_request(data: dict[str, Any]) -> PullRequest:
-    """Parse a merge request."""
+    """Parse a merge request. It was merged by a merge commit, a squash commit, or its head (fast-forward)."""
+    state = _STATES.get(data["state"], PullRequestState.CLOSED)
+    merge_sha = data.get("merge_commit_sha") or data.get("squash_commit_sha") or data["sha"]
     return PullRequest(
         number=int(data["iid"]),
         title=data["title"],
-        state=_STATES.get(data["state"], PullRequestState.CLOSED),
+        state=state,
         head=data["source_branch"],
         base=data["target_branch"],
         url=data["web_url"],
+        head_sha=data["sha"] or "",
+        merge_sha=merge_sha if state is PullRequestState.MERGED else None,
     )
+
+
+@parses
+def may_merge(data: dict[str, Any]) -> bool:
+    """Return whether the account may merge into the branch of a merge request. Old versions do not report it."""
+    return (data.get("user") or {}).get("can_merge") is not False
+
+
+@parses
+def is_unprepared(data: dict[str, Any]) -> bool:
+    """Return whether GitLab still processes the commits of a merge request."""
+    return data.get("detailed_merge_status") in ("preparing", "checking")
+
+
+@parses
+def merge_error(data: dict[str, Any]) -> str:
+    """Return the message of a merge that failed on the server."""
+    return quotable(str(data.get("merge_error") or "no reason was given"))
+
+
+@parses
+def head_pipeline(data: dict[str, Any]) -> Pipeline | None:
+    """Return the pipeline of the head of a merge request. A skipped pipeline has no result."""
+    pipeline = data.get("head_pipeline")
+    if pipeline is None or pipeline["status"] == "skipped":
+        return None
+    return Pipeline(pipeline["sha"], _PIPELINE_STATES.get(pipeline["status"], CheckState.PENDING))
+
+
+@parses
+def failed_job(data: dict[str, Any]) -> str | None:
+    """Return the name of a job that failed and was not allowed to, or None."""
+    failed = data["status"] in ("failed", "canceled") and not data.get("allow_failure")
+    return str(data["name"]) if failed else None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from app.core.limits import MIB
 from app.drivers.errors import UpstreamError
-from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
+from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable, TooLargeToRead
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import RepoRef, Repository
 from app.drivers.git.rest.client import ById, Query, RestClient
@@ -46,6 +46,14 @@ class RepositoryCalls(ABC):
     @abstractmethod
     def head(self, branch: str) -> str:
         """Return the head commit of a branch. Raises RepositoryUnavailable."""
+
+    def find_head(self, branch: str) -> str | None:
+        """Return the head commit of a branch, or None if the repository has no such branch."""
+        try:
+            return self.head(branch)
+        except RepositoryUnavailable:
+            self.facts()
+            return None
 
     @abstractmethod
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from app.drivers.git.port import Commit, CommitInfo, FileChange, Merged, PathChange, PullRequest, TreeEntry
+from app.drivers.git.port import Commit, CommitInfo, FileChange, PathChange, TreeEntry
 
 
 class TreeReader(Protocol):
@@ -30,19 +30,6 @@ class CommitHistory(Protocol):
 
     def last(self, commit: str, path: str) -> CommitInfo:
         """Return the newest commit up to `commit` that changed `path`."""
-
-
-class PullRequestApi(Protocol):
-    """The pull requests of one repository."""
-
-    def all(self) -> Sequence[PullRequest]:
-        """Return the newest 100, newest first."""
-
-    def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
-        """Create a proposal to merge `head` into `base`."""
-
-    def merge(self, number: int) -> Merged:
-        """Merge a pull request."""
 
 
 class CommitWriter(Protocol):

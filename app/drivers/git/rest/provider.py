@@ -15,6 +15,7 @@ from app.drivers.git.local.locks import exclusive_lock
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
     Branch,
+    Checks,
     Commit,
     CommitInfo,
     FileChange,
@@ -30,7 +31,8 @@ from app.drivers.git.port import (
 )
 from app.drivers.git.rest.calls import RepositoryCalls
 from app.drivers.git.rest.client import RestClient
-from app.drivers.git.rest.interfaces import CommitHistory, CommitWriter, PullRequestApi, TreeReader
+from app.drivers.git.rest.interfaces import CommitHistory, CommitWriter, TreeReader
+from app.drivers.git.rest.pull_requests import MergeOptions, PullRequestCalls, PullRequestUpdate
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 from app.drivers.git.tree_views import FOLDER
 from app.drivers.http.client import LIMITS
@@ -83,7 +85,7 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
     def _history(self, at: Calls) -> CommitHistory: ...
 
     @abstractmethod
-    def _pulls(self, at: Calls) -> PullRequestApi: ...
+    def _pulls(self, at: Calls) -> PullRequestCalls: ...
 
     @abstractmethod
     def _committing(self, at: Calls, branch: str, author: Person) -> CommitWriter: ...
@@ -132,7 +134,7 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
     def delete_branch(self, repo: RepoRef, name: str, *, expected_head: str | None = None) -> None:
         """Delete a branch. If a first call without a response had its effect, the second one is successful."""
         at = self._at(repo)
-        head = _find_head(at, name)
+        head = at.find_head(name)
         if head is None:
             raise GitObjectMissing("The branch does not exist in the repository")
         if expected_head not in (None, head):
@@ -140,7 +142,7 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         try:
             self._remove_branch(at, name)
         except RequestRefused as fault:
-            if _find_head(at, name) is None:
+            if at.find_head(name) is None:
                 return
             raise UpstreamRejected(
                 f"The Git host did not delete this branch: {fault.message_of_host}", code="BRANCH_PROTECTED"
@@ -218,8 +220,36 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         """Create a proposal to merge `head` into `base`."""
         return self._pulls(self._at(repo)).create(title, head, base, body)
 
-    def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
-        return self._pulls(self._at(repo)).merge(number)
+    def pull_request(self, repo: RepoRef, number: int) -> PullRequest:
+        return self._pulls(self._at(repo)).one(number)
+
+    def update_pull_request(
+        self,
+        repo: RepoRef,
+        number: int,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        is_closed: bool | None = None,
+    ) -> PullRequest:
+        """Change the values of a pull request that are given."""
+        return self._pulls(self._at(repo)).update(number, PullRequestUpdate(title, body, is_closed))
+
+    def checks(self, repo: RepoRef, number: int) -> Checks:
+        """Return the checks of the head of a pull request."""
+        return self._pulls(self._at(repo)).checks(number)
+
+    def merge_pull_request(
+        self,
+        repo: RepoRef,
+        number: int,
+        *,
+        message: str | None = None,
+        is_squash: bool = False,
+        expected_head: str | None = None,
+    ) -> Merged:
+        """Merge a pull request."""
+        return self._pulls(self._at(repo)).merge(number, MergeOptions(message, is_squash, expected_head))
 
     def _creation_error(self, at: Calls, fault: RequestRefused) -> DriverError:
         message_of_host = fault.message_of_host.lower()
@@ -229,15 +259,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         if any(text in message_of_host for text in self.UNKNOWN):
             return GitObjectMissing("The commit does not exist in the repository")
         return UpstreamRejected(f"The Git host did not create this branch: {fault.message_of_host}")
-
-
-def _find_head(at: RepositoryCalls, branch: str) -> str | None:
-    """Return the head commit of a branch, or None if the repository has no such branch."""
-    try:
-        return at.head(branch)
-    except RepositoryUnavailable:
-        at.facts()
-        return None
 
 
 def _is_head(at: RepositoryCalls, branch: str, sha: str) -> bool:

@@ -10,11 +10,12 @@ from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottle
 from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
 from app.drivers.git.github.calls import MAX_FILES
 from app.drivers.git.github.provider import GitHubProvider
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, Checks, CheckState, FileChange, NotMergeable, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
-from tests.drivers.git.remote import Acting, RemoteContract
+from tests.drivers.git.remote import Acting, RemoteContract, prepare_pull_request
 from tests.drivers.git.revisions import RevisionsContract, revisions_of
 from tests.support.doubles.github import GitHub
+from tests.support.doubles.github_repos import Repository
 from tests.support.doubles.plumbing import Plumbing
 from tests.support.doubles.server import Fault, Reply
 from tests.support.samples.gitrepo import Content
@@ -105,6 +106,81 @@ class TestGitHubFailing(RemoteContract):
         "POST .*/git/commits$",
         WRITES,
     ]
+    RULE = "Required status check"
+
+    def remote(self, host: GitHub) -> Repository:
+        return host.repositories[REPO.name]
+
+    def stored_body(self, host: GitHub) -> str:
+        return str(self.remote(host).pulls[0]["body"])
+
+    def require_checks(self, host: GitHub, *names: str) -> None:
+        self.remote(host).required.update(names)
+
+    def set_checks(self, host: GitHub, commit: str, results: Mapping[str, str]) -> None:
+        """Store the first result as a commit status and the others as check runs."""
+        [*statuses], [*runs] = list(results.items())[:1], list(results.items())[1:]
+        states = {"passed": "success", "failed": "failure", "pending": "pending"}
+        self.remote(host).statuses[commit] = [{"context": name, "state": states[result]} for name, result in statuses]
+        self.remote(host).check_runs[commit] = [
+            {"name": name, "status": "in_progress", "conclusion": None}
+            if result == "pending"
+            else {"name": name, "status": "completed", "conclusion": states[result]}
+            for name, result in runs
+        ]
+
+    @pytest.mark.parametrize(
+        ("conclusion", "state"),
+        [
+            ("neutral", CheckState.PASSED),
+            ("skipped", CheckState.PASSED),
+            ("cancelled", CheckState.FAILED),
+            ("timed_out", CheckState.FAILED),
+            ("action_required", CheckState.FAILED),
+            ("stale", CheckState.FAILED),
+        ],
+    )
+    def test_conclusion_of_a_check_run_decides_its_state(
+        self, subject: Subject, host: GitHub, conclusion: str, state: CheckState
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        head = subject.git.head("work")
+        run = {"name": "build", "status": "completed", "conclusion": conclusion}
+        self.remote(host).check_runs[head] = [run]
+        failed = ("build",) if state is CheckState.FAILED else ()
+        assert pulls.checks(subject.repo, 1) == Checks(head, state, failed)
+
+    def test_failed_and_pending_checks_are_failed(self, subject: Subject, host: GitHub) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        head = subject.git.head("work")
+        for results in ({"build": "pending", "links": "failed"}, {"links": "failed", "build": "pending"}):
+            self.set_checks(host, head, results)
+            assert pulls.checks(subject.repo, 1) == Checks(head, CheckState.FAILED, ("links",))
+
+    def test_checks_without_the_permission_are_not_counted(self, subject: Subject, host: GitHub) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.set_checks(host, subject.git.head("work"), {"build": "failed"})
+        self.remote(host).reads_checks = False
+        assert pulls.checks(subject.repo, 1).state is CheckState.NONE
+
+    def test_merge_without_a_required_review_raises_with_the_reason_of_the_host(
+        self, subject: Subject, host: GitHub
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.remote(host).needs_review = True
+        with pytest.raises(NotMergeable, match="approving review is required"):
+            pulls.merge_pull_request(subject.repo, 1)
+
+    def test_squash_is_one_commit_on_the_base(self, subject: Subject) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        old = subject.git.head()
+        merged = pulls.merge_pull_request(subject.repo, 1, message="One line", is_squash=True)
+        assert subject.git.text("log", "-1", "--format=%P %B", merged.sha) == f"{old} One line"
 
     def test_commit_after_a_push_with_a_generic_refusal_raises_branch_moved(
         self, subject: Subject, host: GitHub

@@ -6,15 +6,25 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
+from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
 from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.provider import GitLabProvider
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import (
+    Action,
+    Checks,
+    CheckState,
+    FileChange,
+    NotMergeable,
+    Person,
+    PullRequestState,
+    RepoRef,
+)
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
-from tests.drivers.git.remote import Acting, RemoteContract
+from tests.drivers.git.remote import Acting, RemoteContract, prepare_pull_request
 from tests.drivers.git.revisions import RevisionsContract, revisions_of
 from tests.support.doubles.gitlab import GitLab
+from tests.support.doubles.gitlab_projects import Project
 from tests.support.doubles.plumbing import Plumbing
 from tests.support.doubles.server import Fault, Reply
 from tests.support.samples.gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Content
@@ -121,6 +131,111 @@ class TestGitLabFailing(RemoteContract):
     READS = "GET .*/repository/branches/main$"
     WRITES = "POST .*/repository/commits$"
     STEPS: ClassVar = [READS, "GET .*/repository/tree$", "HEAD .*/repository/files/", WRITES]
+    RULE = "Method Not Allowed"
+
+    def remote(self, host: GitLab) -> Project:
+        return host.projects[0]
+
+    def stored_body(self, host: GitLab) -> str:
+        return str(self.remote(host).merges[0]["description"])
+
+    def require_checks(self, host: GitLab, *names: str) -> None:
+        self.remote(host).only_passed = True
+
+    def set_checks(self, host: GitLab, commit: str, results: Mapping[str, str]) -> None:
+        """Store a pipeline with one job for each result."""
+        states = {"passed": "success", "failed": "failed", "pending": "running"}
+        found = [states[result] for result in results.values()]
+        if found:
+            status = next(state for state in ("running", "failed", "success") if state in found)
+            self.remote(host).pipelines[commit] = {"id": 1, "sha": commit, "status": status}
+        self.remote(host).jobs[commit] = [
+            {"name": name, "status": states[result], "allow_failure": False} for name, result in results.items()
+        ]
+
+    @pytest.mark.parametrize(
+        ("status", "state"),
+        [
+            ("created", CheckState.PENDING),
+            ("manual", CheckState.PENDING),
+            ("a status of later versions", CheckState.PENDING),
+            ("canceled", CheckState.FAILED),
+            ("skipped", CheckState.NONE),
+        ],
+    )
+    def test_status_of_the_pipeline_decides_the_state(
+        self, subject: Subject, host: GitLab, status: str, state: CheckState
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        head = subject.git.head("work")
+        self.remote(host).pipelines[head] = {"id": 1, "sha": head, "status": status}
+        assert pulls.checks(subject.repo, 1) == Checks(head, state)
+
+    @pytest.mark.parametrize("is_readable", [True, False])
+    def test_failed_jobs_are_named_unless_they_may_fail_or_cannot_be_read(
+        self, subject: Subject, host: GitLab, is_readable: bool
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        head, trial = subject.git.head("work"), subject.git.head()
+        at = self.remote(host)
+        at.pipelines[head], at.reads_jobs = {"id": 1, "sha": trial, "status": "failed"}, is_readable
+        at.jobs[trial] = [
+            {"name": "may fail", "status": "failed", "allow_failure": True},
+            {"name": "tests", "status": "failed", "allow_failure": False},
+            {"name": "deploy", "status": "canceled", "allow_failure": False},
+            {"name": "build", "status": "success", "allow_failure": False},
+        ]
+        names = ("deploy", "tests") if is_readable else ()
+        assert pulls.checks(subject.repo, 1) == Checks(head, CheckState.FAILED, names)
+
+    def test_merge_without_the_permission_keeps_the_credential(self, subject: Subject, host: GitLab) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.remote(host).no_mergers = True
+        with pytest.raises(NotMergeable, match="does not let this account merge"):
+            pulls.merge_pull_request(subject.repo, 1)
+        assert host.calls("PUT .*/merge$") == []
+
+    def test_merge_that_a_hook_of_the_server_refuses_raises_with_its_message(
+        self, subject: Subject, host: GitLab
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.remote(host).hook_error = "Commit message does not name an issue"
+        with pytest.raises(NotMergeable, match="does not name an issue"):
+            pulls.merge_pull_request(subject.repo, 1)
+        assert pulls.pull_request(subject.repo, 1).state is PullRequestState.OPEN
+
+    @pytest.mark.parametrize(("times", "is_merged"), [(2, True), (9, False)])
+    def test_merge_waits_until_a_new_merge_request_is_prepared(
+        self, subject: Subject, host: GitLab, times: int, is_merged: bool
+    ) -> None:
+        pulls = prepare_pull_request(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        self.remote(host).unprepared = times
+        if is_merged:
+            assert pulls.merge_pull_request(subject.repo, 1).sha == subject.git.head()
+        else:
+            with pytest.raises(UpstreamUnavailable):
+                pulls.merge_pull_request(subject.repo, 1)
+        assert ("work.md" in subject.git.entries()) is is_merged
+
+    @pytest.mark.parametrize("lose", [True, False])
+    def test_merge_by_fast_forward_is_a_squash_or_the_head(self, subject: Subject, host: GitLab, lose: bool) -> None:
+        pulls = prepare_pull_request(subject)
+        self.remote(host).merge_method = "ff"
+        old, head = subject.git.head(), subject.git.head("work")
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        host.faults.append(Fault("PUT .*/merge$", times=2 * lose, lose=True))
+        assert pulls.merge_pull_request(subject.repo, 1).sha == head == subject.git.head()
+        subject.git.commit({"more.md": b"more"}, branch="work")
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        merged = pulls.merge_pull_request(subject.repo, 2, message="One line", is_squash=True)
+        assert merged.sha == subject.git.head()
+        assert subject.git.text("log", "--format=%P %B", f"{old}..main").split("\n")[0] == f"{head} One line"
+        assert pulls.pull_request(subject.repo, 2).merge_sha == merged.sha
 
     def test_push_of_another_file_before_the_commit_is_the_parent(self, subject: Subject, host: GitLab) -> None:
         head = subject.git.head()

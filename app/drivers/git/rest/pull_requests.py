@@ -1,0 +1,137 @@
+"""The base class of pull requests of REST hosts: updates, merges and the results of checks."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from app.core.retry import RetryOptions, retry
+from app.drivers.errors import DriverError, UpstreamRejected, UpstreamUnavailable
+from app.drivers.git.errors import BranchMoved
+from app.drivers.git.object_ids import check_message
+from app.drivers.git.port import Checks, CheckState, Merged, NotMergeable, PullRequest, PullRequestState
+from app.drivers.git.rest.calls import RepositoryCalls
+from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown, quotable
+
+
+@dataclass(frozen=True)
+class MergeOptions:
+    """The options of a merge. See `PullRequests.merge_pull_request`."""
+
+    message: str | None = None
+    is_squash: bool = False
+    expected_head: str | None = None
+
+
+@dataclass(frozen=True)
+class PullRequestUpdate:
+    """The new values of a pull request. None keeps the present value."""
+
+    title: str | None = None
+    body: str | None = None
+    is_closed: bool | None = None
+
+
+class NotReady(UpstreamUnavailable):
+    """A pull request whose newest commit the host has not processed yet (503). The merge is tried again."""
+
+
+class PullRequestCalls(ABC):
+    """The pull requests of one repository. `calls` are the calls on the repository."""
+
+    NOUN: ClassVar[str]
+    """The name of a pull request at the host."""
+    UNMERGEABLE: ClassVar[frozenset[int]]
+    """Statuses of the host for a merge that conflicts or that a rule forbids."""
+
+    def __init__(self, calls: RepositoryCalls, *, deadline_s: float) -> None:
+        self._calls, self._deadline_s = calls, deadline_s
+
+    @abstractmethod
+    def all(self) -> Sequence[PullRequest]:
+        """Return the newest 100, newest first."""
+
+    @abstractmethod
+    def one(self, number: int) -> PullRequest:
+        """Return a pull request. Raises GitObjectMissing."""
+
+    @abstractmethod
+    def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
+        """Create a proposal to merge `head` into `base`. A proposal whose response was lost is looked up."""
+
+    @abstractmethod
+    def checks(self, number: int) -> Checks:
+        """Return the results of the checks of the head."""
+
+    @abstractmethod
+    def _send_update(self, number: int, update: PullRequestUpdate) -> PullRequest:
+        """Make the call that changes a pull request. Raises RequestRefused."""
+
+    @abstractmethod
+    def _send_merge(self, number: int, options: MergeOptions) -> str:
+        """Make the call that merges and return the new commit. Raises RequestRefused, NotMergeable."""
+
+    def _read_open(self, number: int) -> PullRequest:
+        """Return a pull request that can be merged. Raises NotMergeable, NotReady."""
+        pull_request = self.one(number)
+        if pull_request.state is not PullRequestState.OPEN:
+            raise NotMergeable(f"The {self.NOUN} is already merged or closed")
+        return pull_request
+
+    def update(self, number: int, update: PullRequestUpdate) -> PullRequest:
+        """Change a pull request. The call may be repeated, because it sets values."""
+        pull_request = self.one(number)
+        self._require_unmerged(pull_request)
+        if update == PullRequestUpdate():
+            return pull_request
+        try:
+            return self._send_update(number, update)
+        except RequestRefused as fault:
+            self._require_unmerged(self.one(number))
+            raise UpstreamRejected(
+                f"The Git host rejected this change of the {self.NOUN}: {fault.message_of_host}"
+            ) from fault
+
+    def merge(self, number: int, options: MergeOptions) -> Merged:
+        """Merge a pull request. After a lost response, read the state of the pull request."""
+        if options.message is not None:
+            check_message(options.message)
+        return retry(
+            lambda: self._merge_once(number, options),
+            RetryOptions(is_transient=lambda failure: isinstance(failure, NotReady), deadline_s=self._deadline_s),
+        )
+
+    def _merge_once(self, number: int, options: MergeOptions) -> Merged:
+        pull_request = self._read_open(number)
+        try:
+            return Merged(self._send_merge(number, options), pull_request.base)
+        except RequestRefused as fault:
+            raise self._merge_error(pull_request, options, fault) from fault
+        except DriverError as failure:
+            merge_sha = self.one(number).merge_sha if is_outcome_unknown(failure) else None
+            if merge_sha is None:
+                raise
+            return Merged(merge_sha, pull_request.base)
+
+    def _merge_error(self, pull_request: PullRequest, options: MergeOptions, fault: RequestRefused) -> DriverError:
+        if fault.status == 409 and options.expected_head is not None:
+            if self._calls.find_head(pull_request.head) == options.expected_head:
+                return NotReady("The Git host has not processed the newest commit of the branch yet")
+            return BranchMoved("The branch has moved since it was read")
+        if fault.status in self.UNMERGEABLE:
+            return NotMergeable(f"The {self.NOUN} cannot be merged: {fault.message_of_host}")
+        return UpstreamRejected(f"The Git host rejected this merge: {fault.message_of_host}")
+
+    def _require_unmerged(self, pull_request: PullRequest) -> None:
+        if pull_request.state is PullRequestState.MERGED:
+            raise NotMergeable(f"The {self.NOUN} is already merged")
+
+
+def summarize(head_sha: str, results: Iterable[tuple[str, CheckState]]) -> Checks:
+    """Return the state of all checks of a commit from the names and states of single ones."""
+    by_state: dict[CheckState, set[str]] = {}
+    for name, state in results:
+        by_state.setdefault(state, set()).add(quotable(name))
+    order = (CheckState.FAILED, CheckState.PENDING, CheckState.PASSED)
+    state = next((state for state in order if state in by_state), CheckState.NONE)
+    return Checks(head_sha, state, tuple(sorted(by_state.get(CheckState.FAILED, ()))))
