@@ -57,9 +57,9 @@ class Guard:
     call the route, if the guard belongs to one resource.
 
     With `target_in_body` the body names the target, so its fields are checked first. With `bare` the route loads no
-    session and responds without the database. `token` contains the scopes that an API token needs; the owner of the
-    token must pass the guard as well. `written_branch` returns the branch to which the body commits, or None for the
-    working branch.
+    session and responds without the database. A caller who is no member receives 404 with `hidden_message`, if it is
+    set. `token` contains the scopes that an API token needs; the owner of the token must pass the guard as well.
+    `written_branch` returns the branch to which the body commits, or None for the working branch.
     """
 
     spec_name: str
@@ -71,6 +71,7 @@ class Guard:
     target_in_body: bool = False
     token: TokenRule = SESSION_ONLY
     written_branch: Callable[[Any], str | None] | None = None
+    hidden_message: str | None = None
     description: str = ""
 
     def authenticate(self) -> None:
@@ -111,7 +112,8 @@ class Guard:
         if not scope.is_verified and not self.allow_unverified:
             raise EmailNotVerified
         if not self.allows(scope):
-            raise NotFound if HIDE_FROM_NON_MEMBERS and scope.role is None else PermissionDenied
+            is_hidden = HIDE_FROM_NON_MEMBERS or self.hidden_message is not None
+            raise NotFound(self.hidden_message) if is_hidden and scope.role is None else PermissionDenied
 
     def check_body(self, scope: Scope, body: object) -> None:
         """Check the branch that the body of a request writes to. Raises PermissionDenied."""

@@ -67,7 +67,7 @@ class MemberTable:
         self, id_kind: IdKind, entities: Mapping[str, type[Base]], *conditions: sa.ColumnElement[bool]
     ) -> None:
         (first, *others), self.id_kind, self._names = entities.values(), id_kind, tuple(entities)
-        self._kind = first.__name__
+        self._not_found = f"{id_kind.noun.partition(' ')[2].capitalize()} not found"
         is_target = first.__table__.c.id == sa.bindparam("target_id")
         self._alone = sa.select(*entities.values(), Membership.role).select_from(first).where(is_target)
         joined = sa.select(User, Session, *entities.values(), Membership.role).select_from(User).where(*VALID_SESSION)
@@ -87,7 +87,7 @@ class MemberTable:
     def fields(self, row: Sequence[object] | None) -> dict[str, Any]:
         """Return the fields of a scope from the objects and the role. Raises NotFound."""
         if row is None or row[0] is None:
-            raise NotFound(f"{self._kind} not found")
+            raise NotFound(self._not_found)
         return dict(zip((*self._names, "role"), row, strict=True))
 
 
@@ -172,15 +172,17 @@ def user(param: str) -> Resolver[UserScope]:
 
 def organization(param: str) -> MemberResolver[OrganizationScope]:
     """Return a resolver of an organization by id, with the role of the caller."""
-    return _of_member(OrganizationScope, param, _ORGANIZATION)
+    return of_member(OrganizationScope, param, _ORGANIZATION)
 
 
 def project(param: str) -> MemberResolver[ProjectScope]:
     """Return a resolver of a project by id, with its organization, its index and the role of the caller."""
-    return _of_member(ProjectScope, param, _PROJECT)
+    return of_member(ProjectScope, param, _PROJECT)
 
 
-def _of_member(scope: type[S], param: str, table: MemberTable) -> MemberResolver[S]:
+def of_member(scope: type[S], param: str, table: MemberTable) -> MemberResolver[S]:
+    """Return a resolver of an object of an organization by the id in a parameter."""
+
     def find(caller: Caller | None, ids: Ids) -> S:
         fields = table.read(ids.get(param), caller.id if caller is not None else None)
         return scope(optional_caller=caller, path=ids, **fields)

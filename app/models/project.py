@@ -47,6 +47,13 @@ class Generator(StrEnum):
     STATIC = "static"
 
 
+class Publishers(StrEnum):
+    """The members who may publish, schedule and revert change sets."""
+
+    EDITORS = "editors"
+    ADMINS = "admins"
+
+
 class ConnectionStatus(StrEnum):
     """The status of the connection between a project and its repository."""
 
@@ -84,6 +91,10 @@ class Project(Timestamps, Base):
     paths: Mapped[dict[str, Any]] = mapped_column(default=dict)
     visibility: Mapped[Visibility] = enum_column(Visibility, "visibility", default=Visibility.PRIVATE)
     preview_network: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    publishers: Mapped[str] = mapped_column(sa.String(16), default=Publishers.EDITORS, server_default="editors")
+    required_approvals: Mapped[int] = mapped_column(default=1, server_default="1")
+    change_set_prefix: Mapped[str] = mapped_column(sa.String(100), default="galley", server_default="galley")
+    require_change_sets: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     status: Mapped[ArchiveStatus] = enum_column(ArchiveStatus, "status", default=ArchiveStatus.ACTIVE)
     connection_status: Mapped[ConnectionStatus] = enum_column(
         ConnectionStatus, "connection_status", default=ConnectionStatus.ACTIVE

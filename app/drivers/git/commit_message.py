@@ -8,7 +8,7 @@ from app.drivers.git.port import Person
 
 DEFAULT_MESSAGE = "Update content"
 
-_ATTRIBUTION = re.compile(r"\s*(co-authored-by|signed-off-by)\s*:", re.IGNORECASE)
+_ATTRIBUTION = re.compile(r"\s*(co-authored-by|signed-off-by|galley-change-set)\s*:", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _PERSON = re.compile(r"[^<>]*[^<>\s] <[^<>\s]+>")
 # Git stops at a line of three dashes, which starts a patch, and at the scissors line of `git commit`.
@@ -42,9 +42,9 @@ def co_authors_of(message: str) -> list[Person]:
 def create_git_commit_message(message: str, trailers: Sequence[tuple[str, str]], description: str | None = None) -> str:
     """Join message, description and trailers with blank lines.
 
-    `git interpret-trailers --parse` finds exactly `trailers` in the result: attributions typed into the text
-    (`Co-authored-by`, `Signed-off-by`) are removed, and lines that would end the message for Git, or would be its
-    trailers where none are given, are moved in by one space.
+    `git interpret-trailers --parse` finds exactly `trailers` in the result. Trailers of the service that are typed into
+    the text (`Co-authored-by`, `Signed-off-by`, `Galley-Change-Set`) are removed. Lines that would end the message for
+    Git, or would be its trailers where none are given, are moved in by one space.
 
     Raises:
         ValueError: a trailer holds CR, LF, NUL, or `<` and `>` other than around an e-mail; or the text holds NUL.

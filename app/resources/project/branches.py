@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from app.core.errors import Conflict, ErrorMessage
+from app.core.errors import Conflict, ErrorMessage, PermissionDenied
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.git.errors import GitObjectMissing
@@ -16,6 +16,13 @@ from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for
 from app.resources.project.events import branch_deleted
+
+
+class ChangeSetRequired(PermissionDenied):
+    """A direct commit on a branch that receives only change sets (403)."""
+
+    code = "CHANGE_SET_REQUIRED"
+    message = ErrorMessage("This project publishes only change sets. Propose the change instead")
 
 
 def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[Branch]:
@@ -68,6 +75,22 @@ def is_working_branch(project: Project, name: str) -> bool:
     """Return whether the branch is the working branch of a project on the same repository."""
     repository = sa.and_(Project.provider == project.provider, Project.repository == project.repository)
     return db.session.scalar(sa.select(Project.id).where(repository, Project.branch == name).limit(1)) is not None
+
+
+def check_direct_commit(project_id: str, branch: str) -> None:
+    """Refuse a commit on a working branch that receives only change sets.
+
+    The setting of any project on the same repository counts.
+
+    Raises:
+        ChangeSetRequired.
+    """
+    own, other = sa.orm.aliased(Project), sa.orm.aliased(Project)
+    same = sa.and_(other.provider == own.provider, other.repository == own.repository)
+    statement = sa.select(other.id).join_from(own, other, same).where(own.id == project_id)
+    required = statement.where(other.branch == branch, other.require_change_sets).limit(1)
+    if db.session.scalar(required) is not None:
+        raise ChangeSetRequired
 
 
 def record_deletion(project: Project, name: str) -> dict[str, object]:

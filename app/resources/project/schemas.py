@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from marshmallow import Schema, ValidationError, fields
+from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.paths import path_error
+from app.core.refs import is_branch_name
 from app.http.json_schema import FOLDER, OPTIONAL, branch_name, described
 from app.http.validation import (
     ABSENT,
@@ -21,13 +22,18 @@ from app.http.validation import (
     web_url,
 )
 from app.models.organization import ArchiveStatus
-from app.models.project import ConnectionStatus, Generator, Provider, Visibility
+from app.models.project import ConnectionStatus, Generator, Provider, Publishers, Visibility
 from app.models.project_content import IndexStatus
 from app.resources.git_provider.schemas import ProviderName
 from app.resources.organization.schemas import StatusQuery, status_filter
 
 CONTENT_FOLDER = "The folder of the content files, or null if it is not set"
 MEDIA_FOLDER = "The folder of the images, or null if it is not set"
+MAX_PREFIX, MAX_APPROVALS = 100, 5
+PUBLISHERS = "The members who may publish, schedule and revert change sets: all members, or owners and admins"
+APPROVALS = "The number of approvals that a change set needs"
+PREFIX = "The beginning of the branch names of change sets"
+REQUIRED_SETS = "Whether commits on the working branch are refused, so that each change is a change set"
 PUBLIC_FOLDER = "The folder of the files that the site serves unchanged, or null if it is not set"
 
 
@@ -47,6 +53,12 @@ def _path_or_empty(value: str) -> None:
     fault = path_error(value) if value else None
     if fault is not None:
         raise ValidationError(f"{fault}.")
+
+
+@described(maxLength=100, pattern=r"^[^\x00-\x20\x7f~^:?*\[\\]+$")
+def _branch_prefix(value: str) -> None:
+    if len(value) > MAX_PREFIX or not is_branch_name(f"{value}/page") or value.startswith("refs/"):
+        raise ValidationError("Must be the beginning of a branch name, for example “galley”.")
 
 
 class _Folder(fields.String):
@@ -105,6 +117,19 @@ class UpdateProjectBody(_ProjectSettingsBody):
     """Changes of a project. Missing fields stay unchanged."""
 
     name: Annotated[str | Absent, NameField(100, data_key="project_name")] = ABSENT
+    publishers: Annotated[
+        Publishers | Absent, fields.Enum(Publishers, by_value=True, metadata={"description": PUBLISHERS})
+    ] = ABSENT
+    required_approvals: Annotated[
+        int | Absent,
+        fields.Integer(
+            strict=True, validate=validate.Range(0, MAX_APPROVALS), metadata={"description": APPROVALS, "example": 1}
+        ),
+    ] = ABSENT
+    change_set_prefix: Annotated[
+        str | Absent, fields.String(validate=_branch_prefix, metadata={"description": PREFIX, "example": "galley"})
+    ] = ABSENT
+    require_change_sets: Annotated[bool | Absent, StrictBoolean(metadata={"description": REQUIRED_SETS})] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,6 +240,10 @@ class ProjectSchema(PassthroughSchema):
     paths = fields.Nested(ProjectPathsSchema)
     visibility = fields.Enum(Visibility, by_value=True)
     preview_network = fields.Boolean()
+    publishers = fields.Enum(Publishers, by_value=True, metadata={"description": PUBLISHERS})
+    required_approvals = fields.Integer(metadata={"description": APPROVALS})
+    change_set_prefix = fields.String(metadata={"description": PREFIX})
+    require_change_sets = fields.Boolean(metadata={"description": REQUIRED_SETS})
     status = fields.Enum(ArchiveStatus, by_value=True)
     connection = fields.Nested(ConnectionSchema)
     index = fields.Nested(IndexSchema)

@@ -28,6 +28,7 @@ from app.resources.project_content.schemas.content import (
     BranchQuery,
     CommitFilesBody,
     CommittedSchema,
+    EditedFilesBody,
     EditFrontMatterBody,
     FileAtRefQuery,
     FileMetadataSchema,
@@ -35,6 +36,7 @@ from app.resources.project_content.schemas.content import (
     MergePreviewBody,
     MergePreviewSchema,
     QueuedJobSchema,
+    SaveFilesBody,
     TreeQuery,
 )
 from app.resources.project_content.schemas.entries import EntriesMetaSchema, EntriesQuery, EntrySchema
@@ -117,11 +119,16 @@ def compare_commits(scope: ProjectScope, query: CompareQuery) -> comparison.Comm
 
 def commit_files(scope: ProjectScope, body: CommitFilesBody) -> Saved | NoChange:
     """Create the commit of a save, merged with the branch if the body says so."""
-    source = branch_source(scope, body.branch)
+    return save_files(scope, body, body.branch)
+
+
+def save_files(scope: ProjectScope, body: SaveFilesBody, branch: str | None) -> Saved | NoChange:
+    """Create the commit of a save on a branch, as `commit_files`."""
+    source = branch_source(scope, branch)
     if body.on_conflict == MERGE:
         return create_merged_commit(scope, source, merge_planner(scope, source, body, body.message))
     if body.is_validated:
-        schema_validation.check(_schema_of_save(scope, body.branch), body.files)
+        schema_validation.check(_schema_of_save(scope, branch), body.files)
     save = SaveRequest(body.base_sha or "", body.files, body.message, body.description)
     return create_commit(scope, source, save)
 
@@ -132,9 +139,9 @@ def preview_merge(scope: ProjectScope, body: MergePreviewBody) -> dict[str, obje
     return merging.preview(source, merge_planner(scope, source, body, body.message or ""))
 
 
-def merge_planner(scope: ProjectScope, source: Source, body: MergePreviewBody, message: str) -> MergePlanner:
+def merge_planner(scope: ProjectScope, source: Source, body: EditedFilesBody, message: str) -> MergePlanner:
     """Return the planner of a merged save. Raises BaseRequired, MissingBase."""
-    check = _check_of_save(scope, body.branch) if body.is_validated else None
+    check = _check_of_save(scope, source.branch) if body.is_validated else None
     return MergePlanner(source, MergeRequest(body.base_sha, body.files, message, body.description), check=check)
 
 

@@ -1,7 +1,7 @@
 """Commits of saves at the Git host: their author, and the commit of an interrupted earlier attempt."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +16,7 @@ from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, jobs
 from app.models.user import User, UserPreference
+from app.resources.project.branches import check_direct_commit
 from app.resources.project_content.index import indexes
 from app.resources.project_content.saving import commit_builder
 from app.resources.project_content.saving.commit_builder import (
@@ -47,8 +48,10 @@ def create_commit(
     of the interrupted earlier attempt, if it made one.
 
     Raises:
+        ChangeSetRequired: the branch receives only change sets.
         SaveConflict, and the errors of the Git host.
     """
+    check_direct_commit(project_id, source.branch)
     save = replace(save, attribution=attribution_of(user, grant))
     _enqueue_index(project_id, source.branch)
     earlier = find_earlier_commit(source, save) if is_retry else None
@@ -61,8 +64,10 @@ def create_merged_commit(
     """Create the commit of a save whose files are merged with those of the branch, as `create_commit` does.
 
     Raises:
+        ChangeSetRequired: the branch receives only change sets.
         MergeRefused: a file cannot be merged.
     """
+    check_direct_commit(project_id, source.branch)
     attribution = attribution_of(user, grant)
 
     def plan(head: str) -> PlannedSave:
@@ -135,18 +140,32 @@ def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
 def _find_earlier_merge(
     source: Source, planner: MergePlanner, attribution: Attribution
 ) -> tuple[Commit, PlannedSave] | None:
-    """Return the commit that an interrupted attempt of the same merge made, or None.
-
-    It has the same message, and its files are those of the merge with its parent.
-    """
+    """Return the commit that an interrupted attempt of the same merge made, or None. It has the same message."""
     head, base_sha = source.git.head(source.repo, source.branch), planner.request.base_sha
-    since = base_sha if base_sha is not None and source.git.is_ancestor(source.repo, base_sha, head) else None
     message = planner.request.commit_message(attribution).strip()
+    return find_merge(source, planner, attribution, (base_sha, head), lambda info: info.message.strip() == message)
+
+
+def find_merge(
+    source: Source,
+    planner: MergePlanner,
+    attribution: Attribution,
+    commits: tuple[str | None, str],
+    accepts: Callable[[CommitInfo], bool],
+) -> tuple[Commit, PlannedSave] | None:
+    """Return a matching commit whose files are those of the merge with its parent, or None.
+
+    `commits` are the commit after which the search ends and the head at which it starts. If the head does not contain
+    the former, only the newest commits are searched.
+    """
+    since, head = commits
+    if since is not None and not source.git.is_ancestor(source.repo, since, head):
+        since = None
     history = islice(
         source.git.history(source.repo, head, since=since), MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE
     )
-    equal = ((one, one.parent) for one in history if one.parent is not None and one.message.strip() == message)
-    for info, parent in islice(equal, MAX_EQUAL_MESSAGES):
+    matching = ((one, one.parent) for one in history if one.parent is not None and accepts(one))
+    for info, parent in islice(matching, MAX_EQUAL_MESSAGES):
         with suppress(SaveConflict):
             planned = planner.planned_save(parent, attribution)
             changes = _matching_changes(source, planned.save, info) if planned.save.edits else None

@@ -22,7 +22,7 @@ from app.content.merge.files import (
 from app.content.merge.values import MISSING
 from app.core.errors import Conflict, FieldError, InvalidRequest
 from app.core.limits import CommitLimits
-from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.commit_plan import SYMLINK, is_executable
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
@@ -242,7 +242,7 @@ class MergePlanner:
         if change.action == Action.MOVE and target is not None:
             return self._refuse(plan, edit, _addition_kind(target), target)
         if change.action == Action.UPDATE and _sha_after(edit, _Base(None)) == theirs.sha:
-            return None
+            return FileEdit(change, theirs.sha) if change.is_executable is (not is_executable(theirs)) else None
         return FileEdit(change, theirs.sha)
 
     def _update(self, plan: MergePlan, edit: FileEdit, base: _Base, theirs: TreeEntry | None) -> FileEdit | None:

@@ -51,7 +51,7 @@ def plan_restore(source: Source, request: RestoreRequest) -> Sequence[FileEdit] 
     require_base(source, request.base_sha, [request.path])
     versions = _folder_versions(source, commit, request) if request.is_folder else _file(source, commit, request)
     present = source.git.entries(source.repo, request.base_sha, sorted(versions))
-    edits = list(_edits(source, versions, present))
+    edits = list(edits_between(source, versions, present))
     if edits:
         return edits
     head = require_unchanged(source, request.base_sha, request.path, is_folder=request.is_folder)
@@ -98,9 +98,15 @@ def _folder_versions(source: Source, commit: str, request: RestoreRequest) -> di
     return versions
 
 
-def _edits(
+def edits_between(
     source: Source, versions: Mapping[str, TreeEntry | None], present: Mapping[str, TreeEntry]
 ) -> Iterator[FileEdit]:
+    """Yield the edits that replace present entries by other versions of the same paths. None is a path to delete.
+
+    Raises:
+        RestoreNotPossible: a version is a symbolic link or a submodule.
+        PayloadTooLarge: there are more bytes than one commit takes.
+    """
     remaining = CommitLimits.bytes
     for path, version in sorted(versions.items()):
         now = present.get(path)
@@ -124,9 +130,9 @@ def _edits(
 def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:
     """Refuse an entry that a save cannot write: a submodule or a symbolic link."""
     if version.type == EntryType.COMMIT or (now is not None and now.type == EntryType.COMMIT):
-        raise RestoreNotPossible(f"{path} is a submodule at one of the commits and cannot be restored")
+        raise RestoreNotPossible(f"{path} is a submodule at one of the commits, which a save cannot write")
     if SYMLINK in (version.mode, now and now.mode):
-        raise RestoreNotPossible(f"{path} is a symbolic link at one of the commits and cannot be restored")
+        raise RestoreNotPossible(f"{path} is a symbolic link at one of the commits, which a save cannot write")
 
 
 def _read(source: Source, entry: TreeEntry) -> bytes:

@@ -206,10 +206,9 @@ def require_base(base_sha: str | None, on_conflict: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MergePreviewBody(RequestBody):
-    """The files of a save whose merge with the branch is calculated. The message is not used."""
+class EditedFilesBody(RequestBody):
+    """The files of a save, and the version on which they are based."""
 
-    message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
     description: Annotated[
         str | None,
         fields.String(
@@ -219,7 +218,6 @@ class MergePreviewBody(RequestBody):
             metadata={"description": "The text below the subject of the commit message"},
         ),
     ]
-    branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
     base_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     files: Annotated[
         list[FileEdit],
@@ -269,7 +267,15 @@ class MergePreviewBody(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommitFilesBody(MergePreviewBody):
+class MergePreviewBody(EditedFilesBody):
+    """The files of a save whose merge with the branch is calculated. The message is not used."""
+
+    message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
+    branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaveFilesBody(EditedFilesBody):
     """A save of all its files in one commit."""
 
     RULES: ClassVar[dict[str, object]] = BASE_RULES
@@ -280,6 +286,13 @@ class CommitFilesBody(MergePreviewBody):
         """Require a base, and valid files."""
         require_base(self.base_sha, self.on_conflict)
         super().__post_init__()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitFilesBody(SaveFilesBody):
+    """A save on the working branch or another one."""
+
+    branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
 
 
 class CommittedFileSchema(RequestSchema):

@@ -209,12 +209,9 @@ class TestUpdate:
     def test_update_changes_only_the_given_writable_fields(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/{workspace.project}"
         before = me.get(path).ok()
+        writable = {field.data_key or name for name, field in schemas.UpdateProjectBody.schema().fields.items()}
         forged = {
-            **{
-                column.key: "forged"
-                for column in Project.__table__.c
-                if column.key not in ("framework", "preview_network", "site_url")
-            },
+            **{column.key: "forged" for column in Project.__table__.c if column.key not in writable},
             "org_id": "org_x",
             "project_id": "prj_x",
             "connection": {},
@@ -249,6 +246,25 @@ class TestUpdate:
     def test_update_trims_the_name(self, workspace: Workspace) -> None:
         path = f"/project/{workspace.project}"
         assert workspace.me.patch(path, {"project_name": "  Site  "}).ok()["project_name"] == "Site"
+
+    @pytest.mark.one_database
+    @pytest.mark.parametrize(
+        ("field", "default", "good", "bad"),
+        [
+            ("publishers", "editors", ["admins", "editors"], ["owners", None, 1]),
+            ("required_approvals", 1, [0, 5], [-1, 6, "1", None, 1.5, True]),
+            ("change_set_prefix", "galley", ["sets/of-team", "ä"], ["a b", "/x", "x/", "a..b", "refs/x", "x" * 101]),
+            ("require_change_sets", False, [True, False], [1, "yes", None]),
+        ],
+    )
+    def test_settings_of_change_sets_are_validated(
+        self, workspace: Workspace, field: str, default: object, good: list[Any], bad: list[Any]
+    ) -> None:
+        path = f"/project/{workspace.project}"
+        assert workspace.me.get(path).ok()[field] == default
+        for value in bad:
+            workspace.me.patch(path, {field: value}).fails(400, None, field)
+        assert [workspace.me.patch(path, {field: value}).ok()[field] for value in good] == good
 
     def test_update_with_stale_if_match_returns_412(self, workspace: Workspace) -> None:
         path = f"/project/{workspace.project}"

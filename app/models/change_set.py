@@ -1,0 +1,149 @@
+"""Tables of change sets: branches with edits that are reviewed and published together, their reviews and comments."""
+
+from datetime import datetime
+from enum import StrEnum
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import ID_LENGTH, SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column, utcnow_ms
+
+
+class ChangeSetState(StrEnum):
+    """The state of a change set. `app.resources.change_set.states` contains the transitions."""
+
+    DRAFT = "draft"
+    IN_REVIEW = "in_review"
+    CHANGES_REQUESTED = "changes_requested"
+    APPROVED = "approved"
+    SCHEDULED = "scheduled"
+    PUBLISHING = "publishing"
+    PUBLISHED = "published"
+    REVERTED = "reverted"
+    CLOSED = "closed"
+    FAILED = "failed"
+
+
+class Verdict(StrEnum):
+    """The verdict of a review."""
+
+    APPROVE = "approve"
+    CHANGES = "changes"
+    COMMENT = "comment"
+
+
+class ScheduledAction(StrEnum):
+    """The action of a schedule. `unpublish` reverts a published set."""
+
+    PUBLISH = "publish"
+    UNPUBLISH = "unpublish"
+
+
+class ChangeSet(Timestamps, Base):
+    """A change set. Its content is the difference of `base_sha` and `head_sha`, and is not stored.
+
+    `base_sha` is the commit of the working branch from which the branch of the set starts. `version` counts the
+    changes of the row; each transition compares it. Until `busy_until`, one request or job writes to the branch.
+
+    While a set is `publishing`, `publish_from` is the head of the working branch before the first attempt,
+    `previous_state` the state to which a refused publication returns, `publisher_id` the user in whose name it is
+    published, and `request_number` the pull request that the host merges. `published_parent_sha` is the commit before
+    `published_sha`. `problem` is the reason of the state `failed`.
+
+    `token_id` and `token_name` name the API token that created the set.
+    """
+
+    __tablename__ = "change_sets"
+    __table_args__ = (
+        sa.UniqueConstraint("project_id", "branch"),
+        sa.Index("ix_change_sets_project_id_state_id", "project_id", "state", "id"),
+    )
+
+    id: Mapped[str] = id_column("chg")
+    project_id: Mapped[str] = foreign_key("projects.id", index=False)
+    title: Mapped[str] = mapped_column(sa.String(200))
+    description: Mapped[str | None]
+    state: Mapped[ChangeSetState] = enum_column(ChangeSetState, "change_set_state", default=ChangeSetState.DRAFT)
+    branch: Mapped[str]
+    base_sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
+    head_sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
+    files: Mapped[int] = mapped_column(default=0)
+    version: Mapped[int] = mapped_column(default=1)
+    creator_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    token_id: Mapped[str | None] = mapped_column(sa.String(ID_LENGTH))
+    token_name: Mapped[str | None]
+    busy_until: Mapped[datetime | None]
+    publish_from: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    previous_state: Mapped[str | None] = mapped_column(sa.String(32))
+    publisher_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    request_number: Mapped[int | None]
+    published_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    published_parent_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    published_at: Mapped[datetime | None]
+    problem: Mapped[str | None]
+    reverts_id: Mapped[str | None] = foreign_key("change_sets.id", ondelete="SET NULL")
+
+
+class ChangeSetAuthor(Base):
+    """A user who committed to a change set. `token_id` is the service account of the last commit, or empty."""
+
+    __tablename__ = "change_set_authors"
+
+    change_set_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("change_sets.id", ondelete="CASCADE"), primary_key=True
+    )
+    user_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    token_id: Mapped[str] = mapped_column(sa.String(ID_LENGTH), default="")
+
+
+class ChangeSetReview(Base):
+    """A review of the commit `head_sha`. It is valid while the commit is the head of the set."""
+
+    __tablename__ = "change_set_reviews"
+
+    id: Mapped[str] = id_column("rvw")
+    change_set_id: Mapped[str] = foreign_key("change_sets.id")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    verdict: Mapped[Verdict] = enum_column(Verdict, "review_verdict")
+    body: Mapped[str]
+    head_sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+
+
+class ChangeSetSchedule(Base):
+    """The time at which a set is published or unpublished: a wall time in a zone, and the instant derived from them.
+
+    `user_id` is the user who chose the time. The publication needs this user's rights.
+    """
+
+    __tablename__ = "change_set_schedules"
+
+    change_set_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("change_sets.id", ondelete="CASCADE"), primary_key=True
+    )
+    wall_time: Mapped[str] = mapped_column(sa.String(16))
+    timezone: Mapped[str] = mapped_column(sa.String(64))
+    choice: Mapped[str | None] = mapped_column(sa.String(8))
+    action: Mapped[ScheduledAction] = enum_column(ScheduledAction, "scheduled_action")
+    due_at: Mapped[datetime] = mapped_column(index=True)
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+
+
+class ChangeSetComment(Base):
+    """A comment on a set, or on a path, a value (`pointer`) or a block of it (the hash of its text)."""
+
+    __tablename__ = "change_set_comments"
+
+    id: Mapped[str] = id_column("cmt")
+    change_set_id: Mapped[str] = foreign_key("change_sets.id")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    body: Mapped[str]
+    path: Mapped[str | None]
+    pointer: Mapped[str | None]
+    block: Mapped[str | None] = mapped_column(sa.String(64))
+    resolved_at: Mapped[datetime | None]
+    resolved_by: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
