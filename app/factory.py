@@ -47,9 +47,10 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
         ConfigError: a setting is invalid. The message names every invalid setting.
     """
     from app import blueprints, cli
+    from app.git_http import middleware as git_http
     from app.http import error_handlers, openapi
     from app.observability import logging
-    from app.preview_proxy import middleware
+    from app.preview_proxy import middleware as preview_proxy
     from app.resources import event_wiring
     from config import Settings
 
@@ -63,7 +64,9 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     blueprints.register(app)
     openapi.init_app(app)
     event_wiring.register_jobs_and_subscribers()
-    middleware.init_app(app)
+    # The preview proxy is the outer one: a preview host has no other URLs than those of its site.
+    git_http.init_app(app)
+    preview_proxy.init_app(app)
     cli.register(app)
     return app
 

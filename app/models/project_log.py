@@ -63,5 +63,5 @@ class ProjectLogEntry(Base):
 
     @property
     def shown_source(self) -> str:
-        """The source in responses: `token` for a change through an API token."""
-        return "token" if self.token_id else self.source
+        """The source in responses: `token` for a change through the API with a token."""
+        return "token" if self.token_id and self.source is not LogSource.PUSH else self.source

@@ -90,6 +90,18 @@ class Git:
             "GIT_COMMIT_AUTHOR", "Author of commits. With person, the bot is the committer.", "bot", "bot", "person"
         ),
     ]
+    http_processes: Annotated[
+        int,
+        number(
+            "GIT_HTTP_PROCESSES",
+            "Number of Git clones, fetches and pushes that a web worker serves at the same time. Further ones receive "
+            "503 with Retry-After.",
+            *(8, 1, 256),
+        ),
+    ]
+    max_push_mb: Annotated[
+        int, number("GIT_MAX_PUSH_MB", "Largest pack of a push to a local repository, in MiB.", 200, 1, 100_000)
+    ]
 
 
 class _WebhookSecrets:

@@ -66,8 +66,11 @@ STORED = {
     "provider_refresh", "ai", "sandbox_create", "billing", "billing_address", "token_create",
 }  # fmt: skip
 """Rows with rates in the database (tests/http/test_rate_events.py)."""
-ELSEWHERE = {"readiness_address", "upload_bytes", "preview", "preview_address", "token", "token_writes"}
-"""Counted in the database (tests/resources/bucket), on previews' own addresses (tests/preview_proxy/test_middleware.py), or
+ELSEWHERE = {
+    "git_failures_address", "readiness_address", "upload_bytes", "preview", "preview_address", "token", "token_writes",
+}  # fmt: skip
+"""Counted for Git clients (tests/git_http/test_access.py), in the database (tests/resources/bucket), on previews' own
+addresses (tests/preview_proxy/test_middleware.py), or
 for API tokens (tests/access/test_tokens.py)."""
 
 WINDOWS = [(row, rate) for row in REQUESTS for rate in short_rates(getattr(RateLimits(), row))]

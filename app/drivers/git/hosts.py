@@ -1,10 +1,13 @@
 """The Git hosts of this installation and their providers."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from app.concurrency.child_processes import ChildProcess
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.account_ports import Accounts, InstallationAccounts, InstallationApp, OAuthApp
 from app.drivers.git.errors import RepositoryUnavailable
@@ -17,6 +20,28 @@ LOCAL, GITHUB, GITLAB = "local", "github", "gitlab"
 
 MakeProvider = Callable[[TokenSupplier, float], GitProvider]
 """Function of a token supplier and the time limit of a call with its retries (seconds). It returns the provider."""
+
+
+class GitService(StrEnum):
+    """The services of Git over HTTP."""
+
+    UPLOAD = "git-upload-pack"
+    RECEIVE = "git-receive-pack"
+
+
+@dataclass(frozen=True)
+class BackendCall:
+    """A request to Git over HTTP.
+
+    `protocol` is the header `Git-Protocol`. `hooks` is the folder of the hooks, and `variables` is their environment.
+    """
+
+    service: GitService
+    is_advertisement: bool
+    protocol: str | None = None
+    max_push_bytes: int = 0
+    hooks: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class LocalHost(GitProvider, Protocol):
@@ -57,6 +82,15 @@ class LocalHost(GitProvider, Protocol):
         """Pack the repository, within ten minutes by default. Other calls are not blocked.
 
         Returns False if another process packs it. Raises UpstreamTimeout, UpstreamError, UpstreamUnavailable.
+        """
+
+    def branches_lock(self, repo: RepoRef, branches: Sequence[str]) -> AbstractContextManager[None]:
+        """Serialize the writers of several branches, as `branch_lock` does for one."""
+
+    def start_backend(self, repo: RepoRef, call: BackendCall, *, stream: int, errors: int) -> ChildProcess:
+        """Start `git http-backend` with a socket as its input and output. It writes a CGI response.
+
+        Raises RepositoryUnavailable, UpstreamUnavailable.
         """
 
 

@@ -21,7 +21,10 @@ class FileEvent:
 
 @dataclass(frozen=True)
 class FilesChanged:
-    """The changed paths of one or several commits. `by` is the user of a save with its API token, None for a push."""
+    """The changed paths of one or several commits. `by` is the user of a save or push with its API token.
+
+    It is None for a push that did not go through the service.
+    """
 
     project_id: str
     source: LogSource

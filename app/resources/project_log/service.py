@@ -1,5 +1,6 @@
 """Rules of the project log: entries of clients, saves and pushes, and its pages."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -7,7 +8,7 @@ import sqlalchemy as sa
 from app.core.api_tokens import TokenGrant
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.ids import new_id
-from app.database.inserts import insert_rows
+from app.database.inserts import batches, insert_rows
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project import Project
@@ -16,6 +17,7 @@ from app.models.user import User
 from app.resources.project.events import FilesChanged
 
 FILE_TYPE_LENGTH = 40
+COMMITS_PER_STATEMENT = 500
 PER_COMMIT = ("project_id", "commit_sha", "file")
 _ENTRIES: sa.Table = sa.inspect(ProjectLogEntry).local_table  # type: ignore[assignment]
 
@@ -74,8 +76,28 @@ def record_changes(changed: FilesChanged) -> None:
         }
         for event in changed.files
     ]
+    if by and changed.source is LogSource.PUSH:
+        _complete_pushes(changed, by)
     if rows:
         insert_rows(db.session.connection(), _ENTRIES, rows, unique=PER_COMMIT, changed=replaced)
+
+
+def _complete_pushes(changed: FilesChanged, by: Mapping[str, object]) -> None:
+    """Name the user of a push in the entries that an index run has written before."""
+    commits = {event.commit_sha for event in changed.files}
+    for part in batches(sorted(commits), COMMITS_PER_STATEMENT):
+        db.session.execute(
+            sa.update(ProjectLogEntry)
+            .where(
+                ProjectLogEntry.project_id == changed.project_id,
+                ProjectLogEntry.commit_sha.in_(part),
+                ProjectLogEntry.source == LogSource.PUSH,
+                ProjectLogEntry.user_id.is_(None),
+                ProjectLogEntry.token_id.is_(None),
+            )
+            .values(**by),
+            execution_options={"synchronize_session": False},
+        )
 
 
 def _actor(by: User, grant: TokenGrant | None) -> dict[str, object]:

@@ -6,7 +6,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import structlog
@@ -33,17 +33,27 @@ def exclusive(path: Path, *, wait_s: float = 0.0) -> Iterator[bool]:
 
 
 @contextmanager
-def exclusive_lock(root: Path, *names: str) -> Iterator[None]:
-    """Serialize access to the object that `names` identify. Continue without the lock after 20 s."""
+def exclusive_lock(root: Path, repository: str, *branches: str) -> Iterator[None]:
+    """Serialize the writers of branches of a repository. Continue without a lock that others hold for 20 s.
+
+    The locks are taken in one order, so that two writers of the same branches do not wait for each other.
+    """
     folder = root / ".locks"
     folder.mkdir(exist_ok=True)
-    digest = hashlib.sha256("\0".join(names).encode()).digest()
-    slot = folder / f"{int.from_bytes(digest[:4]) % SLOTS:04}"
-    slot.touch(exist_ok=True)
-    with exclusive(slot, wait_s=WAIT_S) as held:
-        if not held:
-            log.warning("git.lock_timed_out", repository=names[0])
+    until_s = time.monotonic() + WAIT_S
+    with ExitStack() as locks:
+        for number in sorted({_slot(repository, branch) for branch in branches}):
+            slot = folder / f"{number:04}"
+            slot.touch(exist_ok=True)
+            if not locks.enter_context(exclusive(slot, wait_s=until_s - time.monotonic())):
+                log.warning("git.lock_timed_out", repository=repository)
         yield
+
+
+def _slot(*names: str) -> int:
+    """Return the number of the lock file of a branch. Branches share lock files, so that their number is bounded."""
+    digest = hashlib.sha256("\0".join(names).encode()).digest()
+    return int.from_bytes(digest[:4]) % SLOTS
 
 
 def _take(descriptor: int, until_s: float) -> bool:

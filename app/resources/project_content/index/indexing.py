@@ -120,7 +120,9 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
             _clear_last_commits(current)
         before = apply(current, head, changes, last)
         current.problem = unreadable.PROBLEM if is_damaged else current.problem
-        files_changed.publish(FilesChanged(current.project_id, LogSource.PUSH, _events(changes, before, last, head)))
+        files_changed.publish(
+            FilesChanged(current.project_id, LogSource.PUSH, file_events(changes, before, last, head))
+        )
     return True
 
 
@@ -205,9 +207,11 @@ def folded(path: str) -> str | None:
     return None if path.isascii() else fold(path)
 
 
-def _events(
+def file_events(
     changes: Iterable[PathChange], before: Mapping[str, str], last: LastCommits, head: str
 ) -> tuple[FileEvent, ...]:
+    """Return the changed files of a push for the project log. `before` contains the paths that existed."""
+
     def action(change: PathChange) -> LogAction:
         if change.entry is None:
             return LogAction.DELETE

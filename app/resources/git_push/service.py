@@ -1,0 +1,133 @@
+"""Rules of Git over HTTP: the projects of a repository, the branches that a push may change, and its effects."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from app.core.api_tokens import TokenGrant, TokenScope
+from app.core.errors import ErrorMessage
+from app.core.refs import is_branch_name
+from app.extensions import db, jobs
+from app.models.organization import ArchiveStatus, Membership, Organization
+from app.models.project import Project, Provider
+from app.resources.project.branches import ChangeSetRequired
+
+BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+MAX_UPDATES = 1_000
+"""Branches and tags of one push."""
+
+
+@dataclass(frozen=True)
+class ServedProject:
+    """A project of a repository. `is_open` is true if the caller and the token reach it."""
+
+    branch: str
+    is_archived: bool
+    needs_change_sets: bool
+    is_open: bool
+
+
+@dataclass(frozen=True)
+class RefUpdate:
+    """A requested change of a branch or tag. None stands for a ref that does not exist.
+
+    `is_rewrite` is true if the new commit does not contain the previous one.
+    """
+
+    ref: str
+    before: str | None
+    after: str | None
+    is_rewrite: bool = False
+
+    @property
+    def branch(self) -> str | None:
+        """The name of the branch, or None for a tag."""
+        return self.ref.removeprefix(BRANCHES) if self.ref.startswith(BRANCHES) else None
+
+    @property
+    def is_supported(self) -> bool:
+        """Return whether the ref is a branch or a tag with a valid name."""
+        prefix = next((one for one in (BRANCHES, TAGS) if self.ref.startswith(one)), None)
+        return prefix is not None and is_branch_name(self.ref.removeprefix(prefix))
+
+
+def projects_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[ServedProject, ...]:
+    """Return all projects on a local repository. The result is empty if the caller reaches none of them."""
+    statement = (
+        sa.select(Project, Organization.status, Membership.role)
+        .join(Organization, Organization.id == Project.organization_id)
+        .outerjoin(Membership, _is_member(user_id))
+        .where(Project.provider == Provider.LOCAL, Project.repository == repository)
+    )
+    projects = tuple(
+        ServedProject(
+            project.branch,
+            ArchiveStatus.ARCHIVED in (project.status, status),
+            project.require_change_sets,
+            role is not None and grant.covers(project.id, [project.organization_id]),
+        )
+        for project, status, role in db.session.execute(statement)
+    )
+    return projects if any(project.is_open for project in projects) else ()
+
+
+def remote_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[Provider, str] | None:
+    """Return the host and the name of a repository of another host, if the caller reaches a project on it."""
+    statement = (
+        sa.select(Project)
+        .join(Membership, Membership.organization_id == Project.organization_id)
+        .where(
+            Membership.user_id == user_id,
+            Project.provider != Provider.LOCAL,
+            sa.func.lower(Project.repository) == repository.lower(),
+        )
+    )
+    for project in db.session.scalars(statement):
+        if grant.covers(project.id, [project.organization_id]):
+            return project.provider, project.repository
+    return None
+
+
+def _is_member(user_id: str) -> sa.ColumnElement[bool]:
+    return sa.and_(Membership.organization_id == Organization.id, Membership.user_id == user_id)
+
+
+def refusals(updates: Sequence[RefUpdate], projects: Sequence[ServedProject], grant: TokenGrant) -> list[str]:
+    """Return the reasons for which a push is refused, as sentences for its user."""
+    if not projects:
+        return [ErrorMessage("The repository does not exist")]
+    if all(project.is_archived for project in projects):
+        return [ErrorMessage("The project is archived. It is read-only")]
+    if len(updates) > MAX_UPDATES:
+        return [ErrorMessage("A push can change at most %(number)s branches and tags", number=f"{MAX_UPDATES:,}")]
+    return [f"{update.ref}: {reason}" for update in updates for reason in _faults(update, projects, grant)]
+
+
+def _faults(update: RefUpdate, projects: Sequence[ServedProject], grant: TokenGrant) -> Iterator[str]:
+    if not update.is_supported:
+        yield ErrorMessage("Only branches and tags can be pushed, with names that the service supports")
+        return
+    working = [project for project in projects if update.branch is not None and project.branch == update.branch]
+    needed = TokenScope.PUBLISH if working else TokenScope.WRITE
+    if needed not in grant.scopes:
+        yield ErrorMessage("The API token needs the scope %(scope)s", scope=needed.value)
+    if not working:
+        return
+    if any(project.is_archived for project in working):
+        yield ErrorMessage("This is the working branch of an archived project. It is read-only")
+    if any(project.needs_change_sets for project in working):
+        yield f"{ChangeSetRequired.code}: {ChangeSetRequired.message}"
+    if update.after is None:
+        yield ErrorMessage("This is the working branch of a project. It cannot be deleted")
+    elif update.is_rewrite:
+        yield ErrorMessage("This is the working branch of a project. Its commits cannot be rewritten. Pull first")
+
+
+def enqueue_effects(repository: str, updates: Sequence[RefUpdate], *, user_id: str, token_id: str) -> None:
+    """Enqueue the effects of the branches that a push has moved or deleted, in the running transaction."""
+    moved = [[update.branch, update.before, update.after] for update in updates if update.branch is not None]
+    if moved:
+        jobs.enqueue(
+            "git_push.received", repository=repository, updates=moved, user_id=user_id, token_id=token_id, priority=10
+        )

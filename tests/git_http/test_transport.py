@@ -1,0 +1,91 @@
+"""Clones and fetches with the `git` program."""
+
+import pytest
+
+from app.git_http.middleware import ADVERTISEMENT
+from tests.git_http.client import FILES, GitClient, Site
+from tests.support.samples.gitrepo import AWKWARD
+
+
+class TestClone:
+    @pytest.mark.parametrize("version", ["0", "1", "2"])
+    def test_clone_with_each_protocol_has_all_files(self, site: Site, git: GitClient, version: str) -> None:
+        git.ok("-c", f"protocol.version={version}", "clone", "--quiet", site.url(site.token("read")), "site")
+        assert {path: (git.folder / "site" / path).read_bytes() for path in FILES} == FILES
+        assert git.ok("rev-parse", "HEAD", within="site") == site.head()
+
+    def test_clone_of_unusual_paths_has_the_same_tree(self, site: Site, git: GitClient) -> None:
+        site.repo.commit(AWKWARD)
+        git.clone(site.url(site.token("read")), "--bare")
+        assert git.ok("rev-parse", "main^{tree}", within="site") == site.repo.text("rev-parse", "main^{tree}")
+
+    def test_shallow_clone_has_one_commit_and_can_be_deepened(self, site: Site, git: GitClient) -> None:
+        site.repo.commit({"more.md": b"more\n"})
+        git.clone(site.url(site.token("read")), "--depth=1")
+        assert git.ok("rev-list", "--count", "HEAD", within="site") == "1"
+        git.ok("fetch", "--quiet", "--unshallow", within="site")
+        assert git.ok("rev-list", "--count", "HEAD", within="site") == "2"
+
+    def test_partial_clone_fetches_a_file_when_it_is_read(self, site: Site, git: GitClient) -> None:
+        git.clone(site.url(site.token("read")), "--filter=blob:none", "--no-checkout")
+        missing = git.ok("rev-list", "--objects", "--missing=print", "HEAD", within="site")
+        assert len([line for line in missing.splitlines() if line.startswith("?")]) == len(FILES)
+        assert git.ok("show", "HEAD:README.md", within="site") == "# Read me"
+
+    def test_address_without_the_suffix_is_the_same_repository(self, site: Site, git: GitClient) -> None:
+        git.clone(site.url(site.token("read")).removesuffix(".git"))
+        assert git.ok("rev-parse", "HEAD", within="site") == site.head()
+
+    def test_repository_without_a_commit_can_be_cloned(self, site: Site, git: GitClient) -> None:
+        site.repo.git("update-ref", "-d", "refs/heads/main")
+        git.clone(site.url(site.token("read")))
+        assert git.run("rev-parse", "HEAD", within="site").code != 0
+
+
+class TestFetch:
+    def test_fetch_reads_a_later_save(self, site: Site, git: GitClient) -> None:
+        git.clone(site.url(site.token("read")))
+        body = {
+            "message": "Save",
+            "base_sha": site.head(),
+            "files": [{"action": "create", "path": "new.md", "content": "new\n"}],
+        }
+        sha = site.owner.post(f"/project-content/{site.project}/commit", body).ok(201)["commit_sha"]
+        git.ok("pull", "--quiet", "--ff-only", within="site")
+        assert git.ok("rev-parse", "HEAD", within="site") == sha
+
+    def test_fetch_with_many_known_commits_sends_a_compressed_body(self, site: Site, git: GitClient) -> None:
+        git.clone(site.url(site.token("read")))
+        site.repo.commit_all([({"a.md": str(number).encode()}, f"Edit {number}") for number in range(300)])
+        for number in range(100):
+            git.commit("site", {"local.md": str(number).encode()})
+        traced = git.run("fetch", "origin", within="site", environment={"GIT_CURL_VERBOSE": "1"})
+        assert traced.code == 0
+        assert "Content-Encoding: gzip" in traced.messages
+        assert git.ok("rev-parse", "origin/main", within="site") == site.head()
+
+
+class TestBusy:
+    def test_client_above_the_limit_receives_503_until_another_has_ended(self, site: Site, git: GitClient) -> None:
+        token = site.token("read")
+        with site.unfinished_requests(3, token):
+            refused = site.get(f"/git/{site.repository}.git{ADVERTISEMENT}?service=git-upload-pack", token=token)
+            assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+        site.wait_for_no_process()
+        git.clone(site.url(token))
+
+
+class TestDisconnect:
+    def test_killed_client_leaves_no_process(self, site: Site, git: GitClient) -> None:
+        site.repo.commit({"large.bin": site.noise(8 << 20)})
+        with site.unread_clone(site.token("read")) as processes:
+            assert processes()
+        site.wait_for_no_process()
+
+    def test_killed_pusher_changes_nothing_and_leaves_no_process(self, site: Site) -> None:
+        before = site.head()
+        with site.unfinished_requests(1, site.token(), service="git-receive-pack"):
+            pass
+        site.wait_for_no_process()
+        assert site.head() == before
+        assert not list(site.repo.folder.glob("objects/tmp_*"))
