@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
-MAX_CLONE_URL_LENGTH = 1_000
+MAX_CLONE_URL_LENGTH, MAX_HTTP_URL_LENGTH = 1_000, 2_048
 _URL = re.compile(
     r"(?P<scheme>https?)://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)(?::(?P<port>[0-9]{1,5}))?/[a-z0-9._~%+@/,()=:-]+",
     re.IGNORECASE | re.ASCII,
 )
+_HTTP_URL = re.compile(
+    r"(?P<scheme>https?)://(?P<host>[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
+    r"(?P<target>[/?][a-z0-9._~%!$&'()*+,;=:@/?-]*)?",
+    re.IGNORECASE | re.ASCII,
+)
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_NOT_PUBLIC = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24", "::/96")))
+"""Networks of translators and relays, and addresses that contain an IPv4 address in an obsolete form."""
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 def split_url(url: str) -> SplitResult:
@@ -72,9 +83,65 @@ def parse_clone_url(url: str, hosts: Sequence[str]) -> CloneUrl | None:
     return CloneUrl(url, host, port, is_listed)
 
 
+@dataclass(frozen=True)
+class HttpUrl:
+    """The parts of a URL that is called. `target` is the path with the query."""
+
+    scheme: str
+    host: str
+    port: int
+    target: str
+
+    @property
+    def is_secure(self) -> bool:
+        """True if the call uses TLS."""
+        return self.scheme == "https"
+
+
+def parse_http_url(url: str) -> HttpUrl | None:
+    """Return the parts of an `http` or `https` URL, or None for another text.
+
+    User information, a fragment, a zone id and characters that a URL must encode are refused.
+    """
+    match = _HTTP_URL.fullmatch(url) if len(url) <= MAX_HTTP_URL_LENGTH else None
+    if match is None:
+        return None
+    scheme, host, target = match["scheme"].lower(), match["host"].lower().strip("[]"), match["target"] or "/"
+    port = int(match["port"] or _DEFAULT_PORTS[scheme])
+    is_literal = match["host"].startswith("[")
+    if not 0 < port < 1 << 16 or (is_literal and _parsed(host) is None):
+        return None
+    return HttpUrl(scheme, host, port, target if target.startswith("/") else f"/{target}")
+
+
 def is_public(address: str) -> bool:
     """Return whether an address is on the public internet, also if it contains an IPv4 address."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
-    teredo = getattr(parsed, "teredo", None)
-    return parsed.is_global and not parsed.is_multicast and (inner is None or inner.is_global) and teredo is None
+    inner, teredo = _inner_address(parsed), getattr(parsed, "teredo", None)
+    if inner is not None:
+        return parsed.is_global and is_public(str(inner))
+    is_excluded = any(parsed in network for network in _NOT_PUBLIC)
+    return parsed.is_global and not parsed.is_multicast and teredo is None and not is_excluded
+
+
+def is_in_networks(address: str, networks: Sequence[Network]) -> bool:
+    """Return whether an address is in one of the networks."""
+    parsed = ipaddress.ip_address(address.partition("%")[0])
+    plain = getattr(parsed, "ipv4_mapped", None) or parsed
+    return any(plain in network for network in networks)
+
+
+def _inner_address(address: Address) -> Address | None:
+    """Return the IPv4 address in a mapped address, in one of 6to4 or in one of NAT64."""
+    if isinstance(address, ipaddress.IPv4Address):
+        return None
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+def _parsed(text: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(text)
+    except ValueError:
+        return None

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import ipaddress
 import re
 from email.utils import parseaddr
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError, fields
 from marshmallow.validate import OneOf, Range, Regexp
 
-from app.core.urls import origin_of, split_url
+from app.core.urls import Network, origin_of, split_url
 
 KEY_BYTES = 32
 HOST_NAME = re.compile(r"(?=.{1,253}(:|\Z))[a-z0-9_]([a-z0-9_.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?")
@@ -62,6 +63,20 @@ def _origin(name: str) -> str:
     if not origin or parts.path not in ("", "/") or parts.query or parts.fragment:
         raise ValidationError(f"{name} is not an origin. Write https://host or https://host:port.")
     return origin
+
+
+class NetworksField(ListField):
+    """A comma-separated list of networks as address and prefix length. A single address is a network, too."""
+
+    def _deserialize(self, value: str, *_: object, **__: object) -> tuple[Any, ...]:
+        return tuple(_network(text) for text in super()._deserialize(value))
+
+
+def _network(text: str) -> Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ValidationError(f"{text} is not a network such as 10.0.0.0/8, 127.0.0.1/32 or fd00::/8.") from error
 
 
 class HostName(fields.Field[str]):

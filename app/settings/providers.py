@@ -8,10 +8,12 @@ from typing import Annotated
 from marshmallow import fields
 
 from app.core.limits import Limits
+from app.core.urls import Network
 from app.settings.fields import (
     DirectoryField,
     HostName,
     ListField,
+    NetworksField,
     Pem,
     PlanLimitsField,
     choice,
@@ -305,6 +307,23 @@ class Billing(_WebhookSecrets):
                 "PLAN_LIMITS",
                 "Limits of paid plans in addition to LIMIT_*, for example Pro: projects=300, members=100; Team: "
                 f"members=500. Plans are named as in the catalogue of Paddle. Names: {', '.join(CREATION_LIMITS)}.",
+            ),
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class WebhookSettings:
+    """Receivers of outbound webhooks."""
+
+    allowed_networks: Annotated[
+        tuple[Network, ...],
+        NetworksField(
+            load_default=(),
+            metadata=describe(
+                "WEBHOOK_ALLOWED_NETWORKS",
+                "Private networks with receivers of webhooks, as a comma-separated list such as "
+                "10.1.0.0/16,127.0.0.1/32. Receivers there may use http. Public receivers need no entry.",
             ),
         ),
     ]

@@ -30,6 +30,7 @@ from app.settings.providers import (
     SandboxSettings,
     SocialA,
     SocialB,
+    WebhookSettings,
 )
 from app.settings.server import EnvironmentSchema, ProcessSettings
 from app.settings.stores import DatabaseSettings, MailSettings, Security, StorageSettings
@@ -134,6 +135,7 @@ class SettingGroups(ProcessSettings):
     ai: Annotated[Ai, ReferenceSection("AI")]
     sandbox: Annotated[SandboxSettings, ReferenceSection("Previews")]
     billing: Annotated[Billing, ReferenceSection("Payments")]
+    webhooks: Annotated[WebhookSettings, ReferenceSection("Webhooks")]
     limits: Annotated[Limits, CREATION_LIMITS, ReferenceSection("Limits")]
     retention: Annotated[Retention, ReferenceSection("Limits")]
 
