@@ -16,6 +16,7 @@ from app.models.organization import Organization
 from app.models.project import Project
 from app.models.user import User
 from app.resources.bucket.storage_keys import new_key
+from app.resources.media_asset.events import asset_deleting, asset_stored
 from app.resources.media_asset.service import delete_assets
 
 
@@ -130,6 +131,7 @@ def confirm(reserved: ReservedAsset) -> MediaAsset:
         raise NotFound("The organization or project of the upload no longer exists")
     asset.stored_at = utcnow_ms()
     db.session.flush()
+    asset_stored.publish(asset)
     return asset
 
 
@@ -139,6 +141,7 @@ def delete(asset: MediaAsset) -> str:
     Raises:
         NotFound: another request has deleted it.
     """
+    asset_deleting.publish(asset)
     if not delete_assets([asset.key]):
         raise NotFound("The asset does not exist")
     return asset.key

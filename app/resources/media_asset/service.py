@@ -17,6 +17,7 @@ from app.models.media import MediaAsset
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.user import User
+from app.resources.media_asset.events import asset_deleting
 
 DELETE_OBJECTS = "media.delete_objects"
 KEYS_PER_JOB = 100
@@ -62,6 +63,7 @@ def release_image(
         )
     asset = db.session.scalar(sa.select(MediaAsset).where(MediaAsset.key == key, own))
     if asset is not None and not _is_named(key):
+        asset_deleting.publish(asset)
         delete_assets([asset.key])
 
 

@@ -14,7 +14,14 @@ from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.organization import Invitation, Membership, Organization
 from app.models.user import User
-from app.resources.organization.events import membership_ended
+from app.resources.organization.events import (
+    MemberChange,
+    member_invited,
+    member_joined,
+    member_removed,
+    member_role_changed,
+    membership_ended,
+)
 from app.resources.organization.locks import lock_organizations
 from app.resources.user.mail import language_of, notify
 
@@ -63,6 +70,7 @@ def invite(
         return outcome
     invitation = _create_invitation(organization, open_invitation, email, key, role, by)
     _mail_invitation(invitation, by, invitation_url)
+    member_invited.publish(MemberChange(organization.id, None, email, role))
     return {"email": email, "role": role, "user_id": None, "status": "invited"}
 
 
@@ -77,8 +85,10 @@ def change_role(
     """
     lock_organizations(organization.id)
     membership = _target(organization, by=by, member_id=member_id, email=email)
-    membership.role = role
+    is_changed, membership.role = membership.role != role, role
     db.session.flush()
+    if is_changed:
+        member_role_changed.publish(change_of(membership))
     return {"user_id": membership.user_id, "role": role}
 
 
@@ -93,6 +103,7 @@ def remove(organization: Organization, *, by: User, member_id: str | None, email
     invitation = _invitation(organization, email_key(email)) if email is not None else None
     if invitation is not None:
         db.session.delete(invitation)
+        member_removed.publish(MemberChange(organization.id, None, invitation.email, invitation.role))
         return {"user_id": None, "removed": True}
     membership = _target(organization, by=by, member_id=member_id, email=email)
     _end(organization, membership)
@@ -121,7 +132,7 @@ def accept_invitations(user: User) -> None:
     invitations = db.session.scalars(sa.select(Invitation).where(Invitation.email_key == user.email_key)).all()
     for invitation in invitations:
         if invitation.expires_at > utcnow_ms():
-            _join(invitation.organization_id, user.id, invitation.role)
+            _join(invitation.organization_id, user, invitation.role)
         db.session.delete(invitation)
     db.session.flush()
 
@@ -129,15 +140,23 @@ def accept_invitations(user: User) -> None:
 def _add(organization: Organization, user: User, role: Role, invitation: Invitation | None) -> MemberResult:
     if invitation is not None:
         db.session.delete(invitation)
-    _join(organization.id, user.id, role)
+    _join(organization.id, user, role)
     return {"email": user.email, "role": role, "user_id": user.id, "status": "active"}
 
 
-def _join(organization_id: str, user_id: str, role: Role) -> None:
+def change_of(membership: Membership) -> MemberChange:
+    """Return the present state of a member."""
+    email = db.session.scalar(sa.select(User.email).where(User.id == membership.user_id)) or ""
+    return MemberChange(membership.organization_id, membership.user_id, email, membership.role)
+
+
+def _join(organization_id: str, user: User, role: Role) -> None:
     """Add a membership. An existing one is not changed."""
-    values = {"organization_id": organization_id, "user_id": user_id, "role": role}
+    values = {"organization_id": organization_id, "user_id": user.id, "role": role}
     unique = ("organization_id", "user_id")
-    db.session.execute(insert_or_ignore(db.engine.dialect.name, Membership, values, unique=unique))
+    statement = insert_or_ignore(db.engine.dialect.name, Membership, values, unique=unique)
+    if db.session.scalar(statement.returning(Membership.user_id)) is not None:
+        member_joined.publish(MemberChange(organization_id, user.id, user.email, role))
 
 
 def _create_invitation(
@@ -195,9 +214,11 @@ def _target(organization: Organization, *, by: User, member_id: str | None, emai
 
 
 def _end(organization: Organization, membership: Membership) -> None:
+    change = change_of(membership)
     db.session.delete(membership)
     db.session.flush()
     membership_ended.publish(organization, membership.user_id)
+    member_removed.publish(change)
 
 
 def _membership(organization: Organization, user_id: str) -> Membership | None:

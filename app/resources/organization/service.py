@@ -14,8 +14,9 @@ from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project
 from app.models.user import User
 from app.resources.media_asset.service import image_error, release_image
-from app.resources.organization.events import organization_deleting
+from app.resources.organization.events import member_role_changed, organization_deleting
 from app.resources.organization.locks import lock_organizations, lock_users
+from app.resources.organization.members import change_of
 
 DEFAULT_NAME = "Personal"
 
@@ -152,6 +153,8 @@ def _swap(organization: Organization, old: Membership, new: Membership) -> None:
         db.session.flush()
         new.role = Role.OWNER
         organization.owner_id, organization.updated_at = new.user_id, utcnow_ms()
+    for membership in (old, new):
+        member_role_changed.publish(change_of(membership))
 
 
 def _owner_and(organization: Organization, member_id: str) -> list[Membership]:

@@ -9,7 +9,7 @@ from app.extensions import db
 from app.models.organization import Invitation, Membership, Organization
 from app.models.user import User
 from app.resources.organization import members, service
-from app.resources.organization.events import membership_ended
+from app.resources.organization.events import MemberChange, member_removed, membership_ended
 from app.resources.user.events import email_verified, user_deleting
 
 
@@ -36,6 +36,7 @@ def delete_owned(user: User) -> None:
         db.session.delete(membership)
         db.session.flush()
         membership_ended.publish(organization, user.id)
+        member_removed.publish(MemberChange(organization.id, user.id, user.email, membership.role))
     db.session.execute(sa.delete(Invitation).where(Invitation.email_key == user.email_key))
 
 

@@ -20,10 +20,20 @@ class FileEvent:
 
 
 @dataclass(frozen=True)
+class BranchMove:
+    """A branch with its head before and after some commits. The head before a save is not known."""
+
+    branch: str
+    before: str | None
+    after: str
+
+
+@dataclass(frozen=True)
 class FilesChanged:
     """The changed paths of one or several commits. `by` is the user of a save or push with its API token.
 
-    It is None for a push that did not go through the service.
+    It is None for a push that did not go through the service. `move` is None if another event reports the new head of
+    the branch.
     """
 
     project_id: str
@@ -31,10 +41,20 @@ class FilesChanged:
     files: tuple[FileEvent, ...]
     by: User | None = None
     grant: TokenGrant | None = None
+    move: BranchMove | None = None
 
 
 project_connected: Event[[Project]] = Event("project_connected")
 """A project was created, or its repository or working branch changed. Empty names mean that it was disconnected."""
+
+project_created: Event[[Project]] = Event("project_created")
+"""A project was created."""
+
+project_updated: Event[[Project]] = Event("project_updated")
+"""The settings or the connection of a project changed, or it became active again."""
+
+project_archived: Event[[Project]] = Event("project_archived")
+"""A project was archived."""
 
 branch_moved: Event[[Project, str, str]] = Event("branch_moved")
 """A branch has a new head through the project, but not by a save: the name of the branch and the head."""
@@ -49,4 +69,4 @@ project_deleting: Event[[Project]] = Event("project_deleting")
 """Published before the row of a project is deleted, in the same transaction."""
 
 files_changed: Event[[FilesChanged]] = Event("files_changed")
-"""Files of a project's branch changed in Git, by a save or by a push."""
+"""Files of a project's branch changed in Git, by a save or by a push. A push may change none, or unknown ones."""

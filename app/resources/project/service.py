@@ -16,7 +16,14 @@ from app.models.user import User
 from app.resources.git_provider import local_repositories
 from app.resources.media_asset.service import image_error, release_image
 from app.resources.organization.locks import lock_organizations, lock_users
-from app.resources.project.events import project_connected, project_deleting, project_moved
+from app.resources.project.events import (
+    project_archived,
+    project_connected,
+    project_created,
+    project_deleting,
+    project_moved,
+    project_updated,
+)
 from app.resources.project.repository_access import ReachableBranch
 
 
@@ -40,6 +47,7 @@ def create(
         db.session.add(project)
     _claim(project)
     project_connected.publish(project)
+    project_created.publish(project)
     return project
 
 
@@ -73,6 +81,7 @@ def update(project: Project, changes: dict[str, Any], *, by: HasId) -> Project:
             setattr(project, column, value)
     if project.image != old_image:
         release_image(old_image, project_id=project.id)
+    project_updated.publish(project)
     return project
 
 
@@ -86,8 +95,10 @@ def set_status(project: Project, organization: Organization, status: ArchiveStat
     _refresh(project, organization.id)
     if status == ArchiveStatus.ACTIVE and project.status != ArchiveStatus.ACTIVE:
         _check_limits(organization, limits)
-    project.status = status
+    is_changed, project.status = project.status != status, status
     db.session.flush()
+    if is_changed:
+        (project_archived if status == ArchiveStatus.ARCHIVED else project_updated).publish(project)
     return project
 
 
@@ -107,6 +118,7 @@ def connect(project: Project, reached: ReachableBranch | None, *, by: User) -> P
     project.updated_at = utcnow_ms()
     db.session.flush()
     project_connected.publish(project)
+    project_updated.publish(project)
     return project
 
 

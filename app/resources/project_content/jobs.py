@@ -17,6 +17,7 @@ from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
+from app.resources.project_content.events import index_failed
 from app.resources.project_content.index import cleanup, indexes, indexing, unreadable
 from app.resources.project_content.search import search_indexing
 from app.resources.project_content.source import Disconnected, source_of
@@ -58,7 +59,9 @@ def _fail(index_id: str, problem: str) -> bool:
         index = db.session.get(ContentIndex, index_id)
         if index is not None:
             index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
-            index.problem = problem
+            is_known, index.problem = index.problem == problem, problem
+            if not is_known:
+                index_failed.publish(index, problem)
     return index is not None
 
 

@@ -7,7 +7,7 @@ from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.models.user import User
-from app.resources.project.events import FileEvent, FilesChanged, files_changed
+from app.resources.project.events import BranchMove, FileEvent, FilesChanged, files_changed
 from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.saving.commit_builder import NoChange, Saved, SaveRequest
 from app.resources.project_content.source import Disconnected
@@ -41,7 +41,8 @@ def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None
         indexing.apply(index, commit.sha, commit.changes, {})
     indexing.enqueue(index, priority=10)
     file_metadata.store_facts(saved.project_id, list(_facts(saved)))
-    files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, user, grant))
+    move = BranchMove(saved.branch, None, commit.sha)
+    files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, user, grant, move))
     return {
         "commit_sha": commit.sha,
         "branch": saved.branch,

@@ -21,6 +21,7 @@ from app.models.project import Project
 from app.models.sandbox import ACTIVE_STATES, PreviewState, ProjectPreview, Sandbox
 from app.models.user import User
 from app.resources.project_preview import service as previews
+from app.resources.sandbox.events import sandbox_failed, sandbox_running
 from app.runtimes.failure import log_tail, plain
 
 _CLOCKS = {
@@ -227,7 +228,10 @@ def set_commit(sandbox: Sandbox, commit_sha: str, *, start_id: str | None) -> bo
 
 def mark_running(sandbox: Sandbox) -> bool:
     """Record that the server of the site answers."""
-    return _change(sandbox, PreviewState.STARTING, start_id_is=sandbox.start_id, state=PreviewState.RUNNING)
+    is_changed = _change(sandbox, PreviewState.STARTING, start_id_is=sandbox.start_id, state=PreviewState.RUNNING)
+    if is_changed:
+        sandbox_running.publish(sandbox)
+    return is_changed
 
 
 def mark_failed(sandbox: Sandbox, failure: StartFailure, *, start_id: str | None) -> bool:
@@ -240,7 +244,7 @@ def mark_failed(sandbox: Sandbox, failure: StartFailure, *, start_id: str | None
         .values(log=None),
         execution_options={"synchronize_session": False},
     )
-    return _change(
+    is_changed = _change(
         sandbox,
         *ACTIVE_STATES,
         start_id_is=start_id,
@@ -252,6 +256,9 @@ def mark_failed(sandbox: Sandbox, failure: StartFailure, *, start_id: str | None
         log=log,
         ended_at=database_now(),
     )
+    if is_changed:
+        sandbox_failed.publish(sandbox)
+    return is_changed
 
 
 def end(sandbox: Sandbox) -> bool:

@@ -17,7 +17,7 @@ from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
-from app.resources.project.events import FileEvent, FilesChanged, files_changed
+from app.resources.project.events import BranchMove, FileEvent, FilesChanged, files_changed
 from app.resources.project_content.index import cleanup, unreadable
 from app.resources.project_content.search import search_indexing
 from app.resources.project_content.source import Source
@@ -120,9 +120,7 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
             _clear_last_commits(current)
         before = apply(current, head, changes, last)
         current.problem = unreadable.PROBLEM if is_damaged else current.problem
-        files_changed.publish(
-            FilesChanged(current.project_id, LogSource.PUSH, file_events(changes, before, last, head))
-        )
+        _publish_push(current, old, head, file_events(changes, before, last, head))
     return True
 
 
@@ -148,6 +146,8 @@ def _index_from_scratch(
     with transactions.locked_row(ContentIndex, index_id) as current:
         if current is None:
             return
+        if current.commit_sha not in (None, head):
+            _publish_push(current, current.commit_sha, head, ())
         current.generation, current.commit_sha, current.files = generation, head, files
         current.problem = unreadable.PROBLEM if is_damaged else None
         current.listed_sha = None
@@ -221,6 +221,11 @@ def file_events(
         FileEvent(c.path, action(c), last.get(c.path, {}).get("sha", head), last.get(c.path, {}).get("author"))
         for c in changes
     )
+
+
+def _publish_push(index: ContentIndex, before: str | None, head: str, files: tuple[FileEvent, ...]) -> None:
+    move = BranchMove(index.branch, before, head)
+    files_changed.publish(FilesChanged(index.project_id, LogSource.PUSH, files, move=move))
 
 
 def _mark_ready(index: ContentIndex) -> None:
