@@ -45,6 +45,7 @@ EXCEPTIONS = [
     ("", "is_still_allowed", "predicate of a repeated check"),
     ("", "is_still_authenticated", "predicate of a repeated check"),
     ("", "COMMAND_NOT_FOUND", "POSIX name of exit status 127"),
+    ("app/resources/outbound_webhook/service.py", "Gone", "name of the HTTP status 410"),
     ("app/http/idempotency.py", "StillRunning", "name of the error code STILL_RUNNING"),
     ("app/core/errors.py", "NotFound", "the HTTP term Not Found"),
     ("", "last_seen_at", "name of the stored column"),

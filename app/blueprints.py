@@ -8,7 +8,7 @@ from flask import Blueprint, Flask
 from app.console.routes import ROOT as CONSOLE
 from app.console.routes import blueprint as console
 from app.console.shell.mail_links import blueprint as console_links
-from app.http.blueprint import EXTENSION, ApiOverview
+from app.http.blueprint import EXTENSION, ApiOverview, DocumentedEvent
 from app.http.endpoint import find_endpoint
 from app.resources.ai.routes import blueprint as ai
 from app.resources.ai.routes import usage_blueprint as ai_usage
@@ -24,6 +24,8 @@ from app.resources.git_provider.routes.exchange import blueprint as git_exchange
 from app.resources.order.routes import blueprint as order
 from app.resources.organization.routes import blueprint as organization
 from app.resources.organization.schemas import OwnedOrganizationsSchema
+from app.resources.outbound_webhook.event_types import event_types
+from app.resources.outbound_webhook.routes import blueprint as outbound_webhook
 from app.resources.project.routes.projects import blueprint as project
 from app.resources.project.routes.pull_requests import blueprint as pull_requests
 from app.resources.project.schemas import UnknownBranchSchema
@@ -64,6 +66,7 @@ VERSIONED: tuple[tuple[str, Blueprint], ...] = (
     ("/bucket", bucket),
     ("/order", order),
     ("/ai", ai_usage),
+    ("", outbound_webhook),
 )
 
 HANDLERS: tuple[tuple[str, Blueprint], ...] = (
@@ -274,6 +277,10 @@ OVERVIEW = ApiOverview(
     failure_data=FailureDataSchema,
     flat_prefixes=("/api/v1/auth/",),
     fields=FIELDS,
+    events=tuple(
+        DocumentedEvent(event.name, event.description, event.data, event.example, outbound_webhook.name)
+        for event in event_types.values()
+    ),
 )
 
 

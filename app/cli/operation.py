@@ -12,7 +12,8 @@ from app.core.errors import NotFound
 from app.drivers.jobs.port import JobEngine
 from app.drivers.jobs.retry_policy import CONCURRENCY
 from app.extensions import db, keyring
-from app.resources.git_provider.token_encryption import rekey
+from app.resources.git_provider.token_encryption import SECRETS, rekey
+from app.resources.outbound_webhook.signing import SECRETS as WEBHOOK_SECRETS
 from app.resources.system import job_queue
 from app.settings.groups import PROJECT
 from app.worker import run_worker
@@ -102,7 +103,7 @@ def rotate() -> None:
 
     It can be stopped, repeated and run under load.
     """
-    result = rekey(keyring)
+    result = rekey(keyring, (*SECRETS, WEBHOOK_SECRETS))
     click.echo(f"{result.rows} rows were encrypted with the first key.")
     if result.unreadable:
         raise click.ClickException(

@@ -211,6 +211,22 @@ class DraftLimits:
 
 
 @dataclass(frozen=True)
+class WebhookLimits:
+    """Limits of outbound webhooks."""
+
+    endpoints: int = 20
+    body_bytes: int = 20_000
+    files: int = 200
+    response_characters: int = 2 * KIB
+    deploy_interval_s: int = MINUTE
+    rotation_s: int = DAY
+    failing_s: int = 5 * DAY
+    body_retention_s: int = 30 * DAY
+    retention_s: int = 90 * DAY
+    recovered: int = 10_000
+
+
+@dataclass(frozen=True)
 class Limits:
     """The creation limits, which the operator can set, and the fixed limits."""
 
@@ -231,3 +247,4 @@ class Limits:
     stores: StoreLimits = StoreLimits()
     commit: CommitLimits = CommitLimits()
     draft: DraftLimits = DraftLimits()
+    webhooks: WebhookLimits = WebhookLimits()

@@ -45,6 +45,17 @@ class Header:
 
 
 @dataclass(frozen=True)
+class DocumentedEvent:
+    """A message that the service sends: its type, the schema of `data`, an example of it, and a tag of the document."""
+
+    name: str
+    description: str
+    data: type[Schema]
+    example: Mapping[str, object]
+    tag: str
+
+
+@dataclass(frozen=True)
 class ApiOverview:
     """The declarations that concern all routes.
 
@@ -54,6 +65,7 @@ class ApiOverview:
         failure_data: schema of `result` in the error envelope.
         flat_prefixes: below these paths the keys of `result` are repeated at the top level.
         fields: descriptions of fields by their name, for fields without a description of their own.
+        events: the messages that the service sends.
     """
 
     introduction: str
@@ -61,6 +73,7 @@ class ApiOverview:
     failure_data: type[Schema]
     flat_prefixes: tuple[str, ...]
     fields: Mapping[str, str]
+    events: tuple[DocumentedEvent, ...] = ()
 
 
 def overview(app: Flask) -> ApiOverview:

@@ -12,7 +12,7 @@ from flask import Flask, Response, current_app, request
 from werkzeug.routing import Rule
 
 from app.http import caching, envelope, rate_limits, reference
-from app.http.api_document import error_codes, examples, headers
+from app.http.api_document import error_codes, examples, headers, webhooks
 from app.http.api_document.components import (
     Components,
     describe,
@@ -92,7 +92,8 @@ def build(app: Flask, *, with_examples: bool = True) -> dict[str, object]:
     paths = merged_paths([str(rule) for rule in rules])
     for rule in rules:
         _add(spec, rule, paths[str(rule)], app)
-    document: dict[str, object] = spec.to_dict()
+    messages = webhooks.webhooks(spec, components, overview(app).events)
+    document: dict[str, object] = spec.to_dict() | {"webhooks": messages}
     _complete(document, components, app, with_examples=with_examples)
     return document
 

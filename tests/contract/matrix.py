@@ -26,6 +26,7 @@ KINDS = {
     "userId": "usr",
     "id": "usr",
     "subscriptionId": "sub",
+    "delivery_id": "dlv",
     "key": "",
 }
 GHOST = "7zzzzzzzzzzzzzzzzzzzzzzzzz"

@@ -2,8 +2,10 @@
 
 import secrets
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
+from app.core import clock
 from app.models.login import CodePurpose
 from tests.contract import git_requests
 from tests.contract.scene import PASSWORD, Scene
@@ -77,6 +79,14 @@ def _token(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"name": "Deploy", "scopes": ["read"]}
 
 
+def _webhook(_scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"url": "https://hooks.harbour.example.org/galley", "events": ["content.committed", "branch.moved"]}
+
+
+def _yesterday(_scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"since": clock.iso(clock.now() - timedelta(days=1))}
+
+
 def _email_of_extra_user(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"email": scene.extra.email}
 
@@ -144,6 +154,9 @@ BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("PATCH", "/tokens/:id"): lambda *_: {"name": "Renamed"},
     ("POST", "/organization/:org_id/service-accounts"): _token,
     ("PATCH", "/organization/:org_id/service-accounts/:id"): lambda *_: {"name": "Renamed"},
+    ("POST", "/organization/:org_id/webhooks"): _webhook,
+    ("PATCH", "/webhook/:id"): lambda *_: {"state": "paused", "description": "Rebuilds the site"},
+    ("POST", "/webhook/:id/recover"): _yesterday,
     ("POST", "/project-log/:project_id"): lambda *_: {"action": "update", "file": "content/posts/hello.md"},
 }
 """Endpoints that are not listed take an empty object."""
@@ -193,7 +206,11 @@ def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
         owner = scene.token().id
     if "/service-accounts/:id" in key[1]:
         owner = scene.token(organization=scene.org).id
+    delivery = ""
+    if key[1].startswith("/webhook/:id"):
+        owner, delivery = scene.webhook()
     return {
+        "delivery_id": delivery,
         "org_id": scene.org,
         "orgId": scene.org2 if key[1].startswith("/project/move/") else scene.org,
         "projectId": scene.project,

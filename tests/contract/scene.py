@@ -13,17 +13,22 @@ from typing import NamedTuple
 from flask import Flask
 
 from app.core.api_tokens import TokenScope
+from app.core.limits import WebhookLimits
 from app.core.permissions import Role
-from app.extensions import db
+from app.core.urls import parse_http_url
+from app.extensions import db, keyring
 from app.models.base import utcnow_ms
 from app.models.login import ApiToken, CodePurpose, OneTimeCode
 from app.models.media import MediaAsset
 from app.models.organization import Membership, Organization
+from app.models.outbound_webhook import DeliveryState, WebhookAttempt, WebhookDelivery, WebhookFormat
 from app.models.project import LocalRepository, Project, Provider
 from app.models.sandbox import ProjectPreview
 from app.models.user import User
 from app.resources.auth.one_time_codes import hash_of
 from app.resources.bucket.storage_keys import new_key
+from app.resources.outbound_webhook.service import Destination, send_test
+from app.resources.outbound_webhook.service import create as create_webhook
 from app.resources.project.events import project_connected
 from app.security.passwords import hash_password
 from app.security.secrets import hash_token, new_api_token, new_token
@@ -34,6 +39,7 @@ from tests.support.samples.gitrepo import GitRepo
 from tests.support.samples.sites import SMALL
 from tests.support.world import Browser, Person, sign_in
 
+URL = "https://hooks.harbour.example.org/galley"
 PASSWORD, CODE = "Quiet-Harbour-Table", "246810"
 
 
@@ -151,6 +157,31 @@ class Scene:
             db.session.add(row)
             db.session.commit()
             return StoredToken(row.id, secret)
+
+    def webhook(self) -> tuple[str, str]:
+        """Create a webhook of O with a failed delivery, and return the ids of both."""
+        with self.app.app_context():
+            destination = Destination(URL, parse_http_url(URL))  # type: ignore[arg-type]
+            made = create_webhook(
+                db.session.get_one(Organization, self.org),
+                destination,
+                endpoint_format=WebhookFormat.STANDARD,
+                events=["content.committed"],
+                project_id=None,
+                description="",
+                ring=keyring,
+                limits=WebhookLimits(endpoints=10_000),
+            )
+            delivery_id = send_test(made.row)
+            delivery = db.session.get_one(WebhookDelivery, delivery_id)
+            delivery.state, delivery.attempts = DeliveryState.FAILED, 1
+            db.session.add(
+                WebhookAttempt(
+                    delivery_id=delivery_id, status=500, duration_ms=12, response="An internal error occurred"
+                )
+            )
+            db.session.commit()
+            return made.row.id, delivery_id
 
     def asset(self, owner: str = "owner") -> str:
         """Create a cover of O or of the other organization, and return its key."""

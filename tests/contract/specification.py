@@ -127,6 +127,7 @@ PAGE = "302 302 302 302 302 302 302 302"
 VERIFIED = "401 403 2xx 2xx 2xx 2xx 2xx 2xx"
 MEMBERS = "401 403 403 2xx 2xx 2xx 403 403"
 MANAGERS = "401 403 403 403 2xx 2xx 403 403"
+HIDDEN_FROM_STRANGERS = "401 403 404 403 2xx 2xx 404 404"
 OWNER = "401 403 403 403 403 2xx 403 403"
 OWNED = "401 403 404 404 404 2xx 404 404"
 HIDDEN = "404 404 404 404 404 404 404 404"
@@ -206,6 +207,24 @@ EXTENSIONS = (
     Extension("tokens", "PATCH", "/organization/:org_id/service-accounts/:id", "org:MANAGE_ORG", MANAGERS),
     Extension("tokens", "DELETE", "/organization/:org_id/service-accounts/:id", "org:MANAGE_ORG", MANAGERS),
     Extension("tokens", "POST", "/organization/:org_id/service-accounts/:id/rotate", "org:MANAGE_ORG", MANAGERS),
+    Extension("outbound-webhooks", "GET", "/organization/:org_id/webhooks", "org:MANAGE_ORG", MANAGERS),
+    Extension("outbound-webhooks", "POST", "/organization/:org_id/webhooks", "org:MANAGE_ORG", MANAGERS),
+    *(
+        Extension(
+            "outbound-webhooks", method, f"/webhook/:id{path}", "org:MANAGE_ORG of the webhook", HIDDEN_FROM_STRANGERS
+        )
+        for method, path in (
+            ("GET", ""),
+            ("PATCH", ""),
+            ("DELETE", ""),
+            ("POST", "/rotate"),
+            ("POST", "/test"),
+            ("POST", "/recover"),
+            ("GET", "/deliveries"),
+            ("GET", "/delivery/:delivery_id"),
+            ("POST", "/delivery/:delivery_id/replay"),
+        )
+    ),
     Extension("bucket", "GET", "/media/:key", "public", ANYONE),
     Extension("exchange", "POST", "/api/auth/provider_a/start", "verifyAuth", VERIFIED),
     Extension("exchange", "POST", "/api/auth/provider_b/start", "verifyAuth", VERIFIED),

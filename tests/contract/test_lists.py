@@ -75,6 +75,23 @@ def list_service_accounts(world: World) -> Listed:
     return Listed(me, path, {})
 
 
+def list_webhooks(world: World) -> Listed:
+    me = world.person()
+    path = f"/organization/{factories.organization(world, me)}/webhooks"
+    for number in range(3):
+        body = {"url": f"https://hooks.harbour.example.org/{number}", "events": ["content.committed"]}
+        me.post(path, body).ok(201)
+    return Listed(me, path, {})
+
+
+def list_webhook_deliveries(world: World) -> Listed:
+    me, path, _ = list_webhooks(world)
+    webhook = f"/webhook/{me.get(path).ok()[0]['id']}"
+    for _ in range(3):
+        me.post(f"{webhook}/test").ok(202)
+    return Listed(me, f"{webhook}/deliveries", {})
+
+
 def list_git_credentials(world: World) -> Listed:
     me = world.person()
     with world.app.app_context():
@@ -116,6 +133,8 @@ LISTS: dict[str, Callable[[World], Listed]] = {
     "listUserProjects": list_user_projects,
     "listApiTokens": list_api_tokens,
     "listServiceAccounts": list_service_accounts,
+    "listWebhooks": list_webhooks,
+    "listWebhookDeliveries": list_webhook_deliveries,
     "listGitCredentials": list_git_credentials,
     "listProjectBranches": list_branches,
     "listBacklinks": list_backlinks,

@@ -93,6 +93,8 @@ def needed(row: Expected) -> str:
         return SESSION
     if row.words.startswith(("verifyAuth+self", "verifyAuth, own row")) or row.words == "verifyAuth":
         return SESSION
+    if "/webhook" in path:
+        return ADMIN
     if method == "GET":
         return READ
     return WRITE if row.words in EDITOR_GUARDS else ADMIN
@@ -106,7 +108,9 @@ def reach(row: Expected) -> Reach:
         or path.startswith("/api/sandbox/")
         or (path.startswith("/api/ai/") and row.method == "POST" and variant != "without a project")
     )
-    organization = project or ":org" in path or "of body org" in row.words or variant == "to O"
+    organization = (
+        project or ":org" in path or path.startswith("/webhook/") or "of body org" in row.words or variant == "to O"
+    )
     is_move = path.startswith("/project/move/")  # No token for some projects covers the second organization.
     return Reach(project and not is_move, organization or path == "/bucket/delete/:key")
 

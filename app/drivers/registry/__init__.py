@@ -8,6 +8,7 @@ from app.drivers.ai.port import Model, ModelRegistry
 from app.drivers.billing.port import BillingProvider
 from app.drivers.git.hosts import GitHosts
 from app.drivers.http.client import HttpClient
+from app.drivers.http.pinned import PinnedClient
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
 from app.drivers.registry.git import git_hosts
@@ -33,6 +34,7 @@ class Drivers:
     ai: ModelRegistry
     sandbox: SandboxHost
     billing: BillingProvider
+    webhooks: PinnedClient
     jobs: JobEngine
 
 
@@ -49,6 +51,7 @@ def build_drivers(settings: Settings, engine: sa.Engine) -> Drivers:
         ai=ai_models(settings),
         sandbox=sandbox_host(settings),
         billing=billing_provider(settings),
+        webhooks=PinnedClient(allowed_networks=settings.webhooks.allowed_networks),
         jobs=job_engine(engine),
     )
 

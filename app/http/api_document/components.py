@@ -25,7 +25,7 @@ class Components:
 
     def __init__(self) -> None:
         self.classes: dict[str, type[Schema]] = {}
-        self.plugin: Any = MarshmallowPlugin(schema_name_resolver=self._name)
+        self.plugin: Any = MarshmallowPlugin(schema_name_resolver=self.name_of)
 
     def prepare(self) -> None:
         """Register the conversion of our own fields. The plugin must belong to a document."""
@@ -35,7 +35,8 @@ class Components:
         self.plugin.converter.add_attribute_function(_keywords)
         self.plugin.converter.add_parameter_attribute_function(_style)
 
-    def _name(self, schema: object) -> str:
+    def name_of(self, schema: object) -> str:
+        """Return the name of the component of a schema, and register its class."""
         kind: type[Schema] = schema if isinstance(schema, type) else type(schema)
         parts = kind.__module__.split(".")
         owner = parts[2] if parts[1] == "resources" else parts[1]
@@ -183,9 +184,9 @@ def _not_null(schema: dict[str, object]) -> dict[str, object]:
 
 
 def response_components(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the components that responses use."""
-    roots = [operation["responses"] for path in document["paths"].values() for operation in path.values()]
-    yield from reachable(roots, document["components"]["schemas"])
+    """Yield the components that responses and messages use."""
+    roots: list[object] = [operation["responses"] for path in document["paths"].values() for operation in path.values()]
+    yield from reachable([*roots, document.get("webhooks", {})], document["components"]["schemas"])
 
 
 def reachable(node: object, schemas: Mapping[str, object]) -> set[str]:

@@ -1,10 +1,11 @@
-"""Encryption of the tokens of credentials, and its repetition with a new first key, row by row.
+"""Encryption of the tokens of credentials, and the encryption of stored secrets with a new first key, row by row.
 
 Each secret is bound to its table, row and field.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -16,10 +17,12 @@ from app.security.secrets import Keyring, TamperedSecret
 
 BATCH_SIZE = 200
 
-Table = type[GitCredential] | type[GitRevocation]
+SecretFields = tuple[Any, tuple[str, ...]]
+"""A table, and the names of its fields with secrets. Their columns have the suffix `_secret`."""
 ACCESS, REFRESH, INSTALLATION = "access_token", "refresh_token", "installation_token"
 FIELDS = (ACCESS, REFRESH, INSTALLATION)
 CREDENTIALS, REVOCATIONS = "git_credentials", "git_revocations"
+SECRETS: tuple[SecretFields, ...] = ((GitCredential, FIELDS), (GitRevocation, ("token",)))
 
 
 @dataclass
@@ -30,13 +33,13 @@ class RotationResult:
     unreadable: list[str] = field(default_factory=list)
 
 
-def rekey(ring: Keyring) -> RotationResult:
+def rekey(ring: Keyring, tables: Iterable[SecretFields] = SECRETS) -> RotationResult:
     """Encrypt every secret that another key than the first has encrypted.
 
     Each row has its own transaction, so the command can be interrupted and repeated. A parallel refresh waits.
     """
     result = RotationResult()
-    for table, fields in ((GitCredential, FIELDS), (GitRevocation, ("token",))):
+    for table, fields in tables:
         for row_id in _ids(table):
             try:
                 with transactions.write_transaction():
@@ -46,14 +49,14 @@ def rekey(ring: Keyring) -> RotationResult:
     return result
 
 
-def _ids(table: Table) -> Iterator[str]:
+def _ids(table: Any) -> Iterator[str]:
     after, ids = "", sa.select(table.id).order_by(table.id).limit(BATCH_SIZE)
     while batch := list(db.session.scalars(ids.where(table.id > after))):
         yield from batch
         after = batch[-1]
 
 
-def _rekey_row(table: Table, row_id: str, fields: tuple[str, ...], ring: Keyring) -> bool:
+def _rekey_row(table: Any, row_id: str, fields: tuple[str, ...], ring: Keyring) -> bool:
     """Encrypt the secrets of a row and return whether one changed.
 
     Raises:

@@ -18,9 +18,10 @@ VALUES = {
     "link": "https://galley.example.org/reset#token=a&b",
     "inviter": "Grace <b>",
     "organization": "Ships & Sons",
+    "host": "hooks.example.org",
 }
 PLACEHOLDER = re.compile(r"%\((\w+)\)s")
-TO_VERIFIED_USERS = {"member_added"}
+TO_VERIFIED_USERS = {"member_added", "webhook_disabled"}
 
 
 def messages() -> set[str]:
