@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -11,12 +12,11 @@ from contextlib import ExitStack, closing, suppress
 from http import HTTPStatus
 from http.client import parse_headers
 from io import BytesIO
-from typing import IO
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import structlog
 
-from app.concurrency.child_processes import ExitStatusUnknown
+from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.concurrency.threadpool import time_limit
 from app.core.errors import ErrorMessage
 from app.drivers.git.hosts import BackendCall, LocalHost
@@ -45,8 +45,9 @@ class GitExchange:
 
     def __init__(self, environ: WSGIEnvironment, body: GitRequestBody | None, push: Push | None) -> None:
         self._environ, self._body, self._push = environ, body, push
-        self._stack = ExitStack()
+        self._stack, self._deadline = ExitStack(), ExitStack()
         self._failure: GitRefusal | None = None
+        self._process: ChildProcess | None = None
         self._sender: threading.Thread | None = None
         self._read = bytearray()
         self._sent_bytes = 0
@@ -57,15 +58,19 @@ class GitExchange:
         Raises:
             GitRefusal: Git wrote no head, or the body was refused.
         """
-        self._stack.enter_context(time_limit(DEADLINE_S, DeadlinePassed(errno.ECONNRESET, "The deadline has passed")))
-        self._errors: IO[bytes] = self._stack.enter_context(os.fdopen(os.memfd_create("git-errors"), "w+b", 0))
+        self._deadline.enter_context(
+            time_limit(DEADLINE_S, DeadlinePassed(errno.ECONNRESET, "The deadline has passed"))
+        )
+        self._errors = self._stack.enter_context(tempfile.TemporaryFile("w+b", 0))  # noqa: SIM115 (the stack closes it)
         ours, theirs = socket.socketpair()
         self._channel = self._stack.enter_context(closing(ours))
         ours.settimeout(DEADLINE_S)
         with closing(theirs):
-            self._process = host.start_backend(repo, call, stream=theirs.fileno(), errors=self._errors.fileno())
+            self._process = process = host.start_backend(
+                repo, call, stream=theirs.fileno(), errors=self._errors.fileno()
+            )
         if self._push is not None:
-            self._push.watch(self._process)
+            self._push.watch(process)
         self._sender = threading.Thread(target=self._send, name="git-request", daemon=True)
         self._sender.start()
         if self._push is None:
@@ -93,11 +98,10 @@ class GitExchange:
 
     def close(self) -> None:
         """End the request, also one whose client has left."""
+        self._deadline.close()
         try:
-            if self._sender is None:
-                return
             self._end_process()
-            if self._sender.is_alive():
+            if self._sender is not None and self._sender.is_alive():
                 self._end_connection()
                 self._sender.join(END_S)
         finally:
@@ -116,10 +120,10 @@ class GitExchange:
                 self._channel.shutdown(socket.SHUT_WR)
         except GitRefusal as refusal:
             self._failure = refusal
-            self._process.end()
+            self._end_process()
         except BodyIncomplete:
             self._failure = GitRefusal(400, ErrorMessage("The body of the request is incomplete"))
-            self._process.end()
+            self._end_process()
 
     def _forward(self, piece: bytes) -> bool:
         """Send a piece to Git. Return False if Git has ended."""
@@ -156,12 +160,15 @@ class GitExchange:
         return os.pread(self._errors.fileno(), MAX_LOGGED_BYTES, 0).decode(errors="replace")
 
     def _end_process(self) -> None:
-        """End Git and every process that it has started."""
-        self._process.end()
+        """End Git and every process that it has started. Do nothing if it was ended before."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.end()
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGKILL)
         with suppress(ExitStatusUnknown):
-            if self._process.poll():
+            if process.poll():
                 log.info("git.backend_ended", error=self._messages(), sent_bytes=self._sent_bytes)
 
     def _end_connection(self) -> None:

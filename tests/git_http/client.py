@@ -62,8 +62,8 @@ class Ran(NamedTuple):
 class GitClient:
     """The `git` program in a folder, without any configuration of the machine."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, timeout_s: float = TIMEOUT_S) -> None:
+        self.folder, self._timeout_s = folder, timeout_s
 
     def run(self, *arguments: str, within: str = ".", environment: Mapping[str, str] | None = None) -> Ran:
         """Run a command and return its result."""
@@ -73,7 +73,7 @@ class GitClient:
             env=ENVIRONMENT | dict(environment or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=TIMEOUT_S,
+            timeout=self._timeout_s,
             check=False,
         )
         return Ran(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

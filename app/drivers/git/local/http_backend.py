@@ -16,6 +16,9 @@ from app.drivers.git.local import commands
 MAX_MEMORY_BYTES = 2 << 30
 """Memory of one git process. A delta of a small pack can declare an object of many gigabytes."""
 
+NICENESS = 5
+"""Clones use all cores. Requests of other users have the higher priority."""
+
 # `git fsck` reports these faults in old repositories. They are harmless.
 IGNORED_FAULTS = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate")
 SETTINGS = (
@@ -30,7 +33,9 @@ SETTINGS = (
     "pack.threads=1",
     "pack.windowMemory=64m",
     "pack.deltaCacheSize=64m",
-    "core.bigFileThreshold=16m",
+    # Images and other media are compressed already: the search for deltas of large files takes most of a clone.
+    "core.bigFileThreshold=1m",
+    "pack.compression=1",
 )
 
 
@@ -49,7 +54,7 @@ def start_backend(root: Path, folder: Path, call: BackendCall, *, stream: int, e
         stderr=errors,
         variables=_variables(root, folder, call),
     )
-    _limit_memory(process)
+    _limit_resources(process)
     return process
 
 
@@ -80,8 +85,12 @@ def _variables(root: Path, folder: Path, call: BackendCall) -> dict[str, str]:
     return variables
 
 
-def _limit_memory(process: ChildProcess) -> None:
-    """Limit the memory of a process and of those that it starts. Only Linux supports this for another process."""
-    if hasattr(resource, "prlimit"):
-        with suppress(OSError):  # The process has ended.
+def _limit_resources(process: ChildProcess) -> None:
+    """Limit the priority and the memory of a process and of those that it starts.
+
+    Only Linux supports a limit of memory for another process.
+    """
+    with suppress(OSError):  # The process has ended.
+        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+        if hasattr(resource, "prlimit"):
             resource.prlimit(process.pid, resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
