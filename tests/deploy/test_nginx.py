@@ -183,6 +183,10 @@ class TestForwarding:
         refused = front.send("POST", data=b"x" * (most + 1))
         assert (refused.status_code, refused.json()["code"]) == (413, "TOO_LARGE")
 
+    def test_body_of_a_git_client_is_not_limited(self, front: NginxFront) -> None:
+        body = b"x" * (InputLimits.commit_bytes + 1)
+        assert front.send("POST", "/git/acme/site.git/git-receive-pack", data=body).status_code == 200
+
     @pytest.mark.parametrize("host", ["galley.example", "0123.preview.localhost"])
     def test_stream_is_not_buffered(self, front: NginxFront, host: str) -> None:
         heard = threading.Event()
