@@ -151,9 +151,11 @@ class PinnedClient:
             connection = _PinnedConnection(url, addresses, self._tls() if url.is_secure else None, deadline)
             try:
                 connection.request("POST", url.target, body=body, headers=dict(headers))
-                response = connection.getresponse()
-                deadline.until = min(until, time.monotonic() + BODY_S)
-                return PinnedResponse(response.status, response.getheader("Retry-After"), _start_of(response))
+                with connection.getresponse() as response:
+                    if deadline.is_over:  # The end of the connection also ends the headers.
+                        raise TimeoutError
+                    deadline.until = min(until, time.monotonic() + BODY_S)
+                    return PinnedResponse(response.status, response.getheader("Retry-After"), _start_of(response))
             except (OSError, http.client.HTTPException, ValueError) as fault:
                 raise PinnedCallFailed(_reason(fault, deadline)) from fault
             finally:
@@ -205,15 +207,19 @@ class _PinnedConnection(http.client.HTTPConnection):
         """Connect to an address. Raises OSError."""
         connection = self._first()
         self._deadline.watch(connection)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if self._tls is not None:
-            # The handshake follows: until then the deadline cannot end the new object.
-            secured = self._tls.wrap_socket(connection, server_hostname=self.host, do_handshake_on_connect=False)
-            self._deadline.watch(secured)
-            connection = secured
-            secured.settimeout(self._deadline.remaining_s(CONNECT_S))
-            secured.do_handshake()
-        connection.settimeout(self._deadline.remaining_s())
+        try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                # The handshake follows: until then the deadline cannot end the new object.
+                secured = self._tls.wrap_socket(connection, server_hostname=self.host, do_handshake_on_connect=False)
+                connection = secured
+                self._deadline.watch(secured)
+                secured.settimeout(self._deadline.remaining_s(CONNECT_S))
+                secured.do_handshake()
+            connection.settimeout(self._deadline.remaining_s())
+        except BaseException:
+            connection.close()
+            raise
         self.sock = connection
 
     def _first(self) -> socket.socket:
