@@ -241,6 +241,33 @@ class GitProvider(Protocol):
             UpstreamRejected: a path or the message cannot be written.
         """
 
+    def commit_merge(
+        self,
+        repo: RepoRef,
+        branch: str,
+        changes: Sequence[FileChange],
+        message: str,
+        *,
+        merged: str,
+        expected_head: str,
+        author: Person | None = None,
+    ) -> Commit:
+        """Bring the commit `merged` into a branch: its tree, with `changes`, becomes the tree of the branch.
+
+        The parents of the new commit are `expected_head` and `merged`, and `parent` is `expected_head`. The changes
+        apply to the tree of `merged` as those of `commit` to the tree of the head. They may be empty.
+
+        GitLab has no call that creates a commit with two parents. There the branch becomes one commit after `merged`,
+        and `parent` is `merged`: the branch no longer contains the earlier commits. GitLab overwrites the branch
+        without a comparison. The head is read directly before the call, and a push between both calls is lost.
+
+        Raises:
+            BranchMoved: the branch is not at `expected_head`. Nothing was changed.
+            GitObjectMissing: the commit `merged` does not exist.
+            PathConflict: the changes do not fit the tree of `merged`.
+            UpstreamRejected: a path or the message cannot be written, or the host protects the branch.
+        """
+
     def content(self, repo: RepoRef, commit: str, path: str) -> bytes:
         """Read the file at a path. Raises GitObjectMissing."""
         entry = self.entries(repo, commit, [path]).get(path)

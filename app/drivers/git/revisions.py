@@ -77,6 +77,12 @@ class Revisions(Protocol):
         A file that is similar to a removed one is renamed, by the rules of `git diff`.
         """
 
+    def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
+        """Return the best common ancestor of two commits, or None if they have none.
+
+        With several best ones it is any of them. Raises GitObjectMissing for an unknown commit.
+        """
+
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit. `branch` is checked first. False for an unknown commit."""
 

@@ -248,6 +248,21 @@ class RemoteContract:
             self.write(subject)
         assert subject.git.head() == head
 
+    @pytest.mark.parametrize("fault", [{"lose": True}, {"reply": Reply(502)}])
+    def test_merge_that_failed_or_has_no_response_takes_effect_once(
+        self, subject: Subject, host: Double, fault: dict
+    ) -> None:
+        start = subject.git.head()
+        merged = subject.git.commit({"w.md": b"w"}, branch="work", start=start)
+        subject.git.commit({"a.md": b"two\n"})
+        host.faults.append(Fault(self.WRITES, **fault))
+        commit = subject.provider.commit_merge(
+            subject.repo, "main", [], "Mine", merged=merged, expected_head=subject.git.head()
+        )
+        assert commit.sha == subject.git.head()
+        assert subject.git.text("log", "--format=%H", "--grep=^Mine$", "main").split() == [commit.sha]
+        assert set(subject.git.entries()) == {"a.md", "docs/b.md", "w.md"}
+
     def test_created_branch_without_a_response_is_returned(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault("POST .*(refs|branches)$", lose=True))
         made = subject.provider.create_branch(subject.repo, "work", subject.git.head())

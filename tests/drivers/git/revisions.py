@@ -10,7 +10,7 @@ from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.revisions import CommitLogEntry, FileStatus, Revisions
 from tests.drivers.git.contract import UNKNOWN, Make, Subject
 from tests.support.samples import renames
-from tests.support.samples.gitrepo import EXECUTABLE, SYMLINK
+from tests.support.samples.gitrepo import AUTHOR, EXECUTABLE, SYMLINK
 
 SEED, COMMITS = 7, 24
 
@@ -128,6 +128,32 @@ class RevisionsContract:
         for ends in ((UNKNOWN, subject.git.head()), (subject.git.head(), UNKNOWN)):
             with pytest.raises(GitObjectMissing):
                 revisions_of(subject).compare(subject.repo, *ends)
+
+    def test_merge_base_equals_git_merge_base(self, make: Make) -> None:
+        subject = make({"a.md": b"a\n"})
+        git = subject.git
+        start = git.head()
+        left = git.commit({"l.md": b"1\n"}, branch="left", start=start)
+        right = git.commit({"r.md": b"1\n"}, branch="right", start=start)
+        merge = git.commit({"r.md": b"1\n"}, "Merge", branch="left", merge=right)
+        later = git.commit({"r.md": b"2\n"}, branch="right")
+        git.git("fast-import", "--quiet", data=f"commit refs/heads/alone\ncommitter {AUTHOR}\ndata 0\n".encode())
+        alone = git.head("alone")
+        expected = {
+            (left, right): start,
+            (right, left): start,
+            (merge, later): right,
+            (start, merge): start,
+            (merge, merge): merge,
+            (merge, alone): None,
+            (alone, start): None,
+        }
+        values = {pair: revisions_of(subject).merge_base(subject.repo, *pair) for pair in expected}
+        assert values == expected
+        tree = git.text("rev-parse", f"{start}^{{tree}}")
+        for pair in ((UNKNOWN, start), (start, UNKNOWN), (UNKNOWN, UNKNOWN), (tree, start), ("main", start)):
+            with pytest.raises(GitObjectMissing):
+                revisions_of(subject).merge_base(subject.repo, *pair)
 
     def test_commit_is_reachable_if_a_branch_contains_it(self, make: Make) -> None:
         subject = make({"a.md": b"one\n"})

@@ -218,6 +218,7 @@ class Repositories(Accounts):
             "ahead_by": len(ahead),
             "behind_by": len(behind),
             "total_commits": len(ahead),
+            "merge_base_commit": self.commit_object(repo, common),
             "commits": [self.commit_object(repo, sha) for sha in reply.body],
             "files": files,
         }

@@ -24,25 +24,29 @@ class Commits(Projects):
     def create_commit(self, call: Call, project: str) -> Reply:
         at, me, data = self.project(call, project), self.me(call), call.data
         branch, head = data["branch"], at.git.branch_heads().get(data["branch"])
-        assert not data.get("force"), "nobody may force a branch"
+        start = data.get("start_sha")
+        assert bool(data.get("force")) == bool(start), "only a commit that starts at a commit may force a branch"
         if branch in at.protected:
             return Reply(403, {"message": "403 Forbidden - You are not allowed to push into this branch"})
         if head is None:
             return _refused("You can only create or edit files when you are on a branch")
+        if not data["actions"] and not data.get("allow_empty"):
+            return _refused("Provide at least one action, or set allow_empty to true")
         for act in data["actions"]:
-            self._check(at, head, act)
+            self._check(at, start, head, act)
         if self.after_check:
             after_check, self.after_check = self.after_check, None
             after_check()
             head = at.git.branch_heads()[branch]
-        index = self._applied(at, head, data["actions"])
+        base = self.commit_of(at, start) if start else head
+        index = self._applied(at, base, data["actions"])
         if self.racing:
             self.racing()
         tree = at.git.write_tree(None, [(mode, sha, path) for path, (mode, sha) in index.items()])
         stamp = datetime.fromtimestamp(time.time(), UTC).isoformat()
         author = {"name": data.get("author_name", me.name), "email": data.get("author_email", me.email), "date": stamp}
         committer = {"name": me.name, "email": me.email, "date": stamp}
-        sha = at.git.write_commit(tree, [head], data["commit_message"], author, committer)
+        sha = at.git.write_commit(tree, [base], data["commit_message"], author, committer)
         if not at.git.move(branch, sha, head):
             return _refused(f"Could not update refs/heads/{branch}. Please refresh and try again.")
         return Reply(201, self.commit_facts(at, sha) | {"stats": {}})
@@ -54,11 +58,14 @@ class Commits(Projects):
             getattr(self, f"_{act['action']}")(at, index, act)
         return index
 
-    def _check(self, at: Project, head: str, act: dict[str, Any]) -> None:
+    def _check(self, at: Project, start: str | None, head: str, act: dict[str, Any]) -> None:
         for path in (act["file_path"], act.get("previous_path")):
             if path is not None and _BAD.search(path):
                 raise Stop(400, {"message": f"invalid path: '{path}'"})
         known, path = act.get("last_commit_id"), act.get("previous_path") or act["file_path"]
+        if start:
+            assert known is None, "GitLab compares the last commit with that of the branch"
+            return
         if act["action"] in ("update", "move", "delete"):
             assert known, "every change of a file names its last commit"
             now, then = (at.git.log(commit, path=path, limit=1) for commit in (head, known))

@@ -37,29 +37,30 @@ class GitHubCommit:
         self._repository, self._branch, self._author, self._bot = repository, branch, author, bot
         self._deadline_s = deadline_s
 
-    def make(self, changes: Sequence[FileChange], message: str, expected_head: str) -> Commit:
-        """Make a commit. See `GitProvider.commit`."""
+    def make(
+        self, changes: Sequence[FileChange], message: str, expected_head: str, merged: str | None = None
+    ) -> Commit:
+        """Make a commit. See `GitProvider.commit`, and `GitProvider.commit_merge` for `merged`."""
         check_message(message)
-        tree, base = self._read(changes, expected_head)
+        base = merged or expected_head
+        tree, base_tree = self._read(changes, expected_head, base)
         plan = make_plan(changes, tree)
         shas = self._make_blobs(plan)
-        created = self._repository.write(
-            "POST", "/git/trees", {"base_tree": base, "tree": _tree_changes(plan, shas, tree)}, repeatable=True
-        )
-        commit = self._make_commit(values.sha(created), message, expected_head)
+        new_tree = self._make_tree(base_tree, _tree_changes(plan, shas, tree))
+        commit = self._make_commit(new_tree, message, list(dict.fromkeys((expected_head, base))))
         sha = values.sha(commit)
         self._move(sha, expected_head)
         path_changes = (PathChange(path, entry) for path, entry in sorted(_outcome(plan, shas).items()))
         return Commit(sha, expected_head, tuple(path_changes), commit.get("html_url"))
 
-    def _read(self, changes: Sequence[FileChange], expected_head: str) -> tuple[TreeView, str]:
-        """Check the head and read the tree on which the changes are made, in one round trip."""
+    def _read(self, changes: Sequence[FileChange], expected_head: str, base: str) -> tuple[TreeView, str]:
+        """Check the head and read the tree of the commit to which the changes apply, in one round trip."""
         paths = [path for change in changes for path in (change.path, change.previous_path) if path]
         head, commit, tree = run_with_concurrency(
             [
                 partial(self._repository.head, self._branch),
-                partial(self._repository.read, f"/git/commits/{expected_head}", missing=NO_COMMIT),
-                partial(GitHubTrees(self._repository).view_at_once, expected_head, paths),
+                partial(self._repository.read, f"/git/commits/{base}", missing=NO_COMMIT),
+                partial(GitHubTrees(self._repository).view_at_once, base, paths),
             ]
         )
         if head != expected_head:
@@ -83,11 +84,18 @@ class GitHubCommit:
             self._repository.memory.blobs.add(sha)
         return sha
 
-    def _make_commit(self, tree: str, message: str, parent: str) -> dict[str, Any]:
+    def _make_tree(self, base: str, entries: list[dict[str, str | None]]) -> str:
+        """Return the tree with the changed entries, which is `base` without any."""
+        if not entries:
+            return base
+        body = {"base_tree": base, "tree": entries}
+        return values.sha(self._repository.write("POST", "/git/trees", body, repeatable=True))
+
+    def _make_commit(self, tree: str, message: str, parents: list[str]) -> dict[str, Any]:
         # The explicit time makes a repeated call return the same commit.
         date = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         author, bot = ({"name": who.name, "email": who.email, "date": date} for who in (self._author, self._bot))
-        body = {"message": message, "tree": tree, "parents": [parent], "author": author, "committer": bot}
+        body = {"message": message, "tree": tree, "parents": parents, "author": author, "committer": bot}
         created: dict[str, object] = self._repository.write("POST", "/git/commits", body, repeatable=True)
         return created
 

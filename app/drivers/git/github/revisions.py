@@ -136,6 +136,12 @@ class GitHubRevisions:
         ]
         return Differences(sort_differences(differences), truncated=len(uncounted) > MAX_READ)
 
+    def merge_base(self, first: str, second: str) -> str:
+        """Return the best common ancestor. GitHub responds with 404 if there is none."""
+        # Only the first page contains files.
+        params = {"per_page": "1", "page": "2"}
+        return values.merge_base(self._repository.read(f"/compare/{first}...{second}", params, missing=NO_COMMIT))
+
     def is_reachable(self, commit: str, branch: str) -> bool:
         """Return whether any of the first branches contains a commit."""
         if self._repository.is_ancestor(commit, self._repository.head(branch)):

@@ -69,6 +69,12 @@ def reaches(data: dict[str, object]) -> bool:
 
 
 @parses
+def merge_base(data: dict[str, Any]) -> str:
+    """Return the common ancestor of the commits of a comparison."""
+    return str(data["merge_base_commit"]["sha"])
+
+
+@parses
 def entries(data: dict[str, Any], prefix: str = "") -> tuple[list[TreeEntry], bool]:
     """Return the entries of a tree with `prefix` before each path, and whether the host truncated them."""
     listed = [

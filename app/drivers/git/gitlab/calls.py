@@ -59,10 +59,17 @@ class GitLabProject(RepositoryCalls):
         """Return whether `ancestor` is reachable from `descendant` or equal to it."""
         try:
             require_shas(ancestor, descendant)
-            data = self.read("/repository/merge_base", {"refs[]": [ancestor, descendant]}, missing=NO_COMMIT)
+            return self.merge_base(ancestor, descendant) == ancestor
         except GitObjectMissing:
             return False
-        return values.sha(data) == ancestor
+
+    def merge_base(self, first: str, second: str) -> str:
+        """Return the best common ancestor. Raises GitObjectMissing for an unknown commit, or if there is none."""
+        return values.sha(self.read("/repository/merge_base", {"refs[]": [first, second]}, missing=NO_COMMIT))
+
+    def require_commit(self, commit: str) -> None:
+        """Raise GitObjectMissing for an unknown commit."""
+        self.read(f"/repository/commits/{commit}", {"stats": "false"}, missing=NO_COMMIT)
 
     def file(self, commit: str, path: str) -> RemoteFile | None:
         """Read the metadata of a file at a commit. Return None if it does not exist."""

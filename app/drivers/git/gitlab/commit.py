@@ -8,6 +8,7 @@ Source: GitLab “Commits API”, create a commit with multiple files and action
 """
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ log = structlog.get_logger(__name__)
 MAX_PARALLEL_FILES = 10
 MOVED = "The branch has moved since it was read"
 Act = dict[str, object]
+_PROTECTED = re.compile("not allowed to (force )?push")
 
 
 class GitLabCommit:
@@ -40,30 +42,44 @@ class GitLabCommit:
     def __init__(self, project: GitLabProject, branch: str, *, author: Person, deadline_s: float) -> None:
         self._project, self._branch, self._author, self._deadline_s = project, branch, author, deadline_s
 
-    def make(self, changes: Sequence[FileChange], message: str, expected_head: str) -> Commit:
+    def make(
+        self, changes: Sequence[FileChange], message: str, expected_head: str, merged: str | None = None
+    ) -> Commit:
         """Make a commit.
 
         See `GitProvider.commit`. `parent` is a newer head if a push to other files came in between.
+
+        With `merged`, see `GitProvider.commit_merge`. The actions apply to exactly that commit, so they need no last
+        commits of their files.
         """
         check_message(message)
-        if self._project.head(self._branch) != expected_head:
-            raise BranchMoved(MOVED)
+        base = merged or expected_head
+        if merged is not None:
+            self._project.require_commit(merged)
+        self._check_head(expected_head)
         paths = [path for change in changes for path in (change.path, change.previous_path) if path]
-        tree = GitLabTrees(self._project).view(expected_head, paths)
+        tree = GitLabTrees(self._project).view(base, paths)
         plan = self._with_bytes(make_plan(changes, tree), changes)
-        body = {
+        last_commits = self._last_commits(changes, base) if merged is None else {}
+        body: Act = {
             "branch": self._branch,
             "commit_message": message,
             "author_name": self._author.name,
             "author_email": self._author.email,
-            "actions": actions_of(changes, plan, tree, self._last_commits(changes, expected_head)),
+            "actions": actions_of(changes, plan, tree, last_commits),
         }
+        if merged is not None:
+            body |= {"start_sha": merged, "force": True, "allow_empty": True}
         outcome = _outcome(plan)
         created = self._write(body, outcome, expected_head)
-        self._check_parent(created, outcome, expected_head)
+        self._check_parent(created, outcome, base)
         info = tuple(PathChange(path, entry) for path, entry in sorted(outcome.items()))
         parents = values.parents(created)
-        return Commit(values.sha(created), parents[0] if parents else expected_head, info, created.get("web_url"))
+        return Commit(values.sha(created), parents[0] if parents else base, info, created.get("web_url"))
+
+    def _check_head(self, expected_head: str) -> None:
+        if self._project.head(self._branch) != expected_head:
+            raise BranchMoved(MOVED)
 
     def _with_bytes(self, plan: CommitPlan, changes: Sequence[FileChange]) -> CommitPlan:
         """Add the bytes of files that cannot be moved because another file takes their path."""
@@ -80,10 +96,18 @@ class GitLabCommit:
         return {path: facts.last_commit for path, facts in zip(paths, data, strict=True) if facts is not None}
 
     def _write(self, body: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str) -> dict[str, Any]:
-        """Make the call. A call that may have taken effect is looked up before it is repeated."""
+        """Make the call. A call that may have taken effect is looked up before it is repeated.
+
+        A call that overwrites the branch is made only directly after a check of the head.
+        """
         doubts: list[DriverError] = []
 
         def attempt() -> dict[str, object]:
+            if "start_sha" in body:
+                landed = self._landed(body, outcome, expected_head) if doubts else None
+                if landed is not None:
+                    return landed
+                self._check_head(expected_head)
             try:
                 created: dict[str, object] = self._project.write("POST", "/repository/commits", body)
             except RequestRefused as fault:
@@ -144,6 +168,8 @@ class GitLabCommit:
 
     def _is_it(self, data: dict[str, object], body: dict[str, Any], outcome: dict[str, TreeEntry | None]) -> bool:
         info = values.commit(data)
+        if info.parent != body.get("start_sha", info.parent):
+            return False
         if info.message.strip() != body["commit_message"].strip() or info.author != self._author:
             return False
         stand = run_with_concurrency(
@@ -156,7 +182,7 @@ class GitLabCommit:
         """Raise the error for a refusal. GitLab words races in many ways, but the branch has moved in all of them."""
         if self._project.head(self._branch) != expected_head or "Could not update" in fault.message_of_host:
             raise BranchMoved(MOVED) from fault
-        protected = fault.status == 403 or "not allowed to push" in fault.message_of_host
+        protected = fault.status == 403 or _PROTECTED.search(fault.message_of_host) is not None
         raise UpstreamRejected(
             f"The Git host rejected this commit: {fault.message_of_host}",
             code="BRANCH_PROTECTED" if protected else "REFUSED",

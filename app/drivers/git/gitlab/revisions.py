@@ -45,7 +45,7 @@ class GitLabRevisions:
 
     def require_commit(self, commit: str) -> None:
         """Raise GitObjectMissing for an unknown commit."""
-        self._project.read(f"/repository/commits/{commit}", {"stats": "false"}, missing=NO_COMMIT)
+        self._project.require_commit(commit)
 
     def compare(self, base: str, head: str) -> Differences:
         """Compare two different commits directly."""
@@ -60,6 +60,10 @@ class GitLabRevisions:
         )
         files = [_difference(diff, counts.get(number)) for number, diff in enumerate(diffs)]
         return Differences(sort_differences(_joined(files)), truncated=len(uncounted) > MAX_READ)
+
+    def merge_base(self, first: str, second: str) -> str:
+        """Return the best common ancestor."""
+        return self._project.merge_base(first, second)
 
     def is_reachable(self, commit: str, branch: str) -> bool:
         """Return whether any branch contains a commit."""

@@ -99,7 +99,7 @@ class PartialTree:
         except RequestRefused as fault:
             if fault.status != 404:
                 raise
-            self._project.read(f"/repository/commits/{self._commit}", {"stats": "false"}, missing=NO_COMMIT)
+            self._project.require_commit(self._commit)
 
 
 def _parent(path: str) -> str:
@@ -184,7 +184,7 @@ class GitLabHistory:
         """Yield the JSON of the same commits, without paths."""
         require_shas(new, *([since] if since else []))
         if since:  # GitLab returns an empty list for a range with an unknown end
-            self._project.read(f"/repository/commits/{since}", {"stats": "false"}, missing=NO_COMMIT)
+            self._project.require_commit(since)
         params = {"ref_name": f"{since}..{new}" if since else new, "order": "topo"}
         for page in self._project.pages("/repository/commits", params, missing=NO_COMMIT):
             yield from page

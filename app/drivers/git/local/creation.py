@@ -137,7 +137,7 @@ def _fill(target: Path, source: Path, bot: Person) -> None:
         _fetch(target, source, inner if inner.exists() or inner.is_symlink() else source)
     else:
         plan = CommitPlan((), tuple(_write(source, path) for path in _files(source)))
-        created = create_commit(target, plan, "Add files", CommitIdentity(bot, bot), parent=None)
+        created = create_commit(target, plan, "Add files", CommitIdentity(bot, bot), parents=None)
         run(target, "update-ref", f"refs/heads/{BRANCH}", created.sha, timeout_s=TIMEOUT_S)
 
 

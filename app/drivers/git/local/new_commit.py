@@ -229,10 +229,10 @@ def check_person(person: Person) -> None:
 
 
 @dataclass(frozen=True)
-class Parent:
-    """The parent of a commit and its tree."""
+class Parents:
+    """The parents of a commit and the tree of the last one, to which its changes apply."""
 
-    commit: str
+    commits: tuple[str, ...]
     tree: LocalTree
 
 
@@ -245,7 +245,7 @@ class NewCommit:
 
 
 def create_commit(
-    directory: Path, plan: CommitPlan, message: str, identity: CommitIdentity, *, parent: Parent | None
+    directory: Path, plan: CommitPlan, message: str, identity: CommitIdentity, *, parents: Parents | None
 ) -> NewCommit:
     """Write blobs, trees and the commit. All objects are on disk when this function returns.
 
@@ -255,7 +255,7 @@ def create_commit(
         UpstreamError: the objects cannot be written.
     """
     check_message(message)
-    edit = TreeEdit(parent.tree if parent else None)
+    edit = TreeEdit(parents.tree if parents else None)
     blobs = [new_object(EntryType.BLOB, write.content or b"") if write.sha is None else None for write in plan.written]
     entries: dict[str, TreeEntry | None] = dict.fromkeys(plan.removed)
     for path in plan.removed:
@@ -265,7 +265,8 @@ def create_commit(
         edit.write(write.path, write.mode, sha)
         entries[write.path] = TreeEntry(write.path, EntryType.BLOB, write.mode, sha, size)
     trees = edit.objects()
-    header = f"tree {trees[-1].sha}\n" + (f"parent {parent.commit}\n" if parent else "") + _people(identity)
+    lines = "".join(f"parent {sha}\n" for sha in (parents.commits if parents else ()))
+    header = f"tree {trees[-1].sha}\n{lines}{_people(identity)}"
     commit = new_object(EntryType.COMMIT, f"{header}\n{message}".encode())
     try:
         offload(write_objects, directory, [*chain(filter(None, blobs), trees), commit])

@@ -19,7 +19,7 @@ from app.drivers.git.local.commands import GitStatusUnknown, run
 from app.drivers.git.local.creation import LocalBundles, LocalCreation
 from app.drivers.git.local.http_backend import start_backend
 from app.drivers.git.local.locks import exclusive_lock
-from app.drivers.git.local.new_commit import CommitIdentity, Parent, check_person, create_commit
+from app.drivers.git.local.new_commit import CommitIdentity, Parents, check_person, create_commit
 from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, names_conflict, read_loose
 from app.drivers.git.local.repositories import folder_of
 from app.drivers.git.local.revisions import LocalRevisions, read_history, read_last
@@ -180,15 +180,42 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         author: Person | None = None,
     ) -> Commit:
         """Write all `changes` as one commit, which is on disk when this function returns."""
-        folder = self._folder(repo)
-        if self.head(repo, branch) != expected_head:
+        return self._commit(repo, branch, changes, message, (expected_head,), author)
+
+    def commit_merge(
+        self,
+        repo: RepoRef,
+        branch: str,
+        changes: Sequence[FileChange],
+        message: str,
+        *,
+        merged: str,
+        expected_head: str,
+        author: Person | None = None,
+    ) -> Commit:
+        """Write a merge commit with the tree of `merged` and all `changes`."""
+        self._require_commits(self._folder(repo), merged)
+        return self._commit(repo, branch, changes, message, (expected_head, merged), author)
+
+    def _commit(
+        self,
+        repo: RepoRef,
+        branch: str,
+        changes: Sequence[FileChange],
+        message: str,
+        parents: tuple[str, ...],
+        author: Person | None,
+    ) -> Commit:
+        """Commit on the first parent. The changes apply to the tree of the last one."""
+        folder, head, base = self._folder(repo), parents[0], parents[-1]
+        if self.head(repo, branch) != head:
             raise BranchMoved("The branch has moved since it was read")
-        parent = Parent(expected_head, self._recent.take(folder, expected_head) or self._tree(folder, expected_head))
-        identity = CommitIdentity(author or self._bot, self._bot)
-        created = create_commit(folder, make_plan(changes, parent.tree), message, identity, parent=parent)
-        if not self._move(folder, branch, created.sha, expected_head):
+        tree = self._recent.take(folder, base) or self._tree(folder, base)
+        plan, identity = make_plan(changes, tree), CommitIdentity(author or self._bot, self._bot)
+        created = create_commit(folder, plan, message, identity, parents=Parents(tuple(dict.fromkeys(parents)), tree))
+        if not self._move(folder, branch, created.sha, head):
             raise BranchMoved("The branch has moved since it was read")
-        return Commit(created.sha, expected_head, tuple(sized(self._objects, folder, created.changes)))
+        return Commit(created.sha, head, tuple(sized(self._objects, folder, created.changes)))
 
     def _move(self, folder: Path, branch: str, new: str, old: str) -> bool:
         """Move a branch by compare-and-swap. If the result of git is unknown, read the branch."""

@@ -107,6 +107,13 @@ class LocalRevisions(LocalRepositories, Revisions):
         self._require_commits(folder, base, head)
         return read_differences(folder, base, head, timeout_s=self._timeout_s)
 
+    def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
+        """Return the best common ancestor of two commits, or None if they have none."""
+        folder = self._folder(repo)
+        self._require_commits(folder, first, second)
+        done = run(folder, "merge-base", first, second, timeout_s=self._timeout_s, accepts=(0, 1))
+        return done.stdout.decode().strip() or None
+
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit."""
         folder = self._folder(repo)

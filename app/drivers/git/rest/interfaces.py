@@ -35,5 +35,7 @@ class CommitHistory(Protocol):
 class CommitWriter(Protocol):
     """The writer of commits on one branch."""
 
-    def make(self, changes: Sequence[FileChange], message: str, expected_head: str) -> Commit:
-        """Make a commit. See `GitProvider.commit`."""
+    def make(
+        self, changes: Sequence[FileChange], message: str, expected_head: str, merged: str | None = None
+    ) -> Commit:
+        """Make a commit. See `GitProvider.commit`, and `GitProvider.commit_merge` for `merged`."""

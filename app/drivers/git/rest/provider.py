@@ -212,6 +212,22 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         """Write all `changes` as one commit."""
         return self._committing(self._at(repo), branch, author or self._bot).make(changes, message, expected_head)
 
+    def commit_merge(
+        self,
+        repo: RepoRef,
+        branch: str,
+        changes: Sequence[FileChange],
+        message: str,
+        *,
+        merged: str,
+        expected_head: str,
+        author: Person | None = None,
+    ) -> Commit:
+        """Bring the commit `merged` with `changes` into a branch."""
+        require_shas(merged)
+        writer = self._committing(self._at(repo), branch, author or self._bot)
+        return writer.make(changes, message, expected_head, merged)
+
     def pull_requests(self, repo: RepoRef) -> Sequence[PullRequest]:
         """Return the newest 100 pull requests, newest first."""
         return self._pulls(self._at(repo)).all()

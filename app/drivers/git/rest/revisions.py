@@ -32,6 +32,9 @@ class RepositoryRevisions(Protocol):
     def require_commit(self, commit: str) -> None:
         """Raise GitObjectMissing for an unknown commit."""
 
+    def merge_base(self, first: str, second: str) -> str:
+        """Return the best common ancestor. Raises GitObjectMissing for an unknown commit, or if there is none."""
+
     def is_reachable(self, commit: str, branch: str) -> bool:
         """Return whether any branch contains a commit."""
 
@@ -64,6 +67,17 @@ class RemoteRevisions(Revisions):
             self._past(repo).require_commit(head)
             return Differences(())
         return self._past(repo).compare(base, head)
+
+    def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
+        """Return the best common ancestor of two commits, or None if they have none."""
+        require_shas(first, second)
+        past = self._past(repo)
+        try:
+            return past.merge_base(first, second)
+        except GitObjectMissing:
+            past.require_commit(first)
+            past.require_commit(second)
+            return None
 
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit."""

@@ -12,6 +12,7 @@ from app.drivers.git.github.calls import MAX_FILES
 from app.drivers.git.github.provider import GitHubProvider
 from app.drivers.git.port import Action, Checks, CheckState, FileChange, NotMergeable, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
+from tests.drivers.git.merges import MergeContract, MergeRaceContract
 from tests.drivers.git.remote import Acting, RemoteContract, prepare_pull_request
 from tests.drivers.git.revisions import RevisionsContract, revisions_of
 from tests.support.doubles.github import GitHub
@@ -60,6 +61,10 @@ def provider(host: GitHub) -> GitHubProvider:
 
 class TestGitHub(GitContract, PathConflictContract):
     """The contract."""
+
+
+class TestGitHubMerges(MergeContract, MergeRaceContract):
+    """The contract of merges."""
 
 
 class TestGitHubRevisions(RevisionsContract):

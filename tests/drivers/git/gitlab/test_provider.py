@@ -21,6 +21,7 @@ from app.drivers.git.port import (
     RepoRef,
 )
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
+from tests.drivers.git.merges import MESSAGE, MergeContract, merge, parents_of
 from tests.drivers.git.remote import Acting, RemoteContract, prepare_pull_request
 from tests.drivers.git.revisions import RevisionsContract, revisions_of
 from tests.support.doubles.gitlab import GitLab
@@ -76,6 +77,42 @@ class TestGitLab(GitContract, PathConflictContract):
         author, committer = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
         assert author == "Galley Bot <bot@mail.example.org>"
         assert committer == "Grace Owner <grace@mail.example.org>"
+
+
+class TestGitLabMerges(MergeContract):
+    """The contract of merges. GitLab has no commits with two parents, and overwrites the branch."""
+
+    HAS_TWO_PARENTS = False
+    WRITE = "POST .*/repository/commits$"
+
+    def test_push_before_a_repeated_call_raises_branch_moved(self, diverged: Subject, host: GitLab) -> None:
+        def push() -> None:
+            """Push a commit that differs from the merge only by its parent."""
+            diverged.git.commit({"other.md": b"pushed"}, MESSAGE, branch="work")
+
+        host.faults.append(Fault(self.WRITE, reply=Reply(502), first=push))
+        with pytest.raises(BranchMoved):
+            merge(diverged, author=Person("Ada Author", "ada@mail.example.org"))
+        assert diverged.git.show("other.md", "work") == b"pushed"
+        assert len(host.calls(self.WRITE)) == 1
+
+    def test_merge_without_a_response_is_detected_below_a_later_push(self, diverged: Subject, host: GitLab) -> None:
+        def push() -> None:
+            diverged.git.commit({"other.md": b"pushed"}, "Theirs", branch="work")
+
+        host.faults.append(Fault(self.WRITE, lose=True))
+        host.faults.append(Fault("GET .*/repository/branches/work$", skip=2, first=push))
+        commit = merge(diverged)
+        assert parents_of(diverged, commit.sha) == [diverged.git.head()]
+        assert diverged.git.text("rev-parse", "work^") == commit.sha
+        assert len(host.calls(self.WRITE)) == 1
+
+    def test_branch_that_must_not_be_overwritten_raises_branch_protected(self, diverged: Subject, host: GitLab) -> None:
+        reason = {"message": "You are not allowed to force push code to a protected branch on this project."}
+        host.faults.append(Fault(self.WRITE, reply=Reply(400, reason)))
+        with pytest.raises(UpstreamRejected, match="not allowed to force push") as refused:
+            merge(diverged)
+        assert refused.value.code == "BRANCH_PROTECTED"
 
 
 class TestGitLabRevisions(RevisionsContract):

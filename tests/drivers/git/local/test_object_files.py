@@ -15,7 +15,7 @@ from app.drivers.git.local.new_commit import (
     MAX_LOOSE,
     CommitIdentity,
     NewCommit,
-    Parent,
+    Parents,
     TreeEdit,
     create_commit,
     write_objects,
@@ -51,8 +51,8 @@ def write(repo: GitRepo, objects: CatFiles, files: dict[str, bytes], removed: tu
     """Create a commit on the head and move the branch to it."""
     head = repo.head()
     plan = CommitPlan(removed, tuple(FileWrite(path, FILE, content) for path, content in files.items()))
-    parent = Parent(head, LocalTree(objects, repo.folder, head))
-    created = create_commit(repo.folder, plan, "Change", CommitIdentity(ADA, ADA), parent=parent)
+    parents = Parents((head,), LocalTree(objects, repo.folder, head))
+    created = create_commit(repo.folder, plan, "Change", CommitIdentity(ADA, ADA), parents=parents)
     repo.git("update-ref", "refs/heads/main", created.sha, head)
     return created
 

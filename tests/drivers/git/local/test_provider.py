@@ -11,6 +11,7 @@ from app.drivers.git.errors import BranchMoved, GitObjectMissing, PathConflict, 
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject, write_in_parallel
+from tests.drivers.git.merges import MergeContract, MergeRaceContract
 from tests.drivers.git.revisions import RevisionsContract, read_log
 from tests.support.parallel import together
 from tests.support.samples.gitrepo import SUBMODULE, Content, GitRepo
@@ -45,6 +46,10 @@ def subject(make: Make) -> Subject:
 
 class TestLocalGit(GitContract, PathConflictContract):
     """The contract."""
+
+
+class TestLocalMerges(MergeContract, MergeRaceContract):
+    """The contract of merges."""
 
 
 class TestLocalRevisions(RevisionsContract):
