@@ -6,6 +6,7 @@ the commits.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 import orjson
@@ -16,7 +17,7 @@ from app.core.ids import new_id
 from app.core.limits import WebhookLimits
 from app.database.inserts import insert_or_update
 from app.extensions import db
-from app.models.base import utcnow_ms
+from app.models.base import Row, utcnow_ms
 from app.models.outbound_webhook import (
     DeliveryState,
     WebhookDelivery,
@@ -26,68 +27,99 @@ from app.models.outbound_webhook import (
     WebhookProject,
     WebhookState,
 )
+from app.models.project import Project
 from app.resources.outbound_webhook import wakeups
 from app.resources.outbound_webhook.event_types import EventType
 
 INTERVAL = timedelta(seconds=WebhookLimits.deploy_interval_s)
-Endpoint = sa.Row[str, WebhookFormat, list[str], WebhookState, datetime | None]
 
-_E, _D = WebhookEndpoint, WebhookDelivery
-_COLUMNS = (_E.id, _E.format, _E.events, _E.state, _E.called_at)
+# Statements of tables, built once: those of mapped classes cost twice as much, and each save runs them.
+_E: sa.Table = sa.inspect(WebhookEndpoint).local_table  # type: ignore[assignment]
+_D: sa.Table = sa.inspect(WebhookDelivery).local_table  # type: ignore[assignment]
+_M: sa.Table = sa.inspect(WebhookMessage).local_table  # type: ignore[assignment]
+_P: sa.Table = sa.inspect(Project).local_table  # type: ignore[assignment]
+_COLUMNS = (_E.c.id, _E.c.format, _E.c.events, _E.c.state, _E.c.called_at)
 # The lock excludes a deletion only. Without it, the insert of a delivery could violate its foreign key.
-_RECEIVERS = (
+_OF_ORGANIZATION = (
     sa.select(*_COLUMNS)
     .where(
-        _E.organization_id == sa.bindparam("organization_id"),
-        sa.or_(_E.project_id.is_(None), _E.project_id == sa.bindparam("project_id")),
-        _E.is_closing.is_(False),
+        _E.c.organization_id == sa.bindparam("organization_id"),
+        sa.or_(_E.c.project_id.is_(None), _E.c.project_id == sa.bindparam("project_id")),
+        _E.c.is_closing.is_(False),
     )
-    .order_by(_E.id)
+    .order_by(_E.c.id)
     .with_for_update(read=True, key_share=True)
 )
-_ONE = sa.select(*_COLUMNS).where(_E.id == sa.bindparam("endpoint_id")).with_for_update(read=True, key_share=True)
+_OF_PROJECT = (
+    sa.select(*_COLUMNS, _P.c.organization_id, _P.c.branch)
+    .join(_P, _P.c.organization_id == _E.c.organization_id)
+    .where(
+        _P.c.id == sa.bindparam("project_id"),
+        sa.or_(_E.c.project_id.is_(None), _E.c.project_id == _P.c.id),
+        _E.c.is_closing.is_(False),
+    )
+    .order_by(_E.c.id)
+    .with_for_update(read=True, key_share=True, of=_E)
+)
+_ONE = sa.select(*_COLUMNS).where(_E.c.id == sa.bindparam("endpoint_id")).with_for_update(read=True, key_share=True)
 # The lock delays the call until the commit: it covers this event then.
 _UNCALLED = (
-    sa.select(_D.id)
-    .where(_D.endpoint_id == sa.bindparam("endpoint_id"), _D.state == DeliveryState.WAITING, _D.called_at.is_(None))
+    sa.select(_D.c.id)
+    .where(_D.c.endpoint_id == sa.bindparam("endpoint_id"), _D.c.state == DeliveryState.WAITING)
+    .where(_D.c.called_at.is_(None))
     .limit(1)
     .with_for_update()
 )
+_INSERT_MESSAGE, _INSERT_DELIVERIES = sa.insert(_M), sa.insert(_D)
 
 
 def publish(
-    event: EventType,
-    data: Mapping[str, object],
-    *,
-    organization_id: str,
-    project_id: str | None = None,
-    is_deployed: bool = False,
+    event: EventType, data: Mapping[str, object], *, organization_id: str, project_id: str | None = None
 ) -> None:
-    """Store the message of an event for each endpoint that receives it, and enqueue its deliveries.
-
-    With `is_deployed`, the deploy hooks of the project are called as well.
-    """
-    rows = db.session.execute(_RECEIVERS, {"organization_id": organization_id, "project_id": project_id})
-    receivers = [row for row in rows if _receives(row, event, is_deployed=is_deployed)]
+    """Store the message of an event for each endpoint that receives it, and enqueue its deliveries."""
+    ids = {"organization_id": organization_id, "project_id": project_id}
+    receivers = [row for row in _rows(_OF_ORGANIZATION, ids) if _receives(row, event)]
     if receivers:
         _store(event, data, receivers, organization_id=organization_id, project_id=project_id)
 
 
+def publish_of_project(
+    event: EventType, data: Mapping[str, object], *, project_id: str, branch: str | None = None
+) -> None:
+    """Store the message of an event of a project, as `publish` does. `project_id` becomes a part of its data.
+
+    An event of the working branch calls the deploy hooks of the project, if its type is one of a deployment.
+    """
+    rows = _rows(_OF_PROJECT, {"project_id": project_id})
+    if not rows:
+        return
+    is_deployed = event.is_deployed and branch == rows[0].branch
+    receivers = [row for row in rows if _receives(row, event, is_deployed=is_deployed)]
+    if receivers:
+        own = {"project_id": project_id, **data}
+        _store(event, own, receivers, organization_id=rows[0].organization_id, project_id=project_id)
+
+
 def publish_to(endpoint: WebhookEndpoint, event: EventType, data: Mapping[str, object]) -> str:
     """Store a message for one endpoint. Return the id of its delivery, or of the waiting call of a deploy hook."""
-    rows = db.session.execute(_ONE, {"endpoint_id": endpoint.id}).all()
+    rows = _rows(_ONE, {"endpoint_id": endpoint.id})
     [delivery_id] = _store(event, data, rows, organization_id=endpoint.organization_id, project_id=None)
     return delivery_id
 
 
-def _receives(endpoint: Endpoint, event: EventType, *, is_deployed: bool) -> bool:
+def _rows(statement: sa.Select[*tuple[Any, ...]], ids: Mapping[str, object]) -> Sequence[Row]:
+    db.session.flush()
+    return db.session.connection().execute(statement, ids).all()
+
+
+def _receives(endpoint: Row, event: EventType, *, is_deployed: bool = False) -> bool:
     return is_deployed if endpoint.format == WebhookFormat.EMPTY else event.name in endpoint.events
 
 
 def _store(
     event: EventType,
     data: Mapping[str, object],
-    receivers: Sequence[Endpoint],
+    receivers: Sequence[Row],
     *,
     organization_id: str,
     project_id: str | None,
@@ -99,7 +131,7 @@ def _store(
         now, message_id = utcnow_ms(), new_id("msg")
         _insert_message(event, data, message_id, now, organization_id=organization_id, project_id=project_id)
         rows = [_delivery(endpoint, message_id, now) for endpoint in uncovered]
-        db.session.execute(sa.insert(WebhookDelivery), rows)
+        db.session.connection().execute(_INSERT_DELIVERIES, rows)
         for endpoint, row in zip(uncovered, rows, strict=True):
             calls[endpoint.id] = str(row["id"])
             if endpoint.state == WebhookState.ACTIVE:
@@ -127,26 +159,32 @@ def _insert_message(
         "body": orjson.dumps({"type": event.name, "timestamp": clock.iso(now), "data": numbered}),
         "created_at": now,
     }
-    db.session.execute(sa.insert(WebhookMessage), values)
+    db.session.connection().execute(_INSERT_MESSAGE, values)
 
 
 def _next_number(project_id: str) -> int:
-    values = {"project_id": project_id, "sequence": 1, "is_disconnected": False}
+    connection = db.session.connection()
+    statement = _next_number_statement(connection.dialect.name)
+    return int(connection.execute(statement, {"project_id": project_id}).scalar_one())
+
+
+@cache
+def _next_number_statement(dialect: str) -> sa.Executable:
+    values = {"project_id": sa.bindparam("project_id"), "sequence": 1, "is_disconnected": False}
     changes = {"sequence": WebhookProject.sequence + 1}
-    statement = insert_or_update(
-        db.engine.dialect.name, WebhookProject, values, unique=("project_id",), changes=changes
-    )
-    return int(db.session.execute(statement.returning(WebhookProject.sequence)).scalar_one())
+    statement = insert_or_update(dialect, WebhookProject, values, unique=("project_id",), changes=changes)
+    return statement.returning(WebhookProject.sequence)
 
 
-def _waiting_call(endpoint: Endpoint) -> str | None:
+def _waiting_call(endpoint: Row) -> str | None:
     """Return the delivery of a deploy hook that was not called yet: its call covers this event."""
     if endpoint.format != WebhookFormat.EMPTY or endpoint.state == WebhookState.DISABLED:
         return None
-    return db.session.scalar(_UNCALLED, {"endpoint_id": endpoint.id})
+    delivery_id: str | None = db.session.connection().scalar(_UNCALLED, {"endpoint_id": endpoint.id})
+    return delivery_id
 
 
-def _delivery(endpoint: Endpoint, message_id: str, now: datetime) -> dict[str, Any]:
+def _delivery(endpoint: Row, message_id: str, now: datetime) -> dict[str, Any]:
     is_disabled = endpoint.state == WebhookState.DISABLED
     is_limited = endpoint.format == WebhookFormat.EMPTY and endpoint.called_at is not None
     return {

@@ -32,16 +32,15 @@ MAX_COMPARED_COMMITS = 500
 @project_events.files_changed.subscribe
 def publish_commits(changed: FilesChanged) -> None:
     """Publish the commit of a save, or the new head of a branch with commits of other origin."""
-    move = changed.move
+    move, project_id = changed.move, changed.project_id
     if move is None:
         return
-    project = db.session.get_one(Project, changed.project_id)
     if changed.source == LogSource.COMMIT:
         files = list(_files_that_fit(changed.files))
         data = {"commit_sha": move.after, "files": files, "truncated": len(files) < len(changed.files)}
-        _publish_branch(types.CONTENT_COMMITTED, project, move.branch, data)
+        _publish_branch(types.CONTENT_COMMITTED, project_id, move.branch, data)
     elif not _is_of_saves(changed, move.after):
-        _publish_branch(types.BRANCH_MOVED, project, move.branch, {"before": move.before, "after": move.after})
+        _publish_branch(types.BRANCH_MOVED, project_id, move.branch, {"before": move.before, "after": move.after})
 
 
 @project_events.branch_moved.subscribe
@@ -51,17 +50,11 @@ def publish_branch_without_index(project: Project, branch: str, head: str) -> No
         ContentIndex.project_id == project.id, ContentIndex.branch == branch, ContentIndex.commit_sha.is_not(None)
     )
     if db.session.scalar(indexed) is None:
-        _publish_branch(types.BRANCH_MOVED, project, branch, {"before": None, "after": head})
+        _publish_branch(types.BRANCH_MOVED, project.id, branch, {"before": None, "after": head})
 
 
-def _publish_branch(event: EventType, project: Project, branch: str, data: dict[str, object]) -> None:
-    messages.publish(
-        event,
-        {"project_id": project.id, "branch": branch, **data},
-        organization_id=project.organization_id,
-        project_id=project.id,
-        is_deployed=branch == project.branch,
-    )
+def _publish_branch(event: EventType, project_id: str, branch: str, data: Mapping[str, object]) -> None:
+    messages.publish_of_project(event, {"branch": branch, **data}, project_id=project_id, branch=branch)
 
 
 def _files_that_fit(files: tuple[FileEvent, ...]) -> Iterator[dict[str, str]]:
@@ -97,7 +90,7 @@ def _is_of_saves(changed: FilesChanged, head: str) -> bool:
 def publish_failed_index(index: ContentIndex, problem: str) -> None:
     """Publish that a branch could not be read."""
     data = {"branch": index.branch, "problem": problem[:MAX_PROBLEM_CHARACTERS]}
-    _publish_of_project(types.INDEX_FAILED, index.project_id, data)
+    messages.publish_of_project(types.INDEX_FAILED, data, project_id=index.project_id)
 
 
 @sandbox_running.subscribe
@@ -114,15 +107,7 @@ def publish_failed_preview(sandbox: Sandbox) -> None:
 
 def _publish_preview(event: EventType, sandbox: Sandbox) -> None:
     data = {"sandbox_id": sandbox.id, "commit_sha": sandbox.commit_sha, "code": sandbox.code}
-    _publish_of_project(event, sandbox.project_id, data)
-
-
-def _publish_of_project(event: EventType, project_id: str, data: Mapping[str, object]) -> None:
-    organization_id = _organization_of(project_id)
-    if organization_id is not None:
-        messages.publish(
-            event, {"project_id": project_id, **data}, organization_id=organization_id, project_id=project_id
-        )
+    messages.publish_of_project(event, data, project_id=sandbox.project_id)
 
 
 def _organization_of(project_id: str) -> str | None:

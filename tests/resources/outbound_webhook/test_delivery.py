@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
@@ -229,13 +230,13 @@ class TestRetries:
 
     @pytest.mark.parametrize(
         ("fault", "error"),
-        [(Fault("POST", lose=True), "connection_lost"), (Fault("POST", reply=Reply(302)), None)],
+        [({"lose": True}, "connection_lost"), ({"reply": Reply(302)}, None)],
     )
     def test_attempt_without_a_success_names_its_reason(
-        self, space: Workspace, hook: Make, fault: Fault, error: str | None
+        self, space: Workspace, hook: Make, fault: dict[str, Any], error: str | None
     ) -> None:
         one = hook()
-        one.receiver.faults.append(fault)
+        one.receiver.faults.append(Fault("POST", **fault))
         save(space)
         one.run()
         [item] = one.deliveries()
