@@ -1,4 +1,4 @@
-"""Costs of webhooks: a save with one webhook, and a live webhook beside a dead one with many waiting messages."""
+"""Costs of webhooks: a save with one webhook, and of a live webhook while a dead one has many waiting messages."""
 
 import secrets
 import time
@@ -84,7 +84,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WebhookSta
 
 
 @pytest.mark.parametrize("dead", ["none", "refuses", "hangs"])
-def test_live_webhook_beside_a_dead_one_is_printed(
+def test_live_webhook_with_a_dead_one_is_printed(
     stage: WebhookStage, dead: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     [live] = stage.hooks

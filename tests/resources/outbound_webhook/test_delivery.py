@@ -13,7 +13,7 @@ from standardwebhooks import WebhookVerificationError
 from app.core import clock
 from app.database.transactions import reading_context, write_transaction
 from app.extensions import db, drivers
-from app.models.outbound_webhook import WebhookDelivery, WebhookEndpoint
+from app.models.outbound_webhook import WebhookDelivery, WebhookEndpoint, WebhookMessage
 from app.resources.outbound_webhook import delivery, messages
 from app.resources.outbound_webhook.schemas.events import CONTENT_COMMITTED, WEBHOOK_TEST
 from tests.resources.outbound_webhook.hooks import Hook, save, sweep
@@ -385,6 +385,18 @@ class TestStates:
         one.me.get(one.path).fails(404)
         assert len(whole.received) == 1
         assert whole.shown()["state"] == "active"
+
+    def test_deletion_of_the_organization_removes_webhooks_with_their_messages(
+        self, world: World, space: Workspace, hook: Make
+    ) -> None:
+        one = hook(events=["project.deleted", "content.committed"])
+        save(space)
+        space.me.delete(f"/organization/{space.org}").ok()
+        world.work_off()
+        assert one.received == []
+        with space.me.app.app_context():
+            mine = sa.select(sa.func.count()).where(WebhookMessage.organization_id == space.org)
+            assert db.session.scalar(mine) == 0
 
     def test_webhooks_of_a_moved_project_end(self, world: World, space: Workspace, hook: Make) -> None:
         destination = space.me.new_organization()
