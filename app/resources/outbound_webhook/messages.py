@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.sql.dml import Insert
 
 from app.core import clock
 from app.core.ids import new_id
@@ -71,6 +73,9 @@ _UNCALLED = (
     .with_for_update()
 )
 _INSERT_MESSAGE, _INSERT_DELIVERIES = sa.insert(_M), sa.insert(_D)
+_ROW = ("id", "message_id", "endpoint_id", "state", "next_at", "attempts", "called_at", "created_at")
+_END = "}}"
+"""The end of a body: of `data`, and of the event."""
 
 
 def publish(
@@ -129,10 +134,16 @@ def _store(
     uncovered = [endpoint for endpoint in receivers if calls[endpoint.id] is None]
     if uncovered:
         now, message_id = utcnow_ms(), new_id("msg")
-        _insert_message(event, data, message_id, now, organization_id=organization_id, project_id=project_id)
         rows = [_delivery(endpoint, message_id, now) for endpoint in uncovered]
-        # A list is sent as a pipeline, which costs more for one row.
-        db.session.connection().execute(_INSERT_DELIVERIES, rows if len(rows) > 1 else rows[0])
+        text = orjson.dumps({"type": event.name, "timestamp": clock.iso(now), "data": data})
+        message = {
+            "id": message_id,
+            "organization_id": organization_id,
+            "project_id": project_id,
+            "type": event.name,
+            "created_at": now,
+        }
+        _insert(message, text, rows)
         for endpoint, row in zip(uncovered, rows, strict=True):
             calls[endpoint.id] = str(row["id"])
             if endpoint.state == WebhookState.ACTIVE:
@@ -140,41 +151,53 @@ def _store(
     return [str(calls[endpoint.id]) for endpoint in receivers]
 
 
-def _insert_message(
-    event: EventType,
-    data: Mapping[str, object],
-    message_id: str,
-    now: datetime,
-    *,
-    organization_id: str,
-    project_id: str | None,
-) -> None:
-    sequence = None if project_id is None else _next_number(project_id)
-    numbered = dict(data) if sequence is None else {**data, "sequence": sequence}
-    values = {
-        "id": message_id,
-        "organization_id": organization_id,
-        "project_id": project_id,
-        "type": event.name,
-        "sequence": sequence,
-        "body": orjson.dumps({"type": event.name, "timestamp": clock.iso(now), "data": numbered}),
-        "created_at": now,
-    }
-    db.session.connection().execute(_INSERT_MESSAGE, values)
-
-
-def _next_number(project_id: str) -> int:
-    connection = db.session.connection()
-    statement = _next_number_statement(connection.dialect.name)
-    return int(connection.execute(statement, {"project_id": project_id}).scalar_one())
+def _insert(message: dict[str, Any], text: bytes, rows: list[dict[str, Any]]) -> None:
+    """Insert a message and its deliveries. `data.sequence` is the last member of the body of an event of a project."""
+    connection, project_id = db.session.connection(), message["project_id"]
+    if project_id is not None and connection.dialect.name == "postgresql":
+        columns = {f"{name}s": [row[name] for row in rows] for name in _ROW}
+        connection.execute(_numbered_statement(), message | columns | {"start": text.decode()[: -len(_END)]})
+        return
+    sequence = None
+    if project_id is not None:
+        sequence = connection.execute(_next_number(connection.dialect.name), {"project_id": project_id}).scalar_one()
+        text = b'%b,"sequence":%d}}' % (text[: -len(_END)], sequence)
+    connection.execute(_INSERT_MESSAGE, message | {"sequence": sequence, "body": text})
+    connection.execute(_INSERT_DELIVERIES, rows)
 
 
 @cache
-def _next_number_statement(dialect: str) -> sa.Executable:
+def _next_number(dialect: str) -> Insert:
     values = {"project_id": sa.bindparam("project_id"), "sequence": 1, "is_disconnected": False}
     changes = {"sequence": WebhookProject.sequence + 1}
     statement = insert_or_update(dialect, WebhookProject, values, unique=("project_id",), changes=changes)
     return statement.returning(WebhookProject.sequence)
+
+
+@cache
+def _numbered_statement() -> Insert:
+    """Return one statement of PostgreSQL for the number, the message and its deliveries.
+
+    Each statement of a save waits for a response of the server, so three of them cost twice as much.
+    """
+    number = _next_number("postgresql").cte("number")
+    names = ("id", "organization_id", "project_id", "type", "created_at")
+    values = [sa.bindparam(name, type_=_M.c[name].type) for name in names]
+    body = sa.bindparam("start", type_=sa.Text()) + ',"sequence":' + sa.cast(number.c.sequence, sa.Text()) + _END
+    message = (
+        sa.insert(_M)
+        .from_select(
+            (*names, "sequence", "body"), sa.select(*values, number.c.sequence, sa.func.convert_to(body, "UTF8"))
+        )
+        .returning(_M.c.id)
+        .cte("message")
+    )
+    arrays = (sa.bindparam(f"{name}s", type_=postgresql.ARRAY(_D.c[name].type)) for name in _ROW)
+    return (
+        sa.insert(_D)
+        .from_select(_ROW, sa.select(*map(sa.func.unnest, arrays)), include_defaults=False)
+        .add_cte(message)
+    )
 
 
 def _waiting_call(endpoint: Row) -> str | None:
