@@ -19,6 +19,9 @@ from app.resources.auth.routes.email import blueprint as auth
 from app.resources.auth.routes.social import blueprint as auth_social
 from app.resources.bucket.routes import blueprint as bucket
 from app.resources.bucket.routes import media
+from app.resources.change_set.routes import blueprint as change_set
+from app.resources.change_set.routes import project_blueprint as project_change_sets
+from app.resources.change_set.schemas import ChangeSetFailureSchema
 from app.resources.git_provider.routes.credentials import blueprint as git_provider
 from app.resources.git_provider.routes.exchange import blueprint as git_exchange
 from app.resources.order.routes import blueprint as order
@@ -61,6 +64,8 @@ VERSIONED: tuple[tuple[str, Blueprint], ...] = (
     ("/provider", git_provider),
     ("/project-content", project_content),
     ("/project", project_schema),
+    ("/project", project_change_sets),
+    ("/change-set", change_set),
     ("/project-log", project_log),
     ("/project-draft", project_draft),
     ("/bucket", bucket),
@@ -104,12 +109,18 @@ A refused request is 429 with `Retry-After` in seconds.
 
 
 class FailureDataSchema(
-    FailedStartSchema, OwnedOrganizationsSchema, InvalidFrontMatterSchema, UnknownBranchSchema, SaveConflictSchema
+    FailedStartSchema,
+    OwnedOrganizationsSchema,
+    InvalidFrontMatterSchema,
+    UnknownBranchSchema,
+    SaveConflictSchema,
+    ChangeSetFailureSchema,
 ):
     """The data that the caller needs to continue.
 
     A refused save has `head_sha` and `paths`, or `invalid`. An unknown branch has `branches`. A refused deletion
-    of an account has `organizations`. A failed start of a preview has the other fields.
+    of an account has `organizations`. A step of a change set has `state` and `permitted`, and a time that cannot be
+    scheduled has its neighbours. A failed start of a preview has the other fields.
     """
 
     COMPONENT = "http_FailureData"

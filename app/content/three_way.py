@@ -26,6 +26,16 @@ class Part:
         return self.merged is None
 
 
+@dataclass(frozen=True)
+class Replacement:
+    """A value or text that replaces both sides of a conflict."""
+
+    value: object
+
+
+Choice = str | Replacement
+"""The resolution of a conflict: `mine`, `theirs`, for text `both`, or another value."""
+
 Diff = Callable[[str, str], Sequence[RangeChange]]
 
 

@@ -85,7 +85,7 @@ class ChangeSet(Timestamps, Base):
 
 
 class ChangeSetAuthor(Base):
-    """A user who committed to a change set. `token_id` is the service account of the last commit, or empty."""
+    """A user who committed to a change set through the service."""
 
     __tablename__ = "change_set_authors"
 
@@ -95,7 +95,6 @@ class ChangeSetAuthor(Base):
     user_id: Mapped[str] = mapped_column(
         sa.String(ID_LENGTH), sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
     )
-    token_id: Mapped[str] = mapped_column(sa.String(ID_LENGTH), default="")
 
 
 class ChangeSetReview(Base):

@@ -63,7 +63,6 @@ def upgrade() -> None:
         "change_set_authors",
         sa.Column("change_set_id", ID, nullable=False),
         sa.Column("user_id", ID, nullable=False),
-        sa.Column("token_id", ID, nullable=False),
         sa.PrimaryKeyConstraint("change_set_id", "user_id", name="pk_change_set_authors"),
         _key("change_set_authors", "change_set_id", "change_sets"),
         _key("change_set_authors", "user_id", "users"),

@@ -21,7 +21,7 @@ from app.content.front_matter.yaml_reader import read_yaml
 from app.content.merge.blocks import MAX_BLOCKS, is_block, merge_blocks, split_blocks
 from app.content.merge.values import MISSING, ValueConflict, has_repeated_key, merge_text, merge_values
 from app.content.text import decode
-from app.content.three_way import Part, compare, merge, split_lines
+from app.content.three_way import Choice, Part, Replacement, compare, merge, split_lines
 
 MAX_CHARACTERS = 1024 * 1024
 """Longer texts are merged by line."""
@@ -91,12 +91,12 @@ class MergedFile:
 
 
 def merge_file(
-    path: str, base: bytes | None, mine: bytes | None, theirs: bytes | None, choices: Sequence[str] = ()
+    path: str, base: bytes | None, mine: bytes | None, theirs: bytes | None, choices: Sequence[Choice] = ()
 ) -> MergedFile | FileConflicts:
     """Merge two edits of a file. None is a version without the file.
 
-    `choices` resolve the conflicts of values, blocks and lines in their order: `mine`, `theirs` or, for text, `both`.
-    With fewer choices than conflicts, the result is the conflicts.
+    `choices` resolve the conflicts of values, blocks and lines in their order: `mine`, `theirs`, for text `both`, or a
+    replacement. With fewer choices than conflicts, the result is the conflicts.
     """
     if mine in (base, theirs):
         return MergedFile(theirs)
@@ -150,7 +150,7 @@ def _texts(*versions: bytes) -> _Texts | None:
     return _Texts(texts, used.pop(), mine if theirs == base else theirs)
 
 
-def _merge_texts(path: str, base: str, mine: str, theirs: str, choices: Sequence[str]) -> _Merge | FileConflicts:
+def _merge_texts(path: str, base: str, mine: str, theirs: str, choices: Sequence[Choice]) -> _Merge | FileConflicts:
     language = file_type(path).language or ""
     merged = None
     if max(map(len, (base, mine, theirs))) <= MAX_CHARACTERS:
@@ -166,14 +166,17 @@ def _merge_texts(path: str, base: str, mine: str, theirs: str, choices: Sequence
     return merged
 
 
-def _merge_of(parts: Sequence[Part], choices: Sequence[str]) -> _Merge | None:
+def _merge_of(parts: Sequence[Part], choices: Sequence[Choice]) -> _Merge | None:
     if sum(part.is_conflict for part in parts) > len(choices):
         return None
     remaining = iter(choices)
     return _Merge("".join(_chosen(part, next(remaining)) if part.merged is None else part.merged for part in parts))
 
 
-def _chosen(part: Part, side: str) -> str:
+def _chosen(part: Part, side: Choice) -> str:
+    if isinstance(side, Replacement):
+        text, end = str(side.value).rstrip("\n"), (part.theirs or part.mine)
+        return text + (end[len(end.rstrip("\n")) :] or "\n") if text else ""
     if side != "both":
         return part.theirs if side == "theirs" else part.mine
     # Lines of a block that only one side changed occur once.
@@ -280,7 +283,7 @@ class _DataText:
 
 
 def _merge_values(
-    notation: _HeadText | _DataText, texts: Sequence[str], choices: Sequence[str]
+    notation: _HeadText | _DataText, texts: Sequence[str], choices: Sequence[Choice]
 ) -> _Merge | FileConflicts | None:
     """Merge texts by key. Return None if one of them cannot be read."""
     base, mine, theirs = (notation.read(text) if text else {} for text in texts)
@@ -301,7 +304,7 @@ def _value_conflict(conflict: ValueConflict) -> MergeConflict:
 
 
 def _merge_page(
-    path: str, language: str, texts: Sequence[str], choices: Sequence[str]
+    path: str, language: str, texts: Sequence[str], choices: Sequence[Choice]
 ) -> _Merge | FileConflicts | None:
     """Merge front matter by key and the body by block. Return None if the front matter of a side cannot be read."""
     pages = [split_front_matter(text) for text in texts]
@@ -324,7 +327,7 @@ def _merge_page(
     return _Merge(text, head.fields)
 
 
-def _merge_heads(path: str, heads: Sequence[str], choices: Sequence[str]) -> _Merge | FileConflicts | None:
+def _merge_heads(path: str, heads: Sequence[str], choices: Sequence[Choice]) -> _Merge | FileConflicts | None:
     base, mine, theirs = heads
     if mine in (base, theirs):
         return _Merge(theirs)
@@ -346,7 +349,7 @@ def _pointers(before: str, after: str) -> tuple[str, ...]:
 
 
 def _merge_bodies(
-    language: str, bodies: Sequence[str], choices: Sequence[str], *, lines_before: int
+    language: str, bodies: Sequence[str], choices: Sequence[Choice], *, lines_before: int
 ) -> _Merge | FileConflicts:
     if language in _BLOCK_LANGUAGES:
         blocks = [split_blocks(body) for body in bodies]

@@ -12,7 +12,7 @@ from app.content.front_matter.edits import UnsupportedEdit, values_equal
 from app.content.front_matter.item_diff import key_of
 from app.content.front_matter.values import WrittenDate
 from app.content.front_matter.yaml_tree import Kind, Node, compose
-from app.content.three_way import Part, compare_items, split_lines
+from app.content.three_way import Choice, Part, Replacement, compare_items, split_lines
 
 
 class Absence(Enum):
@@ -57,11 +57,11 @@ def merge_values(
     base: Mapping[str, object],
     mine: Mapping[str, object],
     theirs: Mapping[str, object],
-    choices: Sequence[str] = (),
+    choices: Sequence[Choice] = (),
 ) -> MergedValues:
     """Merge two edits of a mapping of JSON's types. The key order is that of theirs, then additions of mine.
 
-    The nth conflict has the value of the side `choices[n]`: `mine` or `theirs`.
+    The nth conflict has the value of the choice `choices[n]`.
     """
     merger = _Merger(choices)
     values = merger.mapping("", base, mine, theirs)
@@ -69,7 +69,7 @@ def merge_values(
 
 
 class _Merger:
-    def __init__(self, choices: Sequence[str]) -> None:
+    def __init__(self, choices: Sequence[Choice]) -> None:
         self.conflicts: list[ValueConflict] = []
         self._choices = choices
 
@@ -104,7 +104,10 @@ class _Merger:
         self.conflicts.append(ValueConflict(pointer, base, mine, theirs))
         if number >= len(self._choices):
             return MISSING
-        return theirs if self._choices[number] == "theirs" else mine
+        choice = self._choices[number]
+        if isinstance(choice, Replacement):
+            return choice.value
+        return theirs if choice == "theirs" else mine
 
     def _objects(self, pointer: str, key: str, *sides: Sequence[Mapping[str, object]]) -> list[object]:
         """Merge lists of objects by identity: in the order of mine, then additions of theirs."""

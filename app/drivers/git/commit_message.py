@@ -8,6 +8,9 @@ from app.drivers.git.port import Person
 
 DEFAULT_MESSAGE = "Update content"
 
+CHANGE_SET = "Galley-Change-Set"
+"""The trailer of the commit that publishes a change set. Its value is the id of the set."""
+
 _ATTRIBUTION = re.compile(r"\s*(co-authored-by|signed-off-by|galley-change-set)\s*:", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _PERSON = re.compile(r"[^<>]*[^<>\s] <[^<>\s]+>")

@@ -122,15 +122,18 @@ def commit_files(scope: ProjectScope, body: CommitFilesBody) -> Saved | NoChange
     return save_files(scope, body, body.branch)
 
 
-def save_files(scope: ProjectScope, body: SaveFilesBody, branch: str | None) -> Saved | NoChange:
+def save_files(
+    scope: ProjectScope, body: SaveFilesBody, branch: str | None, *, creates_index: bool = True
+) -> Saved | NoChange:
     """Create the commit of a save on a branch, as `commit_files`."""
     source = branch_source(scope, branch)
     if body.on_conflict == MERGE:
-        return create_merged_commit(scope, source, merge_planner(scope, source, body, body.message))
+        planner = merge_planner(scope, source, body, body.message)
+        return create_merged_commit(scope, source, planner, creates_index=creates_index)
     if body.is_validated:
         schema_validation.check(_schema_of_save(scope, branch), body.files)
     save = SaveRequest(body.base_sha or "", body.files, body.message, body.description)
-    return create_commit(scope, source, save)
+    return create_commit(scope, source, save, creates_index=creates_index)
 
 
 def preview_merge(scope: ProjectScope, body: MergePreviewBody) -> dict[str, object]:
@@ -184,16 +187,32 @@ def _check_of_save(scope: ProjectScope, branch: str | None, *, prefix: str | Non
     return lambda edits: schema_validation.check(schema, edits, prefix=prefix)
 
 
-def create_merged_commit(scope: ProjectScope, source: Source, planner: MergePlanner) -> Saved | NoChange:
+def create_merged_commit(
+    scope: ProjectScope, source: Source, planner: MergePlanner, *, creates_index: bool = True
+) -> Saved | NoChange:
     """Create the commit of a merged save in the name of the caller. Raises as `commits.create_merged_commit`."""
-    project_id, user, grant = scope.project.id, scope.user, scope.grant
-    return commits.create_merged_commit(project_id, source, planner, user=user, grant=grant, is_retry=scope.is_retry)
+    return commits.create_merged_commit(
+        scope.project.id,
+        source,
+        planner,
+        user=scope.user,
+        grant=scope.grant,
+        is_retry=scope.is_retry,
+        creates_index=creates_index,
+    )
 
 
-def create_commit(scope: ProjectScope, source: Source, save: SaveRequest) -> Saved:
+def create_commit(scope: ProjectScope, source: Source, save: SaveRequest, *, creates_index: bool = True) -> Saved:
     """Create the commit of a save in the name of the caller. Raises as `commits.create_commit`."""
-    project_id, user, grant = scope.project.id, scope.user, scope.grant
-    return commits.create_commit(project_id, source, save, user=user, grant=grant, is_retry=scope.is_retry)
+    return commits.create_commit(
+        scope.project.id,
+        source,
+        save,
+        user=scope.user,
+        grant=scope.grant,
+        is_retry=scope.is_retry,
+        creates_index=creates_index,
+    )
 
 
 MERGED_SAVE = ("BASE_REQUIRED", "BASE_GONE", *SAVE)

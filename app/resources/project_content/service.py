@@ -27,7 +27,7 @@ def reindex(project: Project) -> dict[str, str | None]:
     return {"job_id": indexing.enqueue(index, priority=10), "status": str(index.status)}
 
 
-def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None = None) -> dict[str, object]:
+def record_save(saved: Saved | NoChange, *, user: User | None, grant: TokenGrant | None = None) -> dict[str, object]:
     """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response."""
     merged: dict[str, object] = {} if saved.merged is None else {"merged": [vars(one) for one in saved.merged]}
     if isinstance(saved, NoChange):
@@ -35,11 +35,13 @@ def record_save(saved: Saved | NoChange, *, user: User, grant: TokenGrant | None
     commit = saved.commit
     actions = dict(_actions(saved.save))
     events = tuple(FileEvent(path, action, commit.sha) for path, action in actions.items())
-    index = indexes.ensure(saved.project_id, saved.branch, lock=True)
-    if index.commit_sha == commit.parent and index.generation > 0:
+    read_index = indexes.ensure if saved.creates_index else indexes.find
+    index = read_index(saved.project_id, saved.branch, lock=True)
+    if index is not None and index.commit_sha == commit.parent and index.generation > 0:
         # The last commits of these paths are read from Git on demand.
         indexing.apply(index, commit.sha, commit.changes, {})
-    indexing.enqueue(index, priority=10)
+    if index is not None:
+        indexing.enqueue(index, priority=10)
     file_metadata.store_facts(saved.project_id, list(_facts(saved)))
     move = BranchMove(saved.branch, None, commit.sha)
     files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, user, grant, move))

@@ -73,13 +73,17 @@ class MergedPath:
 
 @dataclass(frozen=True)
 class Saved:
-    """A commit that the host accepted, with its save. `merged` is None if the save refuses changed files."""
+    """A commit that the host accepted, with its save. `merged` is None if the save refuses changed files.
+
+    With `creates_index` False, an index of the branch is updated but not created.
+    """
 
     project_id: str
     branch: str
     commit: Commit
     save: SaveRequest
     merged: tuple[MergedPath, ...] | None = None
+    creates_index: bool = True
 
 
 @dataclass(frozen=True)

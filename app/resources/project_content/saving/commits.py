@@ -40,7 +40,14 @@ _NOT_IN_NAMES = re.compile(r"[<>\r\n\0]+")
 
 
 def create_commit(
-    project_id: str, source: Source, save: SaveRequest, *, user: User, grant: TokenGrant | None, is_retry: bool
+    project_id: str,
+    source: Source,
+    save: SaveRequest,
+    *,
+    user: User,
+    grant: TokenGrant | None,
+    is_retry: bool,
+    creates_index: bool = True,
 ) -> Saved:
     """Create the commit of a save in the name of a user. Enqueue an update of the index first.
 
@@ -53,13 +60,21 @@ def create_commit(
     """
     check_direct_commit(project_id, source.branch)
     save = replace(save, attribution=attribution_of(user, grant))
-    _enqueue_index(project_id, source.branch)
+    _enqueue_index(project_id, source.branch, creates_index=creates_index)
     earlier = find_earlier_commit(source, save) if is_retry else None
-    return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
+    commit = earlier or commit_builder.write(source, save)
+    return Saved(project_id, source.branch, commit, save, creates_index=creates_index)
 
 
 def create_merged_commit(
-    project_id: str, source: Source, planner: MergePlanner, *, user: User, grant: TokenGrant | None, is_retry: bool
+    project_id: str,
+    source: Source,
+    planner: MergePlanner,
+    *,
+    user: User,
+    grant: TokenGrant | None,
+    is_retry: bool,
+    creates_index: bool = True,
 ) -> Saved | NoChange:
     """Create the commit of a save whose files are merged with those of the branch, as `create_commit` does.
 
@@ -73,7 +88,7 @@ def create_merged_commit(
     def plan(head: str) -> PlannedSave:
         return planner.planned_save(head, attribution)
 
-    _enqueue_index(project_id, source.branch)
+    _enqueue_index(project_id, source.branch, creates_index=creates_index)
     earlier = _find_earlier_merge(source, planner, attribution) if is_retry else None
     if earlier is None:
         planner.plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
@@ -81,12 +96,14 @@ def create_merged_commit(
     if isinstance(written, NoChange):
         return written
     commit, planned = written
-    return Saved(project_id, source.branch, commit, planned.save, planned.merged)
+    return Saved(project_id, source.branch, commit, planned.save, planned.merged, creates_index)
 
 
-def _enqueue_index(project_id: str, branch: str) -> None:
+def _enqueue_index(project_id: str, branch: str, *, creates_index: bool) -> None:
     with transactions.write_transaction():
-        index = indexes.ensure(project_id, branch)
+        index = indexes.ensure(project_id, branch) if creates_index else indexes.find(project_id, branch)
+        if index is None:
+            return
         jobs.enqueue(
             "content.index",
             delay=VERIFY_DELAY,

@@ -5,7 +5,7 @@ A save is planned for each head of the branch. If one file cannot be merged, not
 
 import base64
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -14,12 +14,14 @@ from app.concurrency.threadpool import offload, switch
 from app.content.merge.files import (
     ConflictKind,
     FileConflicts,
+    LineRange,
     MergeConflict,
     MergedFile,
     merge_file,
     whole_conflict,
 )
 from app.content.merge.values import MISSING
+from app.content.three_way import Choice, Replacement
 from app.core.errors import Conflict, FieldError, InvalidRequest
 from app.core.limits import CommitLimits
 from app.drivers.git.commit_plan import SYMLINK, is_executable
@@ -102,6 +104,16 @@ class MergeRequest:
         return self.on("", (), attribution).commit_message
 
 
+class Resolution(NamedTuple):
+    """The resolution of a conflict of a file, or of all of it.
+
+    `location` is that of the conflict: a pointer, the number of a block, or lines. None is the whole file.
+    """
+
+    location: str | int | LineRange | None
+    choice: Choice
+
+
 class RefusedPath(NamedTuple):
     """A conflict of one path. `shows_base` is False if no branch contains the base."""
 
@@ -133,16 +145,24 @@ class _Base(NamedTuple):
 class MergePlanner:
     """Planner of a save for the heads of a branch. It reads each base and merges each pair of versions once."""
 
-    def __init__(self, source: Source, request: MergeRequest, *, check: Check | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        request: MergeRequest,
+        *,
+        check: Check | None = None,
+        resolutions: Mapping[str, Sequence[Resolution]] | None = None,
+    ) -> None:
         """Read the entries of the bases.
 
-        `check` validates the edits of a plan.
+        `check` validates the edits of a plan. `resolutions` are those of conflicts, by path.
 
         Raises:
             BaseRequired: a changed file has no base.
             MissingBase: the repository does not contain the base commit.
         """
         self._source, self.request, self._check = source, request, check
+        self._resolutions = resolutions or {}
         changed = [edit for edit in request.edits if edit.change.action != Action.CREATE]
         if request.base_sha is None and (paths := [_origin(one) for one in changed if one.base_blob_sha is None]):
             raise BaseRequired(paths)
@@ -167,7 +187,11 @@ class MergePlanner:
         vacated = {_origin(edit) for edit in self.request.edits if edit.change.action in (Action.DELETE, Action.MOVE)}
         for edit in self.request.edits:
             switch()  # Other requests run between the files of a large save.
-            plan.written.append(self._merge(plan, edit, entries, vacated))
+            count = len(plan.conflicts)
+            written = self._merge(plan, edit, entries, vacated)
+            if len(plan.conflicts) > count and edit.change.path in self._resolutions:
+                written = self._resolve(plan, edit, count, entries.get(edit.change.path))
+            plan.written.append(written)
         if self._check is not None and not plan.conflicts:
             pairs = zip(plan.written, self.request.edits, strict=True)
             self._check([one or FileEdit(FileChange(edit.change.path, Action.DELETE)) for one, edit in pairs])
@@ -269,6 +293,30 @@ class MergePlanner:
             return None
         return FileEdit(FileChange(change.path, Action.UPDATE, result.data), theirs.sha)
 
+    def _resolve(self, plan: MergePlan, edit: FileEdit, first: int, theirs: TreeEntry | None) -> FileEdit | None:
+        """Return the edit of a file with the resolutions of its conflicts, which start at `first`.
+
+        Conflicts without a resolution stay in the plan.
+        """
+        path, resolutions = edit.change.path, self._resolutions[edit.change.path]
+        refused = [one.conflict for one in plan.conflicts[first:]]
+        if theirs is not None and theirs.type != EntryType.BLOB:
+            return None
+        by_location = {one.location: one.choice for one in resolutions}
+        if None in by_location:
+            del plan.conflicts[first:]
+            return _whole_file(edit, by_location[None], theirs)
+        choices = [by_location[location] for location in map(_location, refused) if location in by_location]
+        if len(choices) < len(refused) or theirs is None:
+            return None
+        before, present = self.read_base(edit), self._read(theirs.sha, path)
+        result = offload(merge_file, path, before, edit.change.content, present, choices)
+        if isinstance(result, FileConflicts) or result.data is None:
+            return None
+        del plan.conflicts[first:]
+        plan.merged.append(MergedPath(path, result.fields))
+        return FileEdit(FileChange(path, Action.UPDATE, result.data), theirs.sha) if result.data != present else None
+
     def _was_moved(self, head: str, base: _Base) -> bool:
         """Return whether the branch contains the base of a removed file at a new path."""
         commit = self.request.base_sha
@@ -320,6 +368,23 @@ class MergePlanner:
                 return data
             self._blobs[sha] = data
         return self._blobs[sha]
+
+
+def _location(conflict: MergeConflict) -> str | int | LineRange | None:
+    locations = (conflict.pointer, conflict.block, conflict.lines)
+    return next((location for location in locations if location is not None), None)
+
+
+def _whole_file(edit: FileEdit, choice: Choice, theirs: TreeEntry | None) -> FileEdit | None:
+    """Return the edit that writes a side or another text over a whole file. None keeps theirs."""
+    change, sha = edit.change, theirs.sha if theirs is not None else None
+    if choice == "theirs":
+        return None
+    content = str(choice.value).encode() if isinstance(choice, Replacement) else change.content
+    if content is None:
+        return FileEdit(FileChange(change.path, Action.DELETE), sha) if theirs is not None else None
+    action = Action.CREATE if theirs is None else Action.UPDATE
+    return FileEdit(FileChange(change.path, action, content), sha)
 
 
 def _bounded(pieces: Iterator[bytes]) -> bytes | None:

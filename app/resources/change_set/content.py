@@ -1,0 +1,153 @@
+"""The content of a change set at its Git host: the branch, its head, and the edits between its base and its head."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+
+from app.content.slugs import SlugForm, slug_of
+from app.core.errors import PayloadTooLarge
+from app.core.ids import HasId
+from app.core.limits import CommitLimits
+from app.core.refs import is_branch_name
+from app.database import transactions
+from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.revisions import Revisions
+from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet
+from app.models.project import Project
+from app.resources.change_set import states
+from app.resources.change_set.errors import MissingBranch, SetBusy
+from app.resources.change_set.states import Step
+from app.resources.project_content.saving.commit_builder import FileEdit
+from app.resources.project_content.saving.restore import edits_between
+from app.resources.project_content.source import Source, source_of
+
+LEASE, WAIT_S, POLL_S = timedelta(seconds=90), 20.0, 0.1
+"""The longest write to the branch of a set, and how long another one waits for it."""
+
+MAX_COMMITS = 500
+"""Commits of a set whose authors are read."""
+
+MAX_SLUG, UNNAMED = 40, "changes"
+TOO_MANY_FILES = f"A change set can contain at most {CommitLimits.files} files"
+
+
+@dataclass(frozen=True)
+class Content:
+    """The head of a set, the commit from which it starts, and the number of changed files."""
+
+    base_sha: str
+    head_sha: str
+    files: int
+
+
+def branch_name(prefix: str, title: str, set_id: str) -> str:
+    """Return the name of the branch of a new set."""
+    end = f"-{set_id[-8:]}"
+    slug = slug_of(title, SlugForm.ASCII)[:MAX_SLUG].strip("-.")
+    name = f"{prefix}/{slug or UNNAMED}{end}"
+    return name if is_branch_name(name) else f"{prefix}/{UNNAMED}{end}"
+
+
+def source_of_set(project: Project, change_set: ChangeSet, hosts: GitHosts, user: HasId | None = None) -> Source:
+    """Return the source of the branch of a set. Raises as `source_of`."""
+    return source_of(project, hosts, branch=change_set.branch, user=user)
+
+
+def read_head(source: Source) -> str:
+    """Return the head of the branch of a set.
+
+    Raises:
+        MissingBranch: the repository has no such branch.
+        RepositoryUnavailable: the repository cannot be read.
+    """
+    try:
+        return source.git.head(source.repo, source.branch)
+    except RepositoryUnavailable:
+        source.git.repository(source.repo)  # Distinguish a missing branch from a missing repository.
+        raise MissingBranch from None
+
+
+def read_content(source: Source, change_set: ChangeSet, working_branch: str) -> Content:
+    """Return the present content of a set. Raises MissingBranch, and the errors of the Git host."""
+    head = read_head(source)
+    if head == change_set.head_sha:
+        return Content(change_set.base_sha, head, change_set.files)
+    return content_at(source, _base_of(source, change_set, head, working_branch), head)
+
+
+def content_at(source: Source, base_sha: str, head_sha: str) -> Content:
+    """Return the content between two commits."""
+    return Content(base_sha, head_sha, sum(1 for _ in source.git.changes(source.repo, base_sha, head_sha)))
+
+
+def _base_of(source: Source, change_set: ChangeSet, head: str, working_branch: str) -> str:
+    """Return the commit from which a moved branch starts. A merge of the working branch changes it."""
+    if not isinstance(source.git, Revisions):
+        return change_set.base_sha
+    main = source.git.head(source.repo, working_branch)
+    try:
+        return source.git.merge_base(source.repo, main, head) or change_set.base_sha
+    except GitObjectMissing:
+        return change_set.base_sha
+
+
+def edits_of(source: Source, base_sha: str, head_sha: str) -> list[FileEdit]:
+    """Return the edits that lead from one commit to another one. Each edit has its base.
+
+    Raises:
+        PayloadTooLarge: there are more files or bytes than one commit takes.
+        RestoreNotPossible: a version is a symbolic link or a submodule.
+    """
+    versions = {change.path: change.entry for change in source.git.changes(source.repo, base_sha, head_sha)}
+    if len(versions) > CommitLimits.files:
+        raise PayloadTooLarge(TOO_MANY_FILES)
+    if not versions:
+        return []
+    return list(edits_between(source, versions, source.git.entries(source.repo, base_sha, sorted(versions))))
+
+
+@contextmanager
+def free_row(change_set_id: str) -> Iterator[ChangeSet]:
+    """Run the block in a transaction with the locked row of a set whose branch no request or job is writing.
+
+    Raises:
+        SetBusy: a writer did not end in time.
+        NotFound: the set does not exist.
+    """
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        with transactions.write_transaction():
+            row = states.locked(change_set_id)
+            if row.busy_until is None or row.busy_until <= utcnow_ms():
+                yield row
+                return
+        if time.monotonic() > deadline:
+            raise SetBusy
+        time.sleep(POLL_S)
+
+
+@contextmanager
+def held(change_set_id: str, step: Step) -> Iterator[ChangeSet]:
+    """Run the block while no other request or job writes to the branch of a set or publishes it.
+
+    Call it outside of a transaction. The transaction that records the result releases the set. If the block raises,
+    it is released at once. A killed process holds it for `LEASE`.
+
+    Raises:
+        StateConflict: the state does not permit the step.
+        SetBusy: another writer did not end in time.
+    """
+    with free_row(change_set_id) as change_set:
+        states.require(change_set, step)
+        until = change_set.busy_until = utcnow_ms() + LEASE
+    try:
+        yield change_set
+    except BaseException:
+        with transactions.locked_row(ChangeSet, change_set_id) as row:
+            if row is not None and row.busy_until == until:
+                row.busy_until = None
+        raise

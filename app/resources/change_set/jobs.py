@@ -1,0 +1,203 @@
+"""Jobs of change sets: scheduled publications, attempts with an unknown outcome, and changes made at the Git host."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+import structlog
+
+from app.core.errors import AppError, PermissionDenied
+from app.core.jobs import job
+from app.database import transactions
+from app.drivers.errors import DriverError
+from app.drivers.git.errors import BranchMoved, GitObjectMissing
+from app.drivers.git.hosts import GitHosts
+from app.extensions import db, jobs
+from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet, ChangeSetSchedule, ScheduledAction
+from app.models.change_set import ChangeSetState as State
+from app.models.organization import ArchiveStatus, Membership, Organization
+from app.models.project import Project, Provider
+from app.models.user import User
+from app.resources.change_set import branches, host_changes, publishing, schedule, service, states
+from app.resources.change_set.publishing import UNKNOWN_OUTCOME
+from app.resources.project.events import branch_deleted
+from app.resources.project_content.source import source_of
+
+log = structlog.get_logger(__name__)
+
+SWEEP_INTERVAL, FOLLOW_INTERVAL, TIME_ZONE_INTERVAL = timedelta(seconds=30), timedelta(minutes=10), timedelta(hours=1)
+MAX_DUE, MAX_FOLLOWED = 1_000, 100
+GIVE_UP_AFTER = timedelta(hours=1)
+"""How long a publication is repeated whose outcome is unknown."""
+
+
+@job("change_sets.publish_due", every=SWEEP_INTERVAL, retries=0, transaction=True)
+def publish_due() -> None:
+    """Enqueue the publication of each set whose time has come."""
+    for set_id in schedule.due(limit=MAX_DUE):
+        jobs.enqueue("change_sets.publish_scheduled", unique=f"change_sets.publish:{set_id}", change_set_id=set_id)
+
+
+@job("change_sets.publish_scheduled", retries=20, uses=("git",), priority=5)
+def publish_scheduled(*, change_set_id: str, git: GitHosts) -> None:
+    """Publish or revert a set whose time has come, in the name of the user who chose the time."""
+    planned = db.session.get(ChangeSetSchedule, change_set_id)
+    change_set = db.session.get(ChangeSet, change_set_id)
+    if planned is None or change_set is None or planned.due_at > utcnow_ms():
+        return
+    if change_set.state == State.PUBLISHING:  # An attempt with an unknown outcome. Its job repeats it.
+        return
+
+    def run() -> None:
+        project, user = _permitted(change_set, planned.user_id)
+        if planned.action == ScheduledAction.UNPUBLISH:
+            _unpublish(change_set, project, user, git)
+            return
+        publication = publishing.publish(change_set, project, hosts=git, user=user)
+        with transactions.write_transaction():
+            publishing.finish(publication, by=db.session.get(User, user.id))
+
+    _run_or_fail(change_set_id, planned.due_at, run)
+
+
+def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, User]:
+    """Return the project and the user of a schedule, whose rights are checked again. Raises PermissionDenied."""
+    project = db.session.get_one(Project, change_set.project_id)
+    organization = db.session.get_one(Organization, project.organization_id)
+    user = db.session.get(User, user_id) if user_id is not None else None
+    membership = db.session.get(Membership, (organization.id, user_id)) if user is not None else None
+    if user is None or membership is None:
+        raise PermissionDenied("The user who chose the time is not a member any more")
+    service.check_publisher(project, membership.role)
+    if ArchiveStatus.ARCHIVED in (project.status, organization.status):
+        raise PermissionDenied("The project is archived")
+    return project, user
+
+
+def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHosts) -> None:
+    """Publish the revert of a set without approvals."""
+    if change_set.state != State.PUBLISHED:
+        with transactions.write_transaction():
+            schedule.remove(states.locked(change_set.id))
+        return
+    by = service.Actor(user)
+    draft = _waiting_revert(change_set)
+    if draft is None:
+        branch, content = branches.create_revert(change_set, project, hosts=git, by=by)
+        title = branches.revert_title(change_set)
+        with transactions.write_transaction():
+            draft = service.create(
+                project, branch, title=title, description=None, by=by, content=content, reverts=change_set
+            )
+    publication = publishing.publish(draft, project, hosts=git, user=user, needs_approval=False)
+    with transactions.write_transaction():
+        publishing.finish(publication, by=db.session.get(User, user.id))
+
+
+def _waiting_revert(change_set: ChangeSet) -> ChangeSet | None:
+    """Return the revert that an interrupted call created, if it was not changed since."""
+    statement = sa.select(ChangeSet).where(
+        ChangeSet.reverts_id == change_set.id,
+        ChangeSet.state == State.DRAFT,
+        ChangeSet.title == branches.revert_title(change_set),
+    )
+    return db.session.scalar(statement.order_by(ChangeSet.id).limit(1))
+
+
+def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None]) -> None:
+    """Run a publication. A refusal is final, an unknown outcome is repeated for a limited time."""
+    try:
+        run()
+    except (AppError, DriverError) as error:
+        transactions.rollback()
+        is_late = utcnow_ms() - since > GIVE_UP_AFTER
+        if not is_late and (isinstance(error, UNKNOWN_OUTCOME) or getattr(error, "code", "") == "BRANCH_BUSY"):
+            raise
+        log.info("change_set.publication_failed", change_set_id=change_set_id, error=type(error).__name__)
+        with transactions.write_transaction():
+            publishing.fail(change_set_id, str(error))
+
+
+@job("change_sets.finish_publication", retries=40, uses=("git",), priority=5)
+def finish_publication(*, change_set_id: str, git: GitHosts) -> None:
+    """Repeat a publication whose process ended, or whose outcome is unknown."""
+    row = db.session.get(ChangeSet, change_set_id)
+    if row is None or row.state != State.PUBLISHING or row.request_number is not None:
+        return
+
+    def run() -> None:
+        project, user = _project_and_publisher(row)
+        with transactions.outside_transaction():
+            publication = publishing.attempt(row, source_of(project, git, user=user))
+        with transactions.write_transaction():
+            publishing.finish(publication, by=db.session.get(User, row.publisher_id) if row.publisher_id else None)
+
+    _run_or_fail(change_set_id, row.updated_at, run)
+
+
+def _project_and_publisher(row: ChangeSet) -> tuple[Project, User | None]:
+    user = db.session.get(User, row.publisher_id) if row.publisher_id is not None else None
+    return db.session.get_one(Project, row.project_id), user
+
+
+@job("change_sets.follow_requests", every=SWEEP_INTERVAL, retries=0, uses=("git",))
+def follow_requests(*, git: GitHosts) -> None:
+    """Ask the hosts for the pull requests by which sets are published."""
+    waiting = sa.select(ChangeSet.id).where(ChangeSet.state == State.PUBLISHING, ChangeSet.request_number.is_not(None))
+    for set_id in db.session.scalars(waiting.order_by(ChangeSet.updated_at).limit(MAX_FOLLOWED)).all():
+        row = db.session.get(ChangeSet, set_id, populate_existing=True)
+        if row is None or row.request_number is None:
+            continue
+        project, user = _project_and_publisher(row)
+        try:
+            with transactions.outside_transaction():
+                publication = publishing.follow_request(row, source_of(project, git, user=user))
+            if publication is not None:
+                with transactions.write_transaction():
+                    publishing.finish(publication, by=_project_and_publisher(row)[1])
+        except publishing.RequestFailed as error:
+            with transactions.write_transaction():
+                publishing.fail(set_id, str(error))
+        except (AppError, DriverError) as error:
+            log.info("change_set.request_unreadable", change_set_id=set_id, error=type(error).__name__)
+
+
+@job("change_sets.follow", retries=3, uses=("git",))
+def follow(*, change_set_id: str, git: GitHosts) -> None:
+    """Record what happened to a set at its Git host."""
+    host_changes.follow(change_set_id, hosts=git)
+
+
+@job("change_sets.follow_remote", every=FOLLOW_INTERVAL, retries=0, transaction=True)
+def follow_remote() -> None:
+    """Enqueue a check of the open sets at remote hosts, because notifications of Git hosts can be lost."""
+    host_changes.enqueue_follow(Project.provider != Provider.LOCAL, Project.status == ArchiveStatus.ACTIVE)
+
+
+@job("change_sets.delete_branch", retries=8, uses=("git",))
+def delete_branch(*, change_set_id: str, expected_head: str, git: GitHosts) -> None:
+    """Delete the branch of a published set. A branch with later commits stays."""
+    row = db.session.get(ChangeSet, change_set_id)
+    project = db.session.get(Project, row.project_id) if row is not None else None
+    if row is None or project is None or not project.repository:
+        return
+    with transactions.outside_transaction():
+        source = source_of(project, git, branch=row.branch)
+        try:
+            source.git.delete_branch(source.repo, source.branch, expected_head=expected_head)
+        except BranchMoved:
+            log.info("change_set.branch_kept", change_set_id=change_set_id)
+            return
+        except GitObjectMissing:
+            pass
+    with transactions.write_transaction():
+        branch_deleted.publish(project, row.branch)
+
+
+@job("change_sets.derive_schedules", every=TIME_ZONE_INTERVAL, retries=0, transaction=True)
+def derive_schedules() -> None:
+    """Derive the instants of schedules again: a new release of the time zone data may have changed them."""
+    changed = schedule.derive_again()
+    if changed:
+        log.info("change_set.schedules_derived", changed=changed)

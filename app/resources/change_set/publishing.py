@@ -1,0 +1,355 @@
+"""Publication of change sets: one commit on the working branch, made exactly once.
+
+A set is claimed first (`publishing`). The commit has the trailer `Galley-Change-Set`. An attempt whose outcome is
+unknown is repeated by a job, which first looks for the commit above the head at which the claim was made.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from itertools import islice
+
+from app.core.api_tokens import TokenGrant
+from app.core.errors import AppError
+from app.core.ids import HasId
+from app.database import transactions
+from app.drivers.errors import (
+    DriverError,
+    UpstreamError,
+    UpstreamRejected,
+    UpstreamThrottled,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+from app.drivers.git.commit_message import CHANGE_SET, co_author, co_authors_of
+from app.drivers.git.errors import BranchMoved, RepositoryUnavailable
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import (
+    CheckState,
+    Commit,
+    CommitInfo,
+    NotMergeable,
+    Person,
+    PullRequest,
+    PullRequestExists,
+    PullRequests,
+    PullRequestState,
+)
+from app.extensions import current_settings, db, jobs
+from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet
+from app.models.change_set import ChangeSetState as State
+from app.models.project import Project
+from app.models.user import User
+from app.resources.change_set import schedule, states
+from app.resources.change_set.content import MAX_COMMITS, edits_of, free_row, read_content
+from app.resources.change_set.errors import HostRefused, NothingToPublish
+from app.resources.change_set.events import ChangeSetEvent, change_set_moved
+from app.resources.change_set.service import check_approved, page_url, update_content
+from app.resources.change_set.states import Step
+from app.resources.project_content import service as content_service
+from app.resources.project_content.saving.commit_builder import (
+    Attribution,
+    NoChange,
+    PlannedSave,
+    Saved,
+    SaveRequest,
+    write_planned,
+)
+from app.resources.project_content.saving.commits import find_merge
+from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
+from app.resources.project_content.source import Source, source_of
+from app.resources.user.mail import notify
+
+RECOVERY_DELAY = timedelta(seconds=20)
+UNKNOWN_OUTCOME = (UpstreamError, UpstreamUnavailable, UpstreamTimeout, UpstreamThrottled)
+"""Errors after which the commit may exist."""
+
+PROTECTED = "BRANCH_PROTECTED"
+
+
+@dataclass(frozen=True)
+class Publication:
+    """The outcome of an attempt. `saved` is the commit, or None while the host has not merged the pull request."""
+
+    change_set_id: str
+    saved: Saved | None = None
+    request_number: int | None = None
+
+
+class _EarlierCommit(Exception):
+    """The commit that an earlier attempt made."""
+
+    def __init__(self, commit: Commit, planned: PlannedSave) -> None:
+        super().__init__()
+        self.commit, self.planned = commit, planned
+
+
+def publish(
+    change_set: ChangeSet, project: Project, *, hosts: GitHosts, user: HasId, needs_approval: bool = True
+) -> Publication:
+    """Claim a set and write its commit in the name of a user. Call `finish` in the following transaction.
+
+    Raises:
+        NotApproved, StaleApproval, AlreadyPublished, StateConflict, SetBusy: the set cannot be published now.
+        MergeRefused: the working branch has conflicting changes. The state stays.
+        NothingToPublish: the set has no change.
+        HostRefused: the Git host refuses the commit.
+        DriverError: the outcome is unknown. A job repeats the attempt.
+    """
+    if change_set.state not in states.OPEN:
+        states.require(change_set, Step.PUBLISH)
+    source = source_of(project, hosts, user=user)
+    present = read_content(replace(source, branch=change_set.branch), change_set, source.branch)
+    head = source.git.head(source.repo, source.branch)
+    with transactions.write_transaction():
+        update_content(states.locked(change_set.id), present)  # Stays, if the claim is refused.
+    with free_row(change_set.id) as row:
+        update_content(row, present)
+        if needs_approval:
+            check_approved(row, project, Step.PUBLISH)
+        else:
+            states.require(row, Step.PUBLISH, required_approvals=0)
+        values = {"publish_from": head, "publisher_id": user.id, "problem": None, "request_number": None}
+        states.move(row, State.PUBLISHING, previous_state=str(row.state), **values)
+        # The job ends the publication if this process is killed.
+        unique = f"change_sets.finish:{row.id}:{row.version}"
+        jobs.enqueue("change_sets.finish_publication", delay=RECOVERY_DELAY, unique=unique, change_set_id=row.id)
+    return attempt(row, source)
+
+
+def attempt(row: ChangeSet, source: Source) -> Publication:
+    """Write the commit of a claimed set, or find the one that an earlier attempt wrote. Raises as `publish`."""
+    try:
+        return _write(row, source)
+    except UNKNOWN_OUTCOME:
+        raise
+    except (AppError, DriverError) as error:
+        _release(row)
+        if isinstance(error, UpstreamRejected) and not isinstance(error, RepositoryUnavailable):
+            raise HostRefused(str(error)) from error
+        raise
+
+
+def _release(claimed: ChangeSet) -> None:
+    """Return a claimed set to its previous state: nothing was written."""
+    with transactions.write_transaction():
+        row = states.locked(claimed.id)
+        if row.state == State.PUBLISHING and row.publish_from == claimed.publish_from:
+            states.move(row, State(row.previous_state or State.FAILED), publish_from=None)
+
+
+def _write(row: ChangeSet, source: Source) -> Publication:
+    edits = edits_of(source, row.base_sha, row.head_sha)
+    if not edits:
+        raise NothingToPublish
+    attribution = _attribution(row, source)
+    planner = MergePlanner(source, MergeRequest(row.base_sha, edits, row.title, row.description))
+
+    def plan(head: str) -> PlannedSave:
+        earlier = _find(row, source, planner, attribution, head)
+        if earlier is not None:
+            raise _EarlierCommit(*earlier)
+        return planner.planned_save(head, attribution)
+
+    try:
+        plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
+        written = write_planned(source, plan)
+    except _EarlierCommit as earlier:
+        written = earlier.commit, earlier.planned
+    except UpstreamRejected as error:
+        if error.code != PROTECTED or not isinstance(source.git, PullRequests):
+            raise
+        return _request(row, source, planner, attribution)
+    if isinstance(written, NoChange):
+        raise NothingToPublish
+    commit, planned = written
+    return Publication(row.id, Saved(row.project_id, source.branch, commit, planned.save, planned.merged))
+
+
+def _find(
+    row: ChangeSet, source: Source, planner: MergePlanner, attribution: Attribution, head: str
+) -> tuple[Commit, PlannedSave] | None:
+    """Return the commit with the trailer of a set above the head of its claim, or None."""
+    if head == row.publish_from:
+        return None
+    trailer = f"\n{CHANGE_SET}: {row.id}\n"
+
+    def has_trailer(info: CommitInfo) -> bool:
+        return trailer in f"{info.message}\n"
+
+    return find_merge(source, planner, attribution, (row.publish_from, head), has_trailer)
+
+
+def _attribution(row: ChangeSet, source: Source) -> Attribution:
+    """Return the authors of the commits of a set, and the trailer with its id.
+
+    The bot is the author unless the setting `GIT_COMMIT_AUTHOR` names the person.
+    """
+    settings, people = current_settings().git, dict[str, Person]()
+    for commit in islice(source.git.history(source.repo, row.head_sha, since=row.base_sha), MAX_COMMITS):
+        for person in (commit.author, *co_authors_of(commit.message)):
+            if person.email.casefold() != settings.bot_email.casefold():
+                people.setdefault(person.email.casefold(), person)
+    authors = list(reversed(people.values()))
+    author = authors.pop(0) if authors and settings.commit_author == "person" else None
+    return Attribution(author, (*_co_author_trailers(authors), (CHANGE_SET, row.id)))
+
+
+def _co_author_trailers(people: Sequence[Person]) -> list[tuple[str, str]]:
+    trailers = []
+    for person in people:
+        try:
+            trailers.append(co_author(person))
+        except ValueError:  # A name or address of a pushed commit that no trailer can contain.
+            continue
+    return trailers
+
+
+def _request(row: ChangeSet, source: Source, planner: MergePlanner, attribution: Attribution) -> Publication:
+    """Merge the branch of a set through a pull request of the host, or wait for its checks."""
+    head, save = row.head_sha, planner.planned_save(source.git.head(source.repo, source.branch), attribution)
+    if save.merged:
+        head = _bring_up_to_date(row, source, save)
+    request = _open_request(row, source)
+    message = save.save.commit_message
+    try:
+        merged = _host(source).merge_pull_request(
+            source.repo, request.number, message=message, is_squash=True, expected_head=head
+        )
+    except (NotMergeable, BranchMoved):
+        return Publication(row.id, request_number=request.number)
+    return Publication(row.id, saved_of(row, source, merged.sha), request.number)
+
+
+def _host(source: Source) -> PullRequests:
+    if not isinstance(source.git, PullRequests):
+        raise HostRefused("This Git host has no pull requests")
+    return source.git
+
+
+def _bring_up_to_date(row: ChangeSet, source: Source, planned: PlannedSave) -> str:
+    """Merge the working branch into the branch of a set, because the host merges by line. Return the new head."""
+    changes = [edit.change for edit in planned.save.edits]
+    onto = planned.save.base_sha
+    commit = source.git.commit_merge(
+        source.repo, row.branch, changes, "Update from the site\n", merged=onto, expected_head=row.head_sha
+    )
+    with transactions.write_transaction():
+        present = states.locked(row.id)
+        states.move(present, present.state, base_sha=onto, head_sha=commit.sha, files=len(changes))
+    return commit.sha
+
+
+def _open_request(row: ChangeSet, source: Source) -> PullRequest:
+    """Return the open pull request of the branch of a set. Create it if there is none."""
+    host = _host(source)
+    for _ in range(2):
+        for one in host.pull_requests(source.repo):
+            if (one.state, one.head, one.base) == (PullRequestState.OPEN, row.branch, source.branch):
+                return one
+        try:
+            return host.create_pull_request(
+                source.repo, title=row.title, head=row.branch, base=source.branch, body=row.description or ""
+            )
+        except PullRequestExists:
+            continue
+    raise HostRefused("The pull request of this change set cannot be created")
+
+
+class RequestFailed(HostRefused):
+    """A pull request that was closed, or whose checks failed."""
+
+
+def follow_request(row: ChangeSet, source: Source) -> Publication | None:
+    """Merge the pull request of a set if the host permits it now. Return None while its checks run.
+
+    Raises:
+        RequestFailed: it was closed, or a check failed.
+        DriverError: the host cannot be read.
+    """
+    host, number = _host(source), row.request_number or 0
+    request = host.pull_request(source.repo, number)
+    if request.state == PullRequestState.CLOSED:
+        raise RequestFailed("The pull request was closed at the Git host")
+    if request.state == PullRequestState.OPEN:
+        checks = host.checks(source.repo, number)
+        if checks.state == CheckState.FAILED:
+            raise RequestFailed(f"A check of the Git host failed: {', '.join(checks.failed)}")
+        if checks.state == CheckState.PENDING:
+            return None
+        save = SaveRequest(row.base_sha, (), row.title, row.description, _attribution(row, source))
+        try:
+            merged = host.merge_pull_request(
+                source.repo, number, message=save.commit_message, is_squash=True, expected_head=row.head_sha
+            )
+        except (NotMergeable, BranchMoved):
+            return None
+        return Publication(row.id, saved_of(row, source, merged.sha), number)
+    return Publication(row.id, saved_of(row, source, request.merge_sha or source.git.head(source.repo, source.branch)))
+
+
+def saved_of(row: ChangeSet, source: Source, sha: str) -> Saved:
+    """Return the commit of a host by which a set was merged, as a save."""
+    info = next(iter(source.git.history(source.repo, sha)))
+    parent = info.parent or row.base_sha
+    changes = tuple(source.git.changes(source.repo, parent, sha))
+    edits = edits_of(source, parent, sha)
+    url = source.git.repository(source.repo).url
+    commit = Commit(sha, parent, changes, f"{url}/commit/{sha}" if url else None)
+    return Saved(row.project_id, source.branch, commit, SaveRequest(parent, edits, row.title, row.description), ())
+
+
+def finish(publication: Publication, *, by: User | None = None, grant: TokenGrant | None = None) -> ChangeSet:
+    """Record a publication in one transaction: state, project log, index and event. Safe to call twice.
+
+    A pull request that the host has not merged yet leaves the set `publishing`.
+    """
+    row, saved = states.locked(publication.change_set_id), publication.saved
+    if row.state in (State.PUBLISHED, State.REVERTED):  # Another process recorded it.
+        return row
+    if saved is None:
+        row.request_number = publication.request_number
+        db.session.flush()
+        return row
+    record_published(row, saved)
+    content_service.record_save(saved, user=by, grant=grant)
+    return row
+
+
+def record_published(row: ChangeSet, saved: Saved) -> None:
+    """Change the state of a locked set whose commit is on the working branch, and that of the set it reverts."""
+    schedule.remove(row)
+    states.move(
+        row,
+        State.PUBLISHED,
+        published_sha=saved.commit.sha,
+        published_parent_sha=saved.commit.parent,
+        published_at=utcnow_ms(),
+        busy_until=None,
+        problem=None,
+    )
+    change_set_moved.publish(row, ChangeSetEvent.PUBLISHED)
+    jobs.enqueue("change_sets.delete_branch", change_set_id=row.id, expected_head=row.head_sha)
+    original = states.locked(row.reverts_id) if row.reverts_id is not None else None
+    if original is not None and original.state == State.PUBLISHED:
+        schedule.remove(original)
+        states.move(original, State.REVERTED)
+        change_set_moved.publish(original, ChangeSetEvent.REVERTED)
+
+
+def fail(change_set_id: str, reason: str) -> None:
+    """Mark a scheduled or awaited publication as failed, and mail the reason to the user who published it."""
+    row = states.locked(change_set_id)
+    planned = schedule.find(row)
+    user_id = planned.user_id if planned is not None else row.publisher_id
+    schedule.remove(row)
+    if row.state in (State.SCHEDULED, State.PUBLISHING):
+        states.move(row, State.FAILED, problem=reason, publish_from=None, request_number=None)
+    else:  # The revert of a published set.
+        states.move(row, row.state, problem=reason)
+    change_set_moved.publish(row, ChangeSetEvent.PUBLISH_FAILED)
+    for recipient in {user_id, row.creator_id} - {None}:
+        user = db.session.get(User, recipient)
+        if user is not None:
+            notify(user, "publication_failed", title=row.title, reason=reason, url=page_url(row))

@@ -1,0 +1,227 @@
+"""Read-only statements that return change sets, their reviews and comments as response dictionaries."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from app.core import clock
+from app.core.cursors import decode_cursor, encode_cursor
+from app.extensions import db
+from app.models.base import Row
+from app.models.change_set import (
+    ChangeSet,
+    ChangeSetAuthor,
+    ChangeSetComment,
+    ChangeSetReview,
+    ChangeSetSchedule,
+    ChangeSetState,
+    Verdict,
+)
+from app.models.project import Project
+from app.models.user import User
+from app.resources.change_set.states import OPEN
+
+Shown = dict[str, object]
+_CURSOR, _COMMENT_CURSOR = "change_sets", "change_set_comments"
+_ALIASES = {"user": sa.orm.aliased(User), "resolver": sa.orm.aliased(User)}
+
+
+@dataclass(frozen=True)
+class Approvals:
+    """The users who approved the head of a set, and the number of users who approved an older one."""
+
+    valid: frozenset[str] = frozenset()
+    stale: int = 0
+
+
+@dataclass(frozen=True)
+class ChangeSetFilter:
+    """The conditions of a list of sets. None permits all."""
+
+    state: ChangeSetState | None = None
+    author: str | None = None
+    is_open: bool = False
+
+
+def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
+    """Return the approvals of sets by id.
+
+    The last review of each user counts. A review that asks for changes invalidates the approvals before it.
+    """
+    heads = {one.id: one.head_sha for one in change_sets}
+    reviews = db.session.execute(
+        sa.select(ChangeSetReview.change_set_id, ChangeSetReview.user_id, ChangeSetReview.id)
+        .add_columns(ChangeSetReview.verdict, ChangeSetReview.head_sha)
+        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT)
+        .order_by(ChangeSetReview.id)
+    )
+    valid, stale = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for set_id, user_id, review_id, verdict, head in reviews:
+        counted = valid if head == heads[set_id] else stale
+        if verdict == Verdict.CHANGES:
+            counted[set_id].clear()
+        else:
+            counted[set_id].add(user_id or review_id)
+    return {set_id: Approvals(frozenset(valid[set_id]), len(stale[set_id])) for set_id in heads}
+
+
+def shown(change_set: ChangeSet, project: Project) -> Shown:
+    """Return the response dictionary of a set."""
+    return shown_all([change_set], project)[0]
+
+
+def shown_all(change_sets: Sequence[ChangeSet], project: Project) -> list[Shown]:
+    """Return the response dictionaries of sets of a project. Runs three statements."""
+    ids = [one.id for one in change_sets]
+    approvals = approvals_of(change_sets)
+    schedules = {
+        one.change_set_id: one
+        for one in db.session.scalars(sa.select(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids)))
+    }
+    names = _names(one.creator_id for one in change_sets)
+    return [_shown(one, project, len(approvals[one.id].valid), schedules.get(one.id), names) for one in change_sets]
+
+
+def _shown(
+    one: ChangeSet, project: Project, approvals: int, schedule: ChangeSetSchedule | None, names: Mapping[str, str]
+) -> Shown:
+    created_by: Shown = {"id": one.creator_id, "name": names.get(one.creator_id or "")}
+    return {
+        "id": one.id,
+        "project_id": one.project_id,
+        "title": one.title,
+        "description": one.description,
+        "state": str(one.state),
+        "branch": one.branch,
+        "base_sha": one.base_sha,
+        "head_sha": one.head_sha,
+        "version": one.version,
+        "files": one.files,
+        "approvals": approvals,
+        "required_approvals": project.required_approvals,
+        "created_by": created_by | ({"token": one.token_name} if one.token_id is not None else {}),
+        "schedule": None if schedule is None else shown_schedule(schedule),
+        "published_sha": one.published_sha,
+        "published_at": None if one.published_at is None else clock.iso(one.published_at),
+        "reverts": one.reverts_id,
+        "problem": one.problem,
+        "createdAt": clock.iso(one.created_at),
+        "updatedAt": clock.iso(one.updated_at),
+    }
+
+
+def shown_schedule(schedule: ChangeSetSchedule) -> Shown:
+    """Return the response dictionary of a schedule."""
+    return {
+        "wall_time": schedule.wall_time,
+        "timezone": schedule.timezone,
+        "choice": schedule.choice,
+        "action": str(schedule.action),
+        "due_at": clock.iso(schedule.due_at),
+    }
+
+
+def _names(user_ids: Iterable[str | None]) -> dict[str, str]:
+    ids = {one for one in user_ids if one is not None}
+    return dict(db.session.execute(sa.select(User.id, User.name).where(User.id.in_(ids))).all())
+
+
+def page(project: Project, conditions: ChangeSetFilter, *, cursor: str | None, limit: int) -> tuple[list[Shown], Shown]:
+    """Return a page of the sets of a project, newest first, and its `meta`. Raises InvalidRequest for the cursor."""
+    where = [ChangeSet.project_id == project.id]
+    if conditions.state is not None:
+        where.append(ChangeSet.state == conditions.state)
+    if conditions.is_open:
+        where.append(ChangeSet.state.in_([*OPEN, ChangeSetState.PUBLISHING]))
+    if conditions.author is not None:
+        where.append(ChangeSet.creator_id == conditions.author)
+    total = db.session.scalar(sa.select(sa.func.count()).select_from(ChangeSet).where(*where))
+    if cursor is not None:
+        where.append(ChangeSet.id < decode_cursor(cursor, _CURSOR))
+    rows = db.session.scalars(sa.select(ChangeSet).where(*where).order_by(ChangeSet.id.desc()).limit(limit + 1)).all()
+    following = encode_cursor(_CURSOR, rows[limit - 1].id) if len(rows) > limit else None
+    return shown_all(rows[:limit], project), {"next_cursor": following, "total": total}
+
+
+def count_open(project_id: str) -> int:
+    """Return the number of sets of a project that are not published or closed."""
+    statement = sa.select(sa.func.count()).select_from(ChangeSet)
+    states = [*OPEN, ChangeSetState.PUBLISHING]
+    return db.session.scalar(statement.where(ChangeSet.project_id == project_id, ChangeSet.state.in_(states))) or 0
+
+
+def author_ids(change_set_id: str) -> frozenset[str]:
+    """Return the users who committed to a set."""
+    return frozenset(
+        db.session.scalars(sa.select(ChangeSetAuthor.user_id).where(ChangeSetAuthor.change_set_id == change_set_id))
+    )
+
+
+def reviews(change_set: ChangeSet) -> list[Shown]:
+    """Return the reviews of a set, oldest first."""
+    rows = db.session.execute(
+        sa.select(ChangeSetReview, User.name)
+        .outerjoin(User, User.id == ChangeSetReview.user_id)
+        .where(ChangeSetReview.change_set_id == change_set.id)
+        .order_by(ChangeSetReview.id)
+    ).all()
+    return [shown_review(review, name, change_set.head_sha) for review, name in rows]
+
+
+def shown_review(review: ChangeSetReview, name: str | None, head_sha: str) -> Shown:
+    """Return the response dictionary of a review."""
+    return {
+        "id": review.id,
+        "verdict": str(review.verdict),
+        "body": review.body,
+        "head_sha": review.head_sha,
+        "valid": review.head_sha == head_sha,
+        "user": {"id": review.user_id, "name": name},
+        "createdAt": clock.iso(review.created_at),
+    }
+
+
+def comments(change_set_id: str, *, cursor: str | None, limit: int) -> tuple[list[Shown], Shown]:
+    """Return a page of the comments of a set, oldest first, and its `meta`. Raises InvalidRequest for the cursor."""
+    where = [ChangeSetComment.change_set_id == change_set_id]
+    total = db.session.scalar(sa.select(sa.func.count()).select_from(ChangeSetComment).where(*where))
+    if cursor is not None:
+        where.append(ChangeSetComment.id > decode_cursor(cursor, _COMMENT_CURSOR))
+    rows = db.session.execute(_comments(*where).order_by(ChangeSetComment.id).limit(limit + 1)).all()
+    following = encode_cursor(_COMMENT_CURSOR, rows[limit - 1].ChangeSetComment.id) if len(rows) > limit else None
+    return [_shown_comment(row) for row in rows[:limit]], {"next_cursor": following, "total": total}
+
+
+def comment(comment_id: str) -> Shown:
+    """Return the response dictionary of a comment."""
+    return _shown_comment(db.session.execute(_comments(ChangeSetComment.id == comment_id)).one())
+
+
+def _comments(*where: sa.ColumnElement[bool]) -> sa.Select[ChangeSetComment, str | None, str | None]:
+    author, resolver = _ALIASES["user"], _ALIASES["resolver"]
+    return (
+        sa.select(ChangeSetComment, author.name.label("author"), resolver.name.label("resolver"))
+        .outerjoin(author, author.id == ChangeSetComment.user_id)
+        .outerjoin(resolver, resolver.id == ChangeSetComment.resolved_by)
+        .where(*where)
+    )
+
+
+def _shown_comment(row: Row) -> Shown:
+    one = row.ChangeSetComment
+    resolved = None
+    if one.resolved_at is not None:
+        resolved = {"id": one.resolved_by, "name": row.resolver}
+    return {
+        "id": one.id,
+        "body": one.body,
+        "path": one.path,
+        "pointer": one.pointer,
+        "block": one.block,
+        "user": {"id": one.user_id, "name": row.author},
+        "resolved_at": None if one.resolved_at is None else clock.iso(one.resolved_at),
+        "resolved_by": resolved,
+        "createdAt": clock.iso(one.created_at),
+    }

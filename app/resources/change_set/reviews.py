@@ -1,0 +1,120 @@
+"""Reviews of change sets and comments on them."""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from app.core.errors import ErrorMessage, LimitReached, NotFound
+from app.core.ids import is_id
+from app.drivers.git.commit_message import co_authors_of
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetReview, Verdict
+from app.models.change_set import ChangeSetState as State
+from app.models.project import Project
+from app.models.user import User
+from app.resources.change_set import queries, states
+from app.resources.change_set.content import MAX_COMMITS, Content
+from app.resources.change_set.errors import OwnReview, StaleApproval
+from app.resources.change_set.events import ChangeSetEvent, change_set_moved
+from app.resources.change_set.service import update_content
+from app.resources.change_set.states import Step
+from app.resources.project_content.source import Source
+
+MAX_COMMENTS = 1_000
+
+
+@dataclass(frozen=True)
+class Reviewed:
+    """The content of a set that is reviewed, and the e-mail addresses of the people who committed to it."""
+
+    content: Content
+    emails: frozenset[str] = frozenset()
+
+
+def read_emails(source: Source, content: Content) -> frozenset[str]:
+    """Return the addresses of the authors and co-authors of the commits of a set. Calls the Git host."""
+    emails = set[str]()
+    for number, commit in enumerate(source.git.history(source.repo, content.head_sha, since=content.base_sha)):
+        if number >= MAX_COMMITS:
+            break
+        emails.update(person.email.casefold() for person in (commit.author, *co_authors_of(commit.message)))
+    return frozenset(emails)
+
+
+@dataclass(frozen=True)
+class Review:
+    """A verdict with its text. `head_sha` is the commit that the reviewer saw, if it is known."""
+
+    verdict: Verdict
+    body: str = ""
+    head_sha: str | None = None
+
+
+def review(
+    change_set: ChangeSet, project: Project, reviewed: Reviewed, submitted: Review, *, by: User
+) -> ChangeSetReview:
+    """Store a review. An approval with which the set has enough of them approves it.
+
+    Raises:
+        StateConflict: the state of the set permits no approval and no request for changes.
+        OwnReview: the reviewer has changes in the set.
+        StaleApproval: the set has changed since the reviewer saw it.
+    """
+    row = states.locked(change_set.id)
+    update_content(row, reviewed.content)
+    if submitted.verdict != Verdict.COMMENT:
+        states.require(row, Step.REVIEW)
+        if by.id == row.creator_id or by.id in queries.author_ids(row.id) or by.email_key in reviewed.emails:
+            raise OwnReview
+        if submitted.head_sha not in (None, row.head_sha):
+            raise StaleApproval("The change set was changed since you opened it. Look at it again")
+    stored = ChangeSetReview(
+        change_set_id=row.id, user_id=by.id, verdict=submitted.verdict, body=submitted.body, head_sha=row.head_sha
+    )
+    db.session.add(stored)
+    db.session.flush()
+    if submitted.verdict == Verdict.CHANGES:
+        states.move(row, State.CHANGES_REQUESTED)
+        change_set_moved.publish(row, ChangeSetEvent.CHANGES_REQUESTED)
+    elif submitted.verdict == Verdict.APPROVE and row.state == State.IN_REVIEW and _is_approved(row, project):
+        states.move(row, State.APPROVED)
+        change_set_moved.publish(row, ChangeSetEvent.APPROVED)
+    return stored
+
+
+def _is_approved(row: ChangeSet, project: Project) -> bool:
+    return len(queries.approvals_of([row])[row.id].valid) >= project.required_approvals
+
+
+@dataclass(frozen=True)
+class CommentTarget:
+    """The part of a set that a comment concerns: a path, with a pointer of a value or the hash of a block."""
+
+    path: str | None = None
+    pointer: str | None = None
+    block: str | None = None
+
+
+def comment(change_set: ChangeSet, body: str, location: CommentTarget, *, by: User) -> str:
+    """Store a comment and return its id. Raises LimitReached."""
+    states.locked(change_set.id)
+    count = sa.select(sa.func.count()).select_from(ChangeSetComment)
+    if (db.session.scalar(count.where(ChangeSetComment.change_set_id == change_set.id)) or 0) >= MAX_COMMENTS:
+        raise LimitReached(ErrorMessage("A change set can have at most %(count)s comments", count=MAX_COMMENTS))
+    row = ChangeSetComment(change_set_id=change_set.id, user_id=by.id, body=body, **vars(location))
+    db.session.add(row)
+    db.session.flush()
+    return row.id
+
+
+def set_resolved(change_set: ChangeSet, comment_id: str, *, resolved: bool, by: User) -> str:
+    """Mark a comment as resolved or open, and return its id. Raises NotFound."""
+    row = db.session.get(ChangeSetComment, comment_id, with_for_update=True) if is_id(comment_id, "cmt") else None
+    if row is None or row.change_set_id != change_set.id:
+        raise NotFound("Comment not found")
+    if resolved != (row.resolved_at is not None):
+        row.resolved_at = utcnow_ms() if resolved else None
+        row.resolved_by = by.id if resolved else None
+    db.session.flush()
+    return row.id

@@ -1,0 +1,241 @@
+"""Rules of change sets: creation, content, submission, closing, and the mails about them."""
+
+import contextlib
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from app.core.api_tokens import TokenGrant
+from app.core.errors import ErrorMessage, LimitReached
+from app.core.ids import new_id
+from app.core.outbound import OutsideResource
+from app.core.permissions import Role
+from app.drivers.errors import DriverError
+from app.extensions import current_settings, db
+from app.models.change_set import ChangeSet, ChangeSetAuthor, ScheduledAction
+from app.models.change_set import ChangeSetState as State
+from app.models.project import Project, Publishers
+from app.models.user import User
+from app.resources.change_set import queries, schedule, states
+from app.resources.change_set.content import Content
+from app.resources.change_set.errors import NotApproved, NotPublisher, StaleApproval
+from app.resources.change_set.events import ChangeSetEvent, change_set_moved
+from app.resources.change_set.states import Step
+from app.resources.project_content.source import Source
+from app.resources.user.mail import notify
+
+MAX_OPEN, MAX_TITLE = 200, 200
+ID_PREFIX = "chg"
+
+
+@dataclass(frozen=True)
+class NewBranch(OutsideResource):
+    """The branch of a set that is not stored yet."""
+
+    set_id: str
+    source: Source
+    sha: str
+
+    def discard(self) -> None:
+        """Delete the branch, because the set was refused."""
+        with contextlib.suppress(DriverError):
+            self.source.git.delete_branch(self.source.repo, self.source.branch)
+
+
+@dataclass(frozen=True)
+class Actor:
+    """The user of a request with the API token of it, if it has one."""
+
+    user: User
+    grant: TokenGrant | None = None
+
+
+def new_set_id() -> str:
+    """Return the id of a new set."""
+    return new_id(ID_PREFIX)
+
+
+def check_limit(project: Project) -> None:
+    """Refuse a set beyond the limit of a project. Raises LimitReached."""
+    if queries.count_open(project.id) >= MAX_OPEN:
+        raise LimitReached(ErrorMessage("A project can have at most %(count)s open change sets", count=MAX_OPEN))
+
+
+def create(
+    project: Project,
+    branch: NewBranch,
+    *,
+    title: str,
+    description: str | None,
+    by: Actor,
+    content: Content | None = None,
+    reverts: ChangeSet | None = None,
+) -> ChangeSet:
+    """Create a set on a new branch. Raises LimitReached."""
+    _lock_project(project)
+    check_limit(project)
+    base, head = branch.sha, content.head_sha if content else branch.sha
+    change_set = ChangeSet(
+        id=branch.set_id,
+        project_id=project.id,
+        title=title,
+        description=description,
+        branch=branch.source.branch,
+        base_sha=base,
+        head_sha=head,
+        files=content.files if content else 0,
+        creator_id=by.user.id,
+        token_id=by.grant.id if by.grant else None,
+        token_name=by.grant.name if by.grant else None,
+        reverts_id=reverts.id if reverts else None,
+    )
+    db.session.add(change_set)
+    db.session.flush()
+    if content is not None:
+        _add_author(change_set, by)
+    return change_set
+
+
+def _lock_project(project: Project) -> None:
+    """Serialize the creations of sets in a project, so that the limit holds."""
+    db.session.scalar(sa.select(Project.id).where(Project.id == project.id).with_for_update(key_share=True))
+
+
+def change_details(change_set: ChangeSet, values: dict[str, str | None]) -> ChangeSet:
+    """Change title or description. Raises StateConflict."""
+    row = states.locked(change_set.id)
+    states.require(row, Step.EDIT)
+    states.move(row, row.state, **values)
+    return row
+
+
+def reload(change_set: ChangeSet) -> ChangeSet:
+    """Return the present row of a set, locked until the transaction ends. Raises NotFound."""
+    return states.locked(change_set.id)
+
+
+def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) -> ChangeSet:
+    """Record a commit on the branch of a set, and release the set. `by` is the author of its changes, if it has any."""
+    row = states.locked(change_set.id)
+    if by is not None:
+        _add_author(row, by)
+    update_content(row, content)
+    row.busy_until = None
+    db.session.flush()
+    return row
+
+
+def _add_author(change_set: ChangeSet, by: Actor) -> None:
+    if db.session.get(ChangeSetAuthor, (change_set.id, by.user.id)) is None:
+        db.session.add(ChangeSetAuthor(change_set_id=change_set.id, user_id=by.user.id))
+        db.session.flush()
+
+
+def update_content(row: ChangeSet, content: Content) -> None:
+    """Record the present content of a set whose row is locked.
+
+    A change invalidates the approvals: an approved or scheduled set returns to review, and its schedule is cancelled
+    with a mail.
+    """
+    if (row.head_sha, row.base_sha, row.files) == (content.head_sha, content.base_sha, content.files):
+        return
+    values = {"head_sha": content.head_sha, "base_sha": content.base_sha, "files": content.files}
+    is_changed = row.head_sha != content.head_sha
+    state = states.AFTER_COMMIT.get(row.state, row.state) if is_changed else row.state
+    if row.state == State.SCHEDULED and state != State.SCHEDULED:
+        _cancel_schedule(row)
+    states.move(row, state, **values)
+
+
+def _cancel_schedule(row: ChangeSet) -> None:
+    planned = schedule.find(row)
+    if planned is None or planned.action != ScheduledAction.PUBLISH:
+        return
+    user = db.session.get(User, planned.user_id) if planned.user_id else None
+    if user is not None:
+        when = {"wall_time": planned.wall_time.replace("T", " "), "timezone": planned.timezone}
+        notify(user, "schedule_canceled", title=row.title, url=page_url(row), **when)
+    schedule.remove(row)
+
+
+def page_url(row: ChangeSet) -> str:
+    """Return the address of the page of a set in the console."""
+    return f"{current_settings().server.base_url}/app/projects/{row.project_id}/changes/{row.id}"
+
+
+def submit(change_set: ChangeSet, content: Content) -> ChangeSet:
+    """Ask for a review. Raises StateConflict."""
+    row = states.locked(change_set.id)
+    update_content(row, content)
+    states.require(row, Step.SUBMIT)
+    states.move(row, State.IN_REVIEW)
+    change_set_moved.publish(row, ChangeSetEvent.SUBMITTED)
+    return row
+
+
+def close(change_set: ChangeSet) -> ChangeSet:
+    """Close a set whose branch was deleted. Raises StateConflict."""
+    row = states.locked(change_set.id)
+    states.require(row, Step.CLOSE)
+    schedule.remove(row)
+    states.move(row, State.CLOSED, busy_until=None)
+    change_set_moved.publish(row, ChangeSetEvent.CLOSED)
+    return row
+
+
+def check_publisher(project: Project, role: Role | None) -> None:
+    """Refuse a member who may not publish in the project. Raises NotPublisher."""
+    if role is None or (project.publishers == Publishers.ADMINS and role == Role.EDITOR):
+        raise NotPublisher
+
+
+def check_approved(row: ChangeSet, project: Project, step: Step) -> None:
+    """Check that a set can be published or scheduled.
+
+    Raises:
+        NotApproved, StaleApproval: approvals are missing.
+        AlreadyPublished, StateConflict: the state does not permit the step.
+    """
+    if row.state in states.UNAPPROVED or row.state in states.PUBLISHABLE:
+        approvals = queries.approvals_of([row])[row.id]
+        if len(approvals.valid) < project.required_approvals:
+            raise StaleApproval if approvals.stale >= project.required_approvals else NotApproved
+    states.require(row, step, required_approvals=project.required_approvals)
+
+
+def schedule_publication(
+    change_set: ChangeSet, project: Project, content: Content, wall: schedule.WallTime, *, by: User
+) -> ChangeSet:
+    """Schedule the publication of a set.
+
+    Raises:
+        InvalidRequest: the time is invalid.
+        NotApproved, StaleApproval, StateConflict: the set cannot be published.
+    """
+    due_at = schedule.due_time(wall)
+    row = states.locked(change_set.id)
+    update_content(row, content)
+    check_approved(row, project, Step.SCHEDULE)
+    schedule.store(row, wall, ScheduledAction.PUBLISH, due_at, user=by)
+    states.move(row, State.SCHEDULED, problem=None)
+    change_set_moved.publish(row, ChangeSetEvent.SCHEDULED)
+    return row
+
+
+def schedule_unpublication(change_set: ChangeSet, wall: schedule.WallTime, *, by: User) -> ChangeSet:
+    """Schedule the revert of a published set. Raises InvalidRequest, StateConflict."""
+    due_at = schedule.due_time(wall)
+    row = states.locked(change_set.id)
+    states.require(row, Step.SCHEDULE_UNPUBLISH)
+    schedule.store(row, wall, ScheduledAction.UNPUBLISH, due_at, user=by)
+    states.move(row, row.state)
+    return row
+
+
+def unschedule(change_set: ChangeSet) -> ChangeSet:
+    """Remove the schedule of a set: a scheduled one is approved again. Raises StateConflict."""
+    row = states.locked(change_set.id)
+    states.require(row, Step.UNSCHEDULE)
+    schedule.remove(row)
+    states.move(row, State.APPROVED if row.state == State.SCHEDULED else row.state)
+    return row

@@ -1,0 +1,30 @@
+"""Checks of change sets when branches, projects and their repositories change."""
+
+import sqlalchemy as sa
+
+from app.models.change_set import ChangeSet
+from app.models.project import Project
+from app.resources.change_set.host_changes import enqueue_follow
+from app.resources.project.events import branch_deleted, branch_moved, project_connected
+
+
+@branch_moved.subscribe
+def follow_branch(project: Project, branch: str, _head: str) -> None:
+    """Check the set of a moved branch, or all sets of a moved working branch: one of them may be merged."""
+    enqueue_follow(_on_repository(project), sa.or_(ChangeSet.branch == branch, Project.branch == branch))
+
+
+@branch_deleted.subscribe
+def follow_deletion(project: Project, branch: str) -> None:
+    """Check the set of a deleted branch."""
+    enqueue_follow(_on_repository(project), ChangeSet.branch == branch)
+
+
+@project_connected.subscribe
+def follow_connection(project: Project) -> None:
+    """Check the sets of a project that has another repository or working branch."""
+    enqueue_follow(ChangeSet.project_id == project.id)
+
+
+def _on_repository(project: Project) -> sa.ColumnElement[bool]:
+    return sa.and_(Project.provider == project.provider, Project.repository == project.repository)

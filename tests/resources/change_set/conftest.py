@@ -1,0 +1,89 @@
+"""Fixtures of the tests of change sets: a project with members of each role, and the calls of its sets."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from app.core.permissions import Role
+from tests.support import factories
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import Answer, Person, World
+
+PAGE, OTHER = "content/posts/hello.md", "content/about.md"
+TEXT = "---\ntitle: Hello\ntags: [a, b]\n---\n\nFirst words.\n\nSecond words.\n"
+FILES = {"hugo.toml": b'title = "Small"\n', PAGE: TEXT.encode(), OTHER: b"# About\n\nUs.\n"}
+
+
+def update(path: str, content: str, **more: Any) -> dict[str, Any]:
+    return {"path": path, "action": "update", "content": content} | more
+
+
+@dataclass
+class Team:
+    """A project on a repository of its own, with an owner, an admin, two editors and a stranger."""
+
+    world: World
+    owner: Person
+    admin: Person
+    editor: Person
+    reviewer: Person
+    stranger: Person
+    organization: str
+    project: str
+    repo: GitRepo
+
+    @property
+    def sets(self) -> str:
+        return f"/project/{self.project}/change-sets"
+
+    def new(self, title: str = "New words", *, by: Person | None = None, **more: Any) -> dict[str, Any]:
+        """Create a set as the editor."""
+        return (by or self.editor).post(self.sets, {"title": title} | more).ok(201)
+
+    def commit(
+        self, change_set: dict[str, Any], *files: dict[str, Any], by: Person | None = None, **more: Any
+    ) -> Answer:
+        """Commit files to a set on its present head."""
+        body = {"message": "Edit", "files": list(files)} | more
+        body.setdefault("base_sha", change_set["base_sha"] if more else self.repo.head(change_set["branch"]))
+        return (by or self.editor).again().post(f"/change-set/{change_set['id']}/commit", body)
+
+    def call(self, change_set: dict[str, Any], step: str, body: Any = None, *, by: Person | None = None) -> Answer:
+        """Send a step of a set as the editor."""
+        return (by or self.editor).again().post(f"/change-set/{change_set['id']}/{step}", body)
+
+    def read(self, change_set: dict[str, Any]) -> dict[str, Any]:
+        return self.owner.again().get(f"/change-set/{change_set['id']}").ok()
+
+    def edited(self, title: str = "New words", text: str = TEXT.replace("First", "New")) -> dict[str, Any]:
+        """Create a set with one changed page."""
+        made = self.new(title)
+        self.commit(made, update(PAGE, text)).ok(201)
+        return self.read(made)
+
+    def approved(self, title: str = "New words", text: str = TEXT.replace("First", "New")) -> dict[str, Any]:
+        """Create a set with one changed page that a second editor approved."""
+        made = self.edited(title, text)
+        self.call(made, "submit").ok()
+        return self.call(made, "reviews", {"verdict": "approve"}, by=self.reviewer).ok(201)["change_set"]
+
+    def published(self, title: str = "New words", text: str = TEXT.replace("First", "New")) -> dict[str, Any]:
+        return self.call(self.approved(title, text), "publish").ok()
+
+    def configure(self, **settings: Any) -> None:
+        self.owner.again().patch(f"/project/{self.project}", settings).ok()
+
+
+def make_team(world: World) -> Team:
+    owner, admin, editor, reviewer, stranger = (world.person() for _ in range(5))
+    roles = (admin, Role.ADMIN), (editor, Role.EDITOR), (reviewer, Role.EDITOR)
+    org = factories.organization(world, owner, *roles)
+    name, repo = factories.repository(world, FILES)
+    project = factories.project(world, owner, org, name)
+    return Team(world, owner, admin, editor, reviewer, stranger, org, project, repo)
+
+
+@pytest.fixture
+def team(world: World) -> Team:
+    return make_team(world)
