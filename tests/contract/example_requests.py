@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from app.extensions import drivers
-from tests.contract import git_requests
+from tests.contract import change_set_requests, git_requests
 from tests.contract.requests import Key, arguments
 from tests.contract.scene import Scene
 from tests.support.world import Browser
@@ -138,5 +138,10 @@ VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
     "adoptProjectSchema": _twice,
     "getProjectSchema": _with_schema_file,
     "createSandbox": _preview,
+    "listChangeSets": change_set_requests.with_listed_set,
+    "commitToChangeSet": change_set_requests.committed_and_contained,
+    "publishChangeSet": change_set_requests.published_and_awaited,
+    "resolveChangeSetConflicts": change_set_requests.conflict_resolved,
+    "reviewChangeSet": change_set_requests.approval,
     "getMetrics": _with_metrics_token,
 }

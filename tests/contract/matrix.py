@@ -27,6 +27,8 @@ KINDS = {
     "id": "usr",
     "subscriptionId": "sub",
     "delivery_id": "dlv",
+    "change_set_id": "chg",
+    "comment_id": "cmt",
     "key": "",
 }
 GHOST = "7zzzzzzzzzzzzzzzzzzzzzzzzz"

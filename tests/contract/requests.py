@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core import clock
 from app.models.login import CodePurpose
-from tests.contract import git_requests
+from tests.contract import change_set_requests, git_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
@@ -99,66 +99,73 @@ def _model_request(scene: Scene, path: str) -> dict[str, Any]:
     return body if variant == WITHOUT_PROJECT else body | {"projectId": scene.project}
 
 
-BODIES: dict[Key, Make] = git_requests.BODIES | {
-    ("POST", "/auth/sign-up/email"): _signed_up,
-    ("POST", "/auth/sign-in/email"): lambda scene, who: {"email": _email(who, scene), "password": PASSWORD},
-    ("POST", "/auth/verify-email"): _verify,
-    ("POST", "/auth/email-otp/verify-email"): _verify,
-    ("POST", "/auth/send-verification-otp"): _email_of_extra_user,
-    ("POST", "/auth/email-otp/send-verification-otp"): _email_of_extra_user,
-    ("POST", "/auth/forget-password"): _email_of_extra_user,
-    ("POST", "/auth/request-password-reset"): _email_of_extra_user,
-    ("POST", "/auth/reset-password"): _reset,
-    ("POST", "/auth/sign-in/social"): lambda *_: {"provider": "social_a"},
-    ("POST", "/auth/change-password"): _new_password,
-    ("POST", "/auth/revoke-session"): lambda *_: {"token": "ses_unknown"},
-    ("POST", "/auth/update-user"): lambda *_: {"name": "Another name"},
-    ("PATCH", "/user/set-password"): _new_password,
-    ("PATCH", "/user/update-country/:id"): lambda *_: {"country": "DE"},
-    ("PATCH", "/user/update-newsletter/:id"): lambda *_: {"subscribed": True},
-    ("POST", "/organization"): lambda *_: {"org_name": _random_name()},
-    ("PATCH", "/organization/member/:org_id"): lambda *_: {
-        "email": f"{_random_name()}@mail.example.org",
-        "role": "editor",
-    },
-    ("PATCH", "/organization/update-role/:org_id"): lambda scene, _: {"member_id": scene.extra.id, "role": "editor"},
-    ("PATCH", "/organization/remove-member/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
-    ("PATCH", "/organization/status/:org_id"): lambda *_: {"status": "active"},
-    ("PATCH", "/organization/:org_id"): lambda *_: {"org_name": _random_name()},
-    ("POST", "/organization/transfer/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
-    ("PATCH", "/user-preference/theme/:id"): lambda *_: {"theme": "dark"},
-    ("PATCH", "/user-preference/language/:id"): lambda *_: {"language": "de"},
-    ("PATCH", "/user-preference/timezone/:id"): lambda *_: {"timezone": "Europe/Berlin"},
-    ("PATCH", "/user-preference/impersonate/:id"): lambda *_: {"impersonate": True},
-    ("PATCH", "/user-preference/:id"): lambda *_: {"theme": "light"},
-    ("POST", "/project/create"): _project,
-    ("PATCH", "/project/:projectId"): lambda *_: {"project_name": _random_name()},
-    ("PATCH", "/project/visibility/:projectId"): lambda *_: {"visibility": "public"},
-    ("PATCH", "/project/status/:projectId"): lambda *_: {"status": "active"},
-    ("PATCH", "/project/generator/:projectId"): lambda *_: {"generator": "hugo"},
-    ("POST", "/project/:projectId/branches"): lambda *_: {"branch": f"work/{_random_name()}", "from": "main"},
-    ("PUT", "/project-preview/:project_id"): lambda *_: {"state": "running"},
-    ("POST", "/order/cancel"): lambda scene, _: {"subscription_id": scene.outside.subscribed(scene.owner)},
-    ("POST", "/order/pre-order"): lambda *_: {"plan": "Pro"},
-    ("POST", "/api/sandbox/create"): lambda scene, _: {"projectId": scene.project, "onlyIfActive": True},
-    ("POST", "/api/sandbox/heartbeat"): lambda scene, _: {"projectId": scene.project},
-    ("POST", "/api/sandbox/stop"): lambda scene, _: {"projectId": scene.project},
-    ("POST", "/git-provider/repositories"): _repository,
-    ("POST", "/provider/repositories"): _repository,
-    ("POST", "/project-content/:project_id/commit"): _commit,
-    ("POST", "/project-content/:project_id/merge-preview"): _commit,
-    ("POST", "/project-content/:project_id/restore"): _restored,
-    ("PATCH", "/project-content/:project_id/front-matter"): _unchanged,
-    ("PUT", "/project-draft/:project_id"): lambda *_: {"content": "typed"},
-    ("POST", "/tokens"): _token,
-    ("PATCH", "/tokens/:id"): lambda *_: {"name": "Renamed"},
-    ("POST", "/organization/:org_id/service-accounts"): _token,
-    ("PATCH", "/organization/:org_id/service-accounts/:id"): lambda *_: {"name": "Renamed"},
-    ("POST", "/organization/:org_id/webhooks"): _webhook,
-    ("PATCH", "/webhook/:id"): lambda *_: {"state": "paused", "description": "Rebuilds the site"},
-    ("POST", "/webhook/:id/recover"): _yesterday,
-    ("POST", "/project-log/:project_id"): lambda *_: {"action": "update", "file": "content/posts/hello.md"},
-}
+BODIES: dict[Key, Make] = (
+    git_requests.BODIES
+    | change_set_requests.BODIES
+    | {
+        ("POST", "/auth/sign-up/email"): _signed_up,
+        ("POST", "/auth/sign-in/email"): lambda scene, who: {"email": _email(who, scene), "password": PASSWORD},
+        ("POST", "/auth/verify-email"): _verify,
+        ("POST", "/auth/email-otp/verify-email"): _verify,
+        ("POST", "/auth/send-verification-otp"): _email_of_extra_user,
+        ("POST", "/auth/email-otp/send-verification-otp"): _email_of_extra_user,
+        ("POST", "/auth/forget-password"): _email_of_extra_user,
+        ("POST", "/auth/request-password-reset"): _email_of_extra_user,
+        ("POST", "/auth/reset-password"): _reset,
+        ("POST", "/auth/sign-in/social"): lambda *_: {"provider": "social_a"},
+        ("POST", "/auth/change-password"): _new_password,
+        ("POST", "/auth/revoke-session"): lambda *_: {"token": "ses_unknown"},
+        ("POST", "/auth/update-user"): lambda *_: {"name": "Another name"},
+        ("PATCH", "/user/set-password"): _new_password,
+        ("PATCH", "/user/update-country/:id"): lambda *_: {"country": "DE"},
+        ("PATCH", "/user/update-newsletter/:id"): lambda *_: {"subscribed": True},
+        ("POST", "/organization"): lambda *_: {"org_name": _random_name()},
+        ("PATCH", "/organization/member/:org_id"): lambda *_: {
+            "email": f"{_random_name()}@mail.example.org",
+            "role": "editor",
+        },
+        ("PATCH", "/organization/update-role/:org_id"): lambda scene, _: {
+            "member_id": scene.extra.id,
+            "role": "editor",
+        },
+        ("PATCH", "/organization/remove-member/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
+        ("PATCH", "/organization/status/:org_id"): lambda *_: {"status": "active"},
+        ("PATCH", "/organization/:org_id"): lambda *_: {"org_name": _random_name()},
+        ("POST", "/organization/transfer/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
+        ("PATCH", "/user-preference/theme/:id"): lambda *_: {"theme": "dark"},
+        ("PATCH", "/user-preference/language/:id"): lambda *_: {"language": "de"},
+        ("PATCH", "/user-preference/timezone/:id"): lambda *_: {"timezone": "Europe/Berlin"},
+        ("PATCH", "/user-preference/impersonate/:id"): lambda *_: {"impersonate": True},
+        ("PATCH", "/user-preference/:id"): lambda *_: {"theme": "light"},
+        ("POST", "/project/create"): _project,
+        ("PATCH", "/project/:projectId"): lambda *_: {"project_name": _random_name()},
+        ("PATCH", "/project/visibility/:projectId"): lambda *_: {"visibility": "public"},
+        ("PATCH", "/project/status/:projectId"): lambda *_: {"status": "active"},
+        ("PATCH", "/project/generator/:projectId"): lambda *_: {"generator": "hugo"},
+        ("POST", "/project/:projectId/branches"): lambda *_: {"branch": f"work/{_random_name()}", "from": "main"},
+        ("PUT", "/project-preview/:project_id"): lambda *_: {"state": "running"},
+        ("POST", "/order/cancel"): lambda scene, _: {"subscription_id": scene.outside.subscribed(scene.owner)},
+        ("POST", "/order/pre-order"): lambda *_: {"plan": "Pro"},
+        ("POST", "/api/sandbox/create"): lambda scene, _: {"projectId": scene.project, "onlyIfActive": True},
+        ("POST", "/api/sandbox/heartbeat"): lambda scene, _: {"projectId": scene.project},
+        ("POST", "/api/sandbox/stop"): lambda scene, _: {"projectId": scene.project},
+        ("POST", "/git-provider/repositories"): _repository,
+        ("POST", "/provider/repositories"): _repository,
+        ("POST", "/project-content/:project_id/commit"): _commit,
+        ("POST", "/project-content/:project_id/merge-preview"): _commit,
+        ("POST", "/project-content/:project_id/restore"): _restored,
+        ("PATCH", "/project-content/:project_id/front-matter"): _unchanged,
+        ("PUT", "/project-draft/:project_id"): lambda *_: {"content": "typed"},
+        ("POST", "/tokens"): _token,
+        ("PATCH", "/tokens/:id"): lambda *_: {"name": "Renamed"},
+        ("POST", "/organization/:org_id/service-accounts"): _token,
+        ("PATCH", "/organization/:org_id/service-accounts/:id"): lambda *_: {"name": "Renamed"},
+        ("POST", "/organization/:org_id/webhooks"): _webhook,
+        ("PATCH", "/webhook/:id"): lambda *_: {"state": "paused", "description": "Rebuilds the site"},
+        ("POST", "/webhook/:id/recover"): _yesterday,
+        ("POST", "/project-log/:project_id"): lambda *_: {"action": "update", "file": "content/posts/hello.md"},
+    }
+)
 """Endpoints that are not listed take an empty object."""
 
 QUERIES = {
@@ -209,7 +216,7 @@ def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
     delivery = ""
     if key[1].startswith("/webhook/:id"):
         owner, delivery = scene.webhook()
-    return {
+    values = {
         "delivery_id": delivery,
         "org_id": scene.org,
         "orgId": scene.org2 if key[1].startswith("/project/move/") else scene.org,
@@ -219,7 +226,8 @@ def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
         "userId": scene.owner.id,
         "subscriptionId": scene.outside.subscribed(scene.owner) if ":subscriptionId" in key[1] else "",
         "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
-    } | git_requests.ids_of(scene, key, who)
+    }
+    return values | git_requests.ids_of(scene, key, who) | change_set_requests.ids_of(scene, key)
 
 
 def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:

@@ -81,7 +81,8 @@ class Scene:
             self.project, self.repository = self._project(self.owner, self.org)
             self.project_other, _ = self._project(self.other, self.org_other)
             db.session.commit()
-        self.head = GitRepo.existing(self._folder(self.repository)).head("main")
+        self.repo = GitRepo.existing(self._folder(self.repository))
+        self.head = self.repo.head("main")
 
     def caller(self, name: str) -> Browser:
         """Return a new browser of the caller."""

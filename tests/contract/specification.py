@@ -127,6 +127,7 @@ PAGE = "302 302 302 302 302 302 302 302"
 VERIFIED = "401 403 2xx 2xx 2xx 2xx 2xx 2xx"
 MEMBERS = "401 403 403 2xx 2xx 2xx 403 403"
 MANAGERS = "401 403 403 403 2xx 2xx 403 403"
+MEMBERS_HIDDEN_FROM_STRANGERS = "401 403 404 2xx 2xx 2xx 404 404"
 HIDDEN_FROM_STRANGERS = "401 403 404 403 2xx 2xx 404 404"
 OWNER = "401 403 403 403 403 2xx 403 403"
 OWNED = "401 403 404 404 404 2xx 404 404"
@@ -192,6 +193,36 @@ EXTENSIONS = (
     Extension("project-content", "GET", "/project-content/:project_id/entries", "memberOfOrg", MEMBERS),
     Extension("schemas", "GET", "/project/:projectId/schema", "memberOfOrg", MEMBERS),
     Extension("schemas", "POST", "/project/:projectId/schema/adopt", "memberOfOrg", MEMBERS),
+    Extension("change-sets", "GET", "/project/:projectId/change-sets", "memberOfOrg", MEMBERS),
+    Extension("change-sets", "POST", "/project/:projectId/change-sets", "memberOfOrg", MEMBERS),
+    *(
+        Extension(
+            "change-sets",
+            method,
+            f"/change-set/:change_set_id{path}",
+            "memberOfOrg or 404",
+            MEMBERS_HIDDEN_FROM_STRANGERS,
+        )
+        for method, path in (
+            ("GET", ""),
+            ("PATCH", ""),
+            ("DELETE", ""),
+            ("POST", "/commit"),
+            ("GET", "/diff"),
+            ("POST", "/submit"),
+            ("GET", "/reviews"),
+            ("POST", "/reviews"),
+            ("GET", "/comments"),
+            ("POST", "/comments"),
+            ("PATCH", "/comments/:comment_id"),
+            ("POST", "/publish"),
+            ("PUT", "/schedule"),
+            ("DELETE", "/schedule"),
+            ("POST", "/update"),
+            ("POST", "/resolve"),
+            ("POST", "/revert"),
+        )
+    ),
     Extension("drafts", "GET", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
     Extension("drafts", "PUT", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
     Extension("drafts", "DELETE", "/project-draft/:project_id", "memberOfOrg", MEMBERS),

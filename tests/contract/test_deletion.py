@@ -12,6 +12,7 @@ from flask import Flask
 from app.core.jobs import registry
 from app.extensions import db, drivers
 from app.models.base import Base, utcnow_ms
+from app.models.change_set import ChangeSet
 from app.models.login import LoginAttempt, SocialAccount
 from app.models.order import Order
 from app.models.organization import Invitation, Membership, Role
@@ -115,6 +116,7 @@ def use_all_features(app: Flask, world: World) -> UsedAccount:
     person.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)
     bot = program(person, "write", name=newcomer.name)
     bot.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)
+    _use_change_sets(app, person, others, bot, elsewhere)
     world.work_off(within_s=90)
     with app.app_context():
         _write_rows(person, project, elsewhere)
@@ -124,6 +126,26 @@ def use_all_features(app: Flask, world: World) -> UsedAccount:
     world.work_off(within_s=90)
     needles = {person.id, person.email, person.email.partition("@")[0], newcomer.name, own, project, credential}
     return UsedAccount(person, newcomer.password, others, needles, project, [cover, portrait], payer)
+
+
+def _use_change_sets(app: Flask, person: Person, others: Person, bot: Person, project: str) -> None:
+    """Create a set through a token, commit to it, comment on it, review another one, and schedule its publication."""
+    own = bot.post(f"/project/{project}/change-sets", {"title": "Prices"}).ok(201)
+    foreign = others.post(f"/project/{project}/change-sets", {"title": "Hours"}).ok(201)
+    for change_set, by in ((own, person), (foreign, others)):
+        file = {"path": f"content/{change_set['id']}.md", "action": "create", "content": "# Text\n"}
+        save = {"message": "Add a page", "base_sha": change_set["head_sha"], "files": [file]}
+        by.post(f"/change-set/{change_set['id']}/commit", save).ok(201)
+        by.post(f"/change-set/{change_set['id']}/submit").ok()
+    comment = person.post(f"/change-set/{own['id']}/comments", {"body": "Why?"}).ok(201)
+    person.patch(f"/change-set/{own['id']}/comments/{comment['id']}", {"resolved": True}).ok()
+    foreign_path = f"/change-set/{foreign['id']}"
+    person.post(f"{foreign_path}/reviews", {"verdict": "approve"}).ok(201)
+    day = f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%d}"
+    person.put(f"{foreign_path}/schedule", {"wall_time": f"{day}T09:00", "timezone": "Europe/Berlin"}).ok()
+    with app.app_context():
+        db.session.execute(sa.update(ChangeSet).where(ChangeSet.id == own["id"]).values(publisher_id=person.id))
+        db.session.commit()
 
 
 def _pay(world: World, person: Person) -> str:

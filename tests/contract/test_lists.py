@@ -12,6 +12,7 @@ from app.http.openapi import build
 from app.models.git_credential import GitCredential
 from app.models.project import Provider
 from tests.contract.test_openapi_examples import operations
+from tests.resources.change_set.conftest import make_team
 from tests.resources.project_content.conftest import FILES, make_site
 from tests.support import factories
 from tests.support.assertions.pages import read_pages
@@ -127,6 +128,29 @@ def list_drafts(world: World) -> Listed:
     return Listed(site.owner, path, {})
 
 
+def list_change_sets(world: World) -> Listed:
+    team = make_team(world)
+    for number in range(3):
+        team.new(f"Set {number}")
+    return Listed(team.editor, team.sets, {})
+
+
+def list_reviews(world: World) -> Listed:
+    team = make_team(world)
+    change_set = team.new()
+    for _ in range(3):
+        team.call(change_set, "reviews", {"verdict": "comment", "body": "Text"}).ok(201)
+    return Listed(team.editor, f"/change-set/{change_set['id']}/reviews", {})
+
+
+def list_comments(world: World) -> Listed:
+    team = make_team(world)
+    change_set = team.new()
+    for _ in range(3):
+        team.call(change_set, "comments", {"body": "Text"}).ok(201)
+    return Listed(team.editor, f"/change-set/{change_set['id']}/comments", {})
+
+
 LISTS: dict[str, Callable[[World], Listed]] = {
     "listOrganizations": list_organizations,
     "listOrganizationProjects": list_organization_projects,
@@ -140,6 +164,9 @@ LISTS: dict[str, Callable[[World], Listed]] = {
     "listBacklinks": list_backlinks,
     "searchContent": search_content,
     "getProjectDraft": list_drafts,
+    "listChangeSets": list_change_sets,
+    "listChangeSetReviews": list_reviews,
+    "listChangeSetComments": list_comments,
 }
 OTHERS = {
     "listPullRequests": "tests/resources/project/routes/test_pull_requests.py",

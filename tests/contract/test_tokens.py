@@ -89,9 +89,13 @@ class TestTable:
     def test_commits_check_the_branch(self, app: Flask) -> None:
         """A body with a base commit writes a commit, except a draft and the preview of a merge.
 
-        The guard must distinguish the working branch.
+        The guard must distinguish the working branch. A change set is always another branch.
         """
-        exempt = {("PUT", "/project-draft/:project_id"), ("POST", "/project-content/:project_id/merge-preview")}
+        exempt = {
+            ("PUT", "/project-draft/:project_id"),
+            ("POST", "/project-content/:project_id/merge-preview"),
+            ("POST", "/change-set/:change_set_id/commit"),
+        }
         unchecked = {
             key
             for key, route in served(app).items()

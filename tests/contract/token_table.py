@@ -30,6 +30,7 @@ SESSION_GUARDS = frozenset(
 EDITOR_GUARDS = frozenset(
     {
         "memberOfOrg",
+        "memberOfOrg or 404",
         "owner,admin,editor",
         "verifyAuth; memberOfOrg if projectId given",
         "uploader, or MANAGE_ORG of the org the key is attached to",
@@ -70,6 +71,10 @@ EXACT = {
     ("PATCH", "/project-content/:project_id/front-matter"): PUBLISH,
     ("POST", "/project-content/:project_id/restore"): PUBLISH,
     ("POST", "/project/:projectId/schema/adopt"): PUBLISH,
+    ("POST", "/change-set/:change_set_id/publish"): PUBLISH,
+    ("PUT", "/change-set/:change_set_id/schedule"): PUBLISH,
+    ("DELETE", "/change-set/:change_set_id/schedule"): PUBLISH,
+    ("POST", "/change-set/:change_set_id/revert"): PUBLISH,
     ("POST", "/bucket/upload"): WRITE,
 }
 """Endpoints whose scope does not follow from the guard. A commit without a branch writes to the working branch."""
@@ -105,7 +110,7 @@ def reach(row: Expected) -> Reach:
     path, _, variant = row.path.partition("#")
     project = (
         any(name in path for name in (":projectId", ":project_id"))
-        or path.startswith("/api/sandbox/")
+        or path.startswith(("/api/sandbox/", "/change-set/"))
         or (path.startswith("/api/ai/") and row.method == "POST" and variant != "without a project")
     )
     organization = (

@@ -41,4 +41,5 @@ def member_of_set(*, token: TokenRule = EDITS, param: str = "change_set_id") -> 
         change_set(param),
         token=token,
         hidden_message="Change set not found",
+        description="For all members of the organization that owns the project. Others receive 404.",
     )

@@ -252,7 +252,7 @@ def edit(*, scope: ChangeSetScope, body: s.EditChangeSetBody) -> Shown:
     upstream=close_branch,
     message="Change set closed",
     errors=("STATE", "BRANCH_BUSY", *GIT_WRITE),
-    operation_id="closeChangeSet",
+    operation_id="deleteChangeSet",
 )
 def close(*, scope: ChangeSetScope, prepared: None) -> Shown:
     """Close a change set and delete its branch. A closed set does not open again."""
@@ -314,7 +314,7 @@ def submit(*, scope: ChangeSetScope, prepared: Content) -> Shown:
     result=s.ReviewSchema,
     many=True,
     message="Reviews",
-    operation_id="listReviews",
+    operation_id="listChangeSetReviews",
 )
 def list_reviews(*, scope: ChangeSetScope, query: ListQuery) -> PageResult:
     """List the reviews of a change set, oldest first."""
@@ -350,7 +350,7 @@ def review(*, scope: ChangeSetScope, body: s.ReviewBody, prepared: Reviewed) -> 
     result=s.ChangeSetCommentSchema,
     many=True,
     message="Comments",
-    operation_id="listComments",
+    operation_id="listChangeSetComments",
 )
 def list_comments(*, scope: ChangeSetScope, query: s.CommentsQuery) -> PageResult:
     """List the comments on a change set, oldest first."""
@@ -365,7 +365,7 @@ def list_comments(*, scope: ChangeSetScope, query: s.CommentsQuery) -> PageResul
     status=201,
     message="Comment stored",
     errors=("LIMIT_REACHED",),
-    operation_id="createComment",
+    operation_id="createChangeSetComment",
 )
 def comment(*, scope: ChangeSetScope, body: s.CommentBody) -> Shown:
     """Comment on a change set or on a part of a file of it."""
@@ -379,7 +379,7 @@ def comment(*, scope: ChangeSetScope, body: s.CommentBody) -> Shown:
     body=s.ResolveCommentBody,
     result=s.ChangeSetCommentSchema,
     message="Comment updated",
-    operation_id="resolveComment",
+    operation_id="updateChangeSetComment",
 )
 def resolve_comment(*, scope: ChangeSetScope, body: s.ResolveCommentBody) -> Shown:
     """Mark a comment as resolved, or as open again."""
@@ -417,7 +417,7 @@ def publish(*, scope: ChangeSetScope, prepared: Publication) -> ViewResult:
     result=s.ChangeSetSchema,
     message="Scheduled",
     errors=(*PUBLISH, "TIME_DOES_NOT_EXIST", "TIME_IS_AMBIGUOUS", "TIME_IS_PAST", "TIME_TOO_FAR", *GIT_READ),
-    operation_id="scheduleChangeSet",
+    operation_id="saveChangeSetSchedule",
 )
 def set_schedule(*, scope: ChangeSetScope, body: s.ScheduleBody, prepared: Content | None) -> Shown:
     """Publish a change set at a wall time of a zone, or revert a published one."""
@@ -434,7 +434,7 @@ def set_schedule(*, scope: ChangeSetScope, body: s.ScheduleBody, prepared: Conte
     result=s.ChangeSetSchema,
     message="The schedule is removed",
     errors=("STATE",),
-    operation_id="unscheduleChangeSet",
+    operation_id="deleteChangeSetSchedule",
 )
 def remove_schedule(*, scope: ChangeSetScope) -> Shown:
     """Remove the schedule of a change set. A set that was to be published is approved again."""

@@ -105,7 +105,12 @@ class DiffQuery(RequestQuery):
 class ReviewBody(RequestBody):
     """A review. `approve` and `changes` need a session."""
 
-    verdict: Annotated[Verdict, fields.Enum(Verdict, by_value=True, required=True)]
+    verdict: Annotated[
+        Verdict,
+        fields.Enum(
+            Verdict, by_value=True, required=True, metadata={"description": "Approve, ask for changes, or only comment"}
+        ),
+    ]
     body: Annotated[str, text(0, MAX_BODY, required=False, load_default="", metadata={"description": "The text"})]
     head_sha: Annotated[
         str | None,
@@ -122,8 +127,16 @@ class ReviewBody(RequestBody):
 class CommentBody(RequestBody):
     """A comment on a set, or on a part of a file of it."""
 
-    body: Annotated[str, text(1, MAX_BODY)]
-    path: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=plain_path)]
+    body: Annotated[str, text(1, MAX_BODY, metadata={"description": "The text of the comment"})]
+    path: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            allow_none=True,
+            validate=plain_path,
+            metadata={"description": "The file. Without it the comment concerns the whole set"},
+        ),
+    ]
     pointer: Annotated[
         str | None,
         fields.String(
@@ -153,7 +166,9 @@ class CommentBody(RequestBody):
 class ResolveCommentBody(RequestBody):
     """The state of a comment."""
 
-    resolved: Annotated[bool, StrictBoolean(required=True)]
+    resolved: Annotated[
+        bool, StrictBoolean(required=True, metadata={"description": "False opens a resolved comment again"})
+    ]
 
 
 @described(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$")
@@ -180,7 +195,13 @@ class ScheduleBody(RequestBody):
     ]
     timezone: Annotated[str, fields.String(required=True, validate=_time_zone, metadata={"example": "Europe/Berlin"})]
     action: Annotated[
-        ScheduledAction, fields.Enum(ScheduledAction, by_value=True, load_default=ScheduledAction.PUBLISH)
+        ScheduledAction,
+        fields.Enum(
+            ScheduledAction,
+            by_value=True,
+            load_default=ScheduledAction.PUBLISH,
+            metadata={"description": "Publish an open set, or take back the changes of a published one"},
+        ),
     ]
     choice: Annotated[
         str | None,
@@ -200,8 +221,8 @@ class ScheduleBody(RequestBody):
 class LinesSchema(RequestSchema):
     """Lines of a conflict."""
 
-    start = fields.Integer(required=True, strict=True)
-    end = fields.Integer(required=True, strict=True)
+    start = fields.Integer(required=True, strict=True, metadata={"description": "The number of the first line"})
+    end = fields.Integer(required=True, strict=True, metadata={"description": "The number of the last line"})
 
 
 class ResolutionSchema(RequestSchema):
@@ -213,9 +234,24 @@ class ResolutionSchema(RequestSchema):
     }
 
     path = fields.String(required=True, validate=plain_path)
-    pointer = fields.String(load_default=None, allow_none=True, validate=Length(max=1_000))
-    block = fields.Integer(load_default=None, allow_none=True, strict=True)
-    lines = fields.Nested(LinesSchema, load_default=None, allow_none=True)
+    pointer = fields.String(
+        load_default=None,
+        allow_none=True,
+        validate=Length(max=1_000),
+        metadata={"description": "The pointer of a conflict of kind `value`"},
+    )
+    block = fields.Integer(
+        load_default=None,
+        allow_none=True,
+        strict=True,
+        metadata={"description": "The number of the block of a conflict of kind `block`"},
+    )
+    lines = fields.Nested(
+        LinesSchema,
+        load_default=None,
+        allow_none=True,
+        metadata={"description": "The lines of a conflict of kind `lines`, as the conflict names them"},
+    )
     take = fields.String(
         required=True,
         validate=validate.OneOf([MINE, THEIRS, VALUE]),
@@ -286,7 +322,9 @@ class ScheduleSchema(PassthroughSchema):
     choice = fields.String(
         allow_none=True, metadata={"description": "`earlier` or `later` for a time that the clocks show twice"}
     )
-    action = fields.Enum(ScheduledAction, by_value=True)
+    action = fields.Enum(
+        ScheduledAction, by_value=True, metadata={"description": "What happens at the time: `publish` or `unpublish`"}
+    )
     due_at = fields.String(metadata=DATE_TIME | {"description": "The instant of the wall time"})
 
 
@@ -297,8 +335,8 @@ class ChangeSetSchema(PassthroughSchema):
     project_id = fields.String()
     title = fields.String(metadata={"description": "The title, also the subject of the commit"})
     description = fields.String(allow_none=True, metadata={"description": "The text below the subject, or null"})
-    state = fields.Enum(ChangeSetState, by_value=True)
-    branch = fields.String()
+    state = fields.Enum(ChangeSetState, by_value=True, metadata={"description": "The step of the publication"})
+    branch = fields.String(metadata={"description": "The branch that contains the changes"})
     base_sha = fields.String(metadata={"description": "The commit of the working branch from which the set starts"})
     head_sha = fields.String(metadata={"description": "The newest commit of the set"})
     version = fields.Integer(metadata={"description": "The number of changes of the set"})
@@ -306,7 +344,9 @@ class ChangeSetSchema(PassthroughSchema):
     approvals = fields.Integer(metadata={"description": "The number of approvals of the newest commit"})
     required_approvals = fields.Integer(metadata={"description": "The number of approvals that the project requires"})
     created_by = fields.Nested(CreatorSchema)
-    schedule = fields.Nested(ScheduleSchema, allow_none=True)
+    schedule = fields.Nested(
+        ScheduleSchema, allow_none=True, metadata={"description": "The time of the next step, or null"}
+    )
     published_sha = fields.String(
         allow_none=True, metadata={"description": "The commit that published the set, or null"}
     )
@@ -323,7 +363,7 @@ class ReviewSchema(PassthroughSchema):
     """A review of a change set."""
 
     id = fields.String()
-    verdict = fields.Enum(Verdict, by_value=True)
+    verdict = fields.Enum(Verdict, by_value=True, metadata={"description": "`approve`, `changes` or `comment`"})
     body = fields.String(metadata={"description": "The text of the review"})
     head_sha = fields.String(metadata={"description": "The commit that was reviewed"})
     valid = fields.Boolean(metadata={"description": "Whether the set is still at that commit"})
@@ -350,12 +390,14 @@ class ChangeSetCommentSchema(PassthroughSchema):
     resolved_at = fields.String(
         allow_none=True, metadata=DATE_TIME | {"description": "The time, or null if it is open"}
     )
-    resolved_by = fields.Nested(PersonSchema, allow_none=True)
+    resolved_by = fields.Nested(
+        PersonSchema, allow_none=True, metadata={"description": "The user who resolved it, or null"}
+    )
     createdAt = fields.String(metadata=DATE_TIME)  # noqa: N815 (the contract's name)
 
 
 class ChangeSetFailureSchema(PassthroughSchema):
-    """The data of a refused step: the states that permit it, or the times beside an invalid one."""
+    """The data of a refused step: the states that permit it, or the times next to an invalid one."""
 
     state = fields.Enum(
         ChangeSetState, by_value=True, metadata=OPTIONAL | {"description": "The present state of the change set"}

@@ -183,6 +183,12 @@ def close(change_set: ChangeSet) -> ChangeSet:
     return row
 
 
+def anonymize_creator(user: User) -> None:
+    """Remove the names of the tokens of a deleted user from the sets that they created."""
+    statement = sa.update(ChangeSet).where(ChangeSet.creator_id == user.id, ChangeSet.token_name.is_not(None))
+    db.session.execute(statement.values(token_name=None).execution_options(synchronize_session=False))
+
+
 def check_publisher(project: Project, role: Role | None) -> None:
     """Refuse a member who may not publish in the project. Raises NotPublisher."""
     if role is None or (project.publishers == Publishers.ADMINS and role == Role.EDITOR):

@@ -1,11 +1,15 @@
-"""Checks of change sets when branches, projects and their repositories change."""
+"""Reactions of change sets to events of branches, projects and users."""
 
 import sqlalchemy as sa
 
 from app.models.change_set import ChangeSet
 from app.models.project import Project
+from app.resources.change_set import service
 from app.resources.change_set.host_changes import enqueue_follow
 from app.resources.project.events import branch_deleted, branch_moved, project_connected
+from app.resources.user.events import user_deleting
+
+user_deleting.subscribe(service.anonymize_creator)
 
 
 @branch_moved.subscribe

@@ -21,7 +21,7 @@ def update(path: str, content: str, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Team:
-    """A project on a repository of its own, with an owner, an admin, two editors and a stranger."""
+    """A project with its own repository, an owner, an admin, two editors and a user who is no member."""
 
     world: World
     owner: Person

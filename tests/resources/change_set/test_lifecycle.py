@@ -10,7 +10,7 @@ from tests.support.tokens import program
 NEW = TEXT.replace("First", "New")
 
 
-class TestWholeFlow:
+class TestLifecycle:
     def test_set_is_proposed_reviewed_published_and_reverted(self, team: Team) -> None:
         base = team.repo.head()
         made = team.new("Ümlaut & more / words", description="Why.")
