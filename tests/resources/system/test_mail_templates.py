@@ -19,9 +19,14 @@ VALUES = {
     "inviter": "Grace <b>",
     "organization": "Ships & Sons",
     "host": "hooks.example.org",
+    "title": "Winter <i>",
+    "wall_time": "2027-03-01 09:00",
+    "timezone": "Europe/Berlin",
+    "reason": "The page changed",
+    "url": "https://galley.example.org/app",
 }
 PLACEHOLDER = re.compile(r"%\((\w+)\)s")
-TO_VERIFIED_USERS = {"member_added", "webhook_disabled"}
+TO_VERIFIED_USERS = {"member_added", "webhook_disabled", "schedule_canceled", "publication_failed"}
 
 
 def messages() -> set[str]:
