@@ -54,9 +54,7 @@ def publish_scheduled(*, change_set_id: str, git: GitHosts) -> None:
         if planned.action == ScheduledAction.UNPUBLISH:
             _unpublish(change_set, project, user, git)
             return
-        publication = publishing.publish(change_set, project, hosts=git, user=user)
-        with transactions.write_transaction():
-            publishing.finish(publication, by=db.session.get(User, user.id))
+        _publish(change_set, project, user, git)
 
     _run_or_fail(change_set_id, planned.due_at, run)
 
@@ -75,6 +73,15 @@ def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, Use
     return project, user
 
 
+def _publish(
+    change_set: ChangeSet, project: Project, user: User, git: GitHosts, *, needs_approval: bool = True
+) -> None:
+    with transactions.outside_transaction():
+        publication = publishing.publish(change_set, project, hosts=git, user=user, needs_approval=needs_approval)
+    with transactions.write_transaction():
+        publishing.finish(publication, by=db.session.get(User, user.id))
+
+
 def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHosts) -> None:
     """Publish the revert of a set without approvals."""
     if change_set.state != State.PUBLISHED:
@@ -90,9 +97,7 @@ def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHost
             draft = service.create(
                 project, branch, title=title, description=None, by=by, content=content, reverts=change_set
             )
-    publication = publishing.publish(draft, project, hosts=git, user=user, needs_approval=False)
-    with transactions.write_transaction():
-        publishing.finish(publication, by=db.session.get(User, user.id))
+    _publish(draft, project, user, git, needs_approval=False)
 
 
 def _waiting_revert(change_set: ChangeSet) -> ChangeSet | None:

@@ -337,10 +337,8 @@ def review(*, scope: ChangeSetScope, body: s.ReviewBody, prepared: Reviewed) -> 
     submitted = reviews.Review(body.verdict, body.body, body.head_sha)
     stored = reviews.review(scope.change_set, scope.project, prepared, submitted, by=scope.user)
     row = service.reload(scope.change_set)
-    return {
-        "review": queries.shown_review(stored, scope.user.name, row.head_sha),
-        "change_set": queries.shown(row, scope.project),
-    }
+    shown = queries.shown_review(stored, scope.user.name, row.head_sha)
+    return shown | {"change_set": queries.shown(row, scope.project)}
 
 
 @blueprint.get(f"{SET}/comments")

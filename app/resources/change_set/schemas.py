@@ -371,10 +371,9 @@ class ReviewSchema(PassthroughSchema):
     createdAt = fields.String(metadata=DATE_TIME)  # noqa: N815 (the contract's name)
 
 
-class ReviewedSchema(PassthroughSchema):
-    """A new review and the set after it."""
+class ReviewedSchema(ReviewSchema):
+    """A new review, and the change set after it."""
 
-    review = fields.Nested(ReviewSchema)
     change_set = fields.Nested(ChangeSetSchema)
 
 

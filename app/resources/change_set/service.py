@@ -105,7 +105,8 @@ def change_details(change_set: ChangeSet, values: dict[str, str | None]) -> Chan
     """Change title or description. Raises StateConflict."""
     row = states.locked(change_set.id)
     states.require(row, Step.EDIT)
-    states.move(row, row.state, **values)
+    if any(getattr(row, name) != value for name, value in values.items()):
+        states.move(row, row.state, **values)
     return row
 
 
@@ -137,7 +138,8 @@ def update_content(row: ChangeSet, content: Content) -> None:
     A change invalidates the approvals: an approved or scheduled set returns to review, and its schedule is cancelled
     with a mail.
     """
-    if (row.head_sha, row.base_sha, row.files) == (content.head_sha, content.base_sha, content.files):
+    is_same = (row.head_sha, row.base_sha, row.files) == (content.head_sha, content.base_sha, content.files)
+    if is_same or row.state not in states.OPEN:  # A claimed publication has the content of its claim.
         return
     values = {"head_sha": content.head_sha, "base_sha": content.base_sha, "files": content.files}
     is_changed = row.head_sha != content.head_sha
@@ -206,6 +208,8 @@ def check_approved(row: ChangeSet, project: Project, step: Step) -> None:
         approvals = queries.approvals_of([row])[row.id]
         if len(approvals.valid) < project.required_approvals:
             raise StaleApproval if approvals.stale >= project.required_approvals else NotApproved
+        if row.state == State.IN_REVIEW:  # The project requires fewer approvals than at the last review.
+            return
     states.require(row, step, required_approvals=project.required_approvals)
 
 
