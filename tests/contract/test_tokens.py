@@ -27,6 +27,8 @@ SAMPLE = frozenset(
         ("PATCH", "/project/:projectId"),
         ("PUT", "/project-draft/:project_id"),
         ("POST", "/project-content/:project_id/commit"),
+        ("POST", "/change-set/:change_set_id/publish"),
+        ("GET", "/change-set/:change_set_id"),
     }
 )
 """Endpoints of each kind of guard. Disabling a check changes a cell of at least one of them."""

@@ -1,8 +1,8 @@
 """Templates of all mails: subject, text part and HTML part in the language of the recipient.
 
 `locale/<language>.po` contains the translations. A text without a translation stays English.
-Subjects are fixed texts. Only `member_added`, `webhook_disabled`, `schedule_canceled` and `publication_failed`, which go
-to verified users, contain text of other users.
+Subjects are fixed texts. Only `member_added`, `webhook_disabled`, `schedule_canceled` and `publication_failed`, which
+go to verified users, contain text of other users.
 """
 
 import re
