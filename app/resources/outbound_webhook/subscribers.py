@@ -7,11 +7,13 @@ import sqlalchemy as sa
 
 from app.core.limits import WebhookLimits
 from app.extensions import db
+from app.models.change_set import ChangeSet
 from app.models.media import MediaAsset
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.project_log import LogSource, ProjectLogEntry
 from app.models.sandbox import Sandbox
+from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.media_asset.events import asset_deleting, asset_stored
 from app.resources.organization import events as organization_events
 from app.resources.organization.events import MemberChange
@@ -91,6 +93,14 @@ def publish_failed_index(index: ContentIndex, problem: str) -> None:
     """Publish that a branch could not be read."""
     data = {"branch": index.branch, "problem": problem[:MAX_PROBLEM_CHARACTERS]}
     messages.publish_of_project(types.INDEX_FAILED, data, project_id=index.project_id)
+
+
+@change_set_moved.subscribe
+def publish_change_set(change_set: ChangeSet, step: ChangeSetEvent) -> None:
+    """Publish a step of a change set."""
+    commit = {} if change_set.published_sha is None else {"commit_sha": change_set.published_sha}
+    data = {"change_set_id": change_set.id, "state": str(change_set.state), **commit}
+    messages.publish_of_project(types.CHANGE_SETS[step], data, project_id=change_set.project_id)
 
 
 @sandbox_running.subscribe

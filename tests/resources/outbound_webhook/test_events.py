@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jsonschema_rs
@@ -10,6 +10,7 @@ import orjson
 import pytest
 from flask import Flask
 
+from app.core import clock
 from app.database.transactions import reading_context, write_transaction
 from app.drivers.errors import DriverError
 from app.extensions import db, drivers
@@ -17,6 +18,7 @@ from app.http.openapi import build
 from app.models.project import ConnectionStatus, Project
 from app.models.project_content import ContentIndex
 from app.models.sandbox import PreviewState, Sandbox
+from app.resources.change_set import publishing
 from app.resources.outbound_webhook.event_types import event_types
 from app.resources.project_content import jobs as content_jobs
 from app.resources.sandbox import service as sandboxes
@@ -83,6 +85,31 @@ def _preview(world: World, space: Workspace, *, fails: bool) -> None:
             sandboxes.mark_running(row)
 
 
+def _change_set_steps(steps: tuple[str, ...], world: World, space: Workspace) -> None:
+    """Create a change set with one new page, and do the steps of a path."""
+    space.me.patch(f"/project/{space.project}", {"required_approvals": 0}).ok()
+    made = space.me.post(f"/project/{space.project}/change-sets", {"title": "New page"}).ok(201)
+    path, reviewer = f"/change-set/{made['id']}", _member(world, space)
+    file = {"path": "content/new.md", "action": "create", "content": "# New\n"}
+    space.me.post(f"{path}/commit", {"message": "Add", "base_sha": made["head_sha"], "files": [file]}).ok(201)
+    for step in steps:
+        if step in ("approve", "changes"):
+            reviewer.post(f"{path}/reviews", {"verdict": step}).ok(201)
+        elif step in ("schedule", "fail"):
+            planned = {"wall_time": f"{clock.now():%Y}-12-31T23:59", "timezone": "UTC"}
+            space.me.put(f"{path}/schedule", planned).ok()
+        elif step == "close":
+            space.me.delete(path).ok()
+        elif step == "revert":
+            undo = space.me.post(f"{path}/revert").ok(201)
+            space.me.post(f"/change-set/{undo['id']}/publish").ok()
+        else:
+            space.me.post(f"{path}/{step}").ok()
+        if step == "fail":
+            with reading_context(world.app), write_transaction():
+                publishing.fail(made["id"], "The host refuses")
+
+
 def _disconnect(world: World, space: Workspace) -> None:
     for status in (ConnectionStatus.NEEDS_RECONNECT, ConnectionStatus.NEEDS_RECONNECT, ConnectionStatus.ACTIVE):
         with reading_context(world.app), write_transaction():
@@ -128,6 +155,19 @@ ACTIONS: dict[str, Callable[[World, Workspace], object]] = {
     "member.role_changed": _change_role,
     "member.removed": _remove_member,
     "connection.needs_reconnect": _disconnect,
+    **{
+        f"change_set.{name}": partial(_change_set_steps, steps)
+        for name, steps in (
+            ("submitted", ("submit",)),
+            ("approved", ("submit", "approve")),
+            ("changes_requested", ("submit", "changes")),
+            ("scheduled", ("schedule",)),
+            ("published", ("publish",)),
+            ("publish_failed", ("fail",)),
+            ("reverted", ("publish", "revert")),
+            ("closed", ("close",)),
+        )
+    },
 }
 
 

@@ -8,10 +8,12 @@ from marshmallow import Schema, fields, validate
 from app.core.limits import WebhookLimits
 from app.core.permissions import Role
 from app.http.json_schema import OPTIONAL
+from app.models.change_set import ChangeSetState
 from app.models.organization import ArchiveStatus
 from app.models.outbound_webhook import DisabledReason
 from app.models.project import Generator, Provider, Visibility
 from app.models.project_log import LogAction
+from app.resources.change_set.events import ChangeSetEvent
 from app.resources.outbound_webhook.event_types import EventType
 
 PROJECT, ORGANIZATION = "prj_01jd3h8f2mfz1t4v5w6x7y8z9b", "org_01jd3h8f2mfz1t4v5w6x7y8z9c"
@@ -69,6 +71,14 @@ class IndexFailedEventSchema(ProjectEventSchema):
 
     branch = fields.String()
     problem = fields.String(metadata={"description": "A sentence for people"})
+
+
+class ChangeSetEventSchema(ProjectEventSchema):
+    """A change set."""
+
+    change_set_id = fields.String(metadata={"description": "The id of the change set"})
+    state = fields.Enum(ChangeSetState, by_value=True, metadata={"description": "The state after the event"})
+    commit_sha = fields.String(metadata=OPTIONAL | {"description": "The commit that published the set"})
 
 
 class PreviewEventSchema(ProjectEventSchema):
@@ -185,6 +195,7 @@ _IMAGE = {
     "height": 900,
 }
 _WEBHOOK = "whe_01jd3h8f2mfz1t4v5w6x7y8z9f"
+_CHANGE_SET = "chg_01jd3h8f2mfz1t4v5w6x7y8z9g"
 
 CONTENT_COMMITTED = EventType(
     "content.committed",
@@ -212,6 +223,28 @@ INDEX_FAILED = EventType(
     IndexFailedEventSchema,
     _OF_PROJECT | {"branch": "main", "problem": "The repository is not available"},
 )
+CHANGE_SETS = {
+    step: EventType(
+        f"change_set.{step}",
+        text,
+        ChangeSetEventSchema,
+        _OF_PROJECT
+        | {"change_set_id": _CHANGE_SET, "state": str(state)}
+        | ({"commit_sha": COMMIT} if state in (ChangeSetState.PUBLISHED, ChangeSetState.REVERTED) else {}),
+    )
+    for step, text, state in (
+        (ChangeSetEvent.SUBMITTED, "A review of a change set was requested.", ChangeSetState.IN_REVIEW),
+        (ChangeSetEvent.APPROVED, "A change set has the required approvals.", ChangeSetState.APPROVED),
+        (ChangeSetEvent.CHANGES_REQUESTED, "A reviewer asked for changes.", ChangeSetState.CHANGES_REQUESTED),
+        (ChangeSetEvent.SCHEDULED, "The time of a publication was set.", ChangeSetState.SCHEDULED),
+        (ChangeSetEvent.PUBLISHED, "A change set was published.", ChangeSetState.PUBLISHED),
+        (ChangeSetEvent.PUBLISH_FAILED, "A scheduled or awaited publication failed.", ChangeSetState.FAILED),
+        (ChangeSetEvent.REVERTED, "The revert of a change set was published.", ChangeSetState.REVERTED),
+        (ChangeSetEvent.CLOSED, "A change set was closed.", ChangeSetState.CLOSED),
+    )
+}
+"""The type of each step of a change set."""
+
 PREVIEW_STARTED = EventType("preview.started", "A preview runs.", PreviewEventSchema, _PREVIEW | {"code": None})
 PREVIEW_FAILED = EventType(
     "preview.failed",
