@@ -11,7 +11,7 @@ from app.access.authentication import update_activity
 from app.access.client_address import client_address, network_of
 from app.access.tokens import caller_of_api_token
 from app.core.api_tokens import TokenGrant, TokenScope
-from app.core.errors import EmailNotVerified, ErrorMessage
+from app.core.errors import EmailNotVerified
 from app.database import transactions
 from app.drivers.git.hosts import GitService
 from app.extensions import current_settings, limiter
@@ -87,7 +87,7 @@ def find_caller(token: str) -> GitCaller | None:
 
 def _require_rate(wait_s: int) -> None:
     if wait_s:
-        raise GitRefusal(429, ErrorMessage("Too many requests. Try again later"), {"Retry-After": str(wait_s)})
+        raise GitRefusal(429, "Too many requests. Try again later", {"Retry-After": str(wait_s)})
 
 
 def authorize(caller: GitCaller, repository: str, git_service: GitService) -> tuple[ServedProject, ...]:
@@ -104,14 +104,14 @@ def authorize(caller: GitCaller, repository: str, git_service: GitService) -> tu
         return projects
     _require_scope(caller.grant, TokenScope.WRITE, TokenScope.PUBLISH)
     if all(project.is_archived for project in projects):
-        raise GitRefusal(403, ErrorMessage("The project is archived. It is read-only"))
+        raise GitRefusal(403, "The project is archived. It is read-only")
     return projects
 
 
 def _require_scope(grant: TokenGrant, *scopes: TokenScope) -> None:
     if not grant.scopes & set(scopes):
         names = " or ".join(sorted(scopes))
-        raise GitRefusal(403, ErrorMessage("The API token needs the scope %(scopes)s", scopes=names))
+        raise GitRefusal(403, f"The API token needs the scope {names}")
 
 
 def _remote_address(caller: GitCaller, repository: str) -> GitRefusal:
@@ -121,5 +121,5 @@ def _remote_address(caller: GitCaller, repository: str) -> GitRefusal:
         return missing()
     provider, name = remote
     host = current_settings().github.url if provider is Provider.GITHUB else current_settings().gitlab.url
-    text = ErrorMessage("This repository is not stored here. Clone it from %(url)s", url=f"{host}/{name}.git")
+    text = f"This repository is not stored here. Clone it from {host}/{name}.git"
     return GitRefusal(404, text)

@@ -18,7 +18,6 @@ import structlog
 
 from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.concurrency.threadpool import time_limit
-from app.core.errors import ErrorMessage
 from app.drivers.git.hosts import BackendCall, LocalHost
 from app.drivers.git.port import RepoRef
 from app.git_http.push import Push
@@ -122,7 +121,7 @@ class GitExchange:
             self._failure = refusal
             self._end_process()
         except BodyIncomplete:
-            self._failure = GitRefusal(400, ErrorMessage("The body of the request is incomplete"))
+            self._failure = GitRefusal(400, "The body of the request is incomplete")
             self._end_process()
 
     def _forward(self, piece: bytes) -> bool:
@@ -154,7 +153,7 @@ class GitExchange:
 
     def _broken(self) -> GitRefusal:
         log.warning("git.backend_failed", error=self._messages())
-        return GitRefusal(502, ErrorMessage("Git cannot complete this operation on the repository"))
+        return GitRefusal(502, "Git cannot complete this operation on the repository")
 
     def _messages(self) -> str:
         return os.pread(self._errors.fileno(), MAX_LOGGED_BYTES, 0).decode(errors="replace")

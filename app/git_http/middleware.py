@@ -16,7 +16,6 @@ from flask import Flask
 from werkzeug.wsgi import ClosingIterator
 
 from app.concurrency.bounded import ConcurrencyLimiter
-from app.core.errors import ErrorMessage
 from app.core.limits import MIB
 from app.database import transactions
 from app.database.errors import DatabaseError, is_transient
@@ -177,4 +176,4 @@ def _repository_of(path: str, ending: str) -> str:
 
 def _require_method(environ: WSGIEnvironment, method: str) -> None:
     if environ["REQUEST_METHOD"] != method:
-        raise GitRefusal(405, ErrorMessage("The method is not allowed for this URL"), {"Allow": method})
+        raise GitRefusal(405, "The method is not allowed for this URL", {"Allow": method})

@@ -14,7 +14,6 @@ import structlog
 from flask import Flask
 
 from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
-from app.core.errors import ErrorMessage
 from app.database import transactions
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
@@ -40,7 +39,7 @@ POLL_S = 0.1
 MESSAGE_S = 30.0
 MAX_MESSAGE_BYTES = 4 << 20
 NO_OBJECT = "0" * 40
-UNAVAILABLE = ErrorMessage(pre_receive.NOT_AVAILABLE)
+UNAVAILABLE = pre_receive.NOT_AVAILABLE
 
 
 class HookNotExecutable(DriverError):
@@ -134,7 +133,7 @@ class Push:
             with transactions.reading_context(self._app):
                 caller = access.find_caller(self._caller.token)
                 if caller is None:
-                    return [ErrorMessage("The API token is not valid. Create or rotate a token")]
+                    return ["The API token is not valid. Create or rotate a token"]
                 projects = service.projects_of(self._repository, user_id=caller.user_id, grant=caller.grant)
                 return service.refusals(updates, projects, caller.grant)
         except GitRefusal as refusal:

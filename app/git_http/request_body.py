@@ -8,7 +8,6 @@ from wsgiref.types import WSGIEnvironment
 from gunicorn.http.errors import NoMoreData, ParseException
 
 from app.concurrency.threadpool import time_limit
-from app.core.errors import ErrorMessage
 from app.core.limits import MIB, InputLimits
 from app.drivers.git.hosts import GitService
 from app.git_http.responses import GitRefusal
@@ -51,11 +50,11 @@ class GitRequestBody:
             GitRefusal: 411, 413 or 415.
         """
         if self._content_type != self._expected:
-            raise GitRefusal(415, ErrorMessage("The media type must be %(type)s", type=self._expected))
+            raise GitRefusal(415, f"The media type must be {self._expected}")
         if self._encoding not in ENCODINGS:
-            raise GitRefusal(415, ErrorMessage("The body may only be compressed with gzip"))
+            raise GitRefusal(415, "The body may only be compressed with gzip")
         if self._length is None and not self._is_chunked:
-            raise GitRefusal(411, ErrorMessage("The request needs a length or a chunked body"))
+            raise GitRefusal(411, "The request needs a length or a chunked body")
         if self._length is not None and int(self._length) > self._max_bytes:
             raise self._too_large()
 
@@ -107,4 +106,4 @@ class GitRequestBody:
 
     @staticmethod
     def _too_large() -> GitRefusal:
-        return GitRefusal(413, ErrorMessage("The request is too large"))
+        return GitRefusal(413, "The request is too large")

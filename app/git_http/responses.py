@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from flask import Response
 
-from app.core.errors import ErrorMessage
-
 COMMON = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 """Headers of all responses, also of those of Git."""
 
@@ -26,14 +24,14 @@ class GitRefusal(Exception):
 
 def not_authenticated(text: str = "Sign in with an API token as the password. Any user name is accepted") -> GitRefusal:
     """Return the refusal after which a Git client asks for a user name and a password."""
-    return GitRefusal(401, ErrorMessage(text), {"WWW-Authenticate": 'Basic realm="Galley", charset="UTF-8"'})
+    return GitRefusal(401, text, {"WWW-Authenticate": 'Basic realm="Galley", charset="UTF-8"'})
 
 
 def missing(text: str = "The repository does not exist") -> GitRefusal:
     """Return the refusal for an unknown repository or URL."""
-    return GitRefusal(404, ErrorMessage(text))
+    return GitRefusal(404, text)
 
 
 def busy(text: str = "The server is busy. Try again shortly", *, retry_after_s: int = 5) -> GitRefusal:
     """Return the refusal of a request that may succeed later."""
-    return GitRefusal(503, ErrorMessage(text), {"Retry-After": str(retry_after_s)})
+    return GitRefusal(503, text, {"Retry-After": str(retry_after_s)})

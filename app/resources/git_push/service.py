@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from app.core.api_tokens import TokenGrant, TokenScope
-from app.core.errors import ErrorMessage
 from app.core.refs import is_branch_name
 from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus, Membership, Organization
@@ -96,32 +95,32 @@ def _is_member(user_id: str) -> sa.ColumnElement[bool]:
 def refusals(updates: Sequence[RefUpdate], projects: Sequence[ServedProject], grant: TokenGrant) -> list[str]:
     """Return the reasons for which a push is refused, as sentences for its user."""
     if not projects:
-        return [ErrorMessage("The repository does not exist")]
+        return ["The repository does not exist"]
     if all(project.is_archived for project in projects):
-        return [ErrorMessage("The project is archived. It is read-only")]
+        return ["The project is archived. It is read-only"]
     if len(updates) > MAX_UPDATES:
-        return [ErrorMessage("A push can change at most %(number)s branches and tags", number=f"{MAX_UPDATES:,}")]
+        return [f"A push can change at most {MAX_UPDATES:,} branches and tags"]
     return [f"{update.ref}: {reason}" for update in updates for reason in _faults(update, projects, grant)]
 
 
 def _faults(update: RefUpdate, projects: Sequence[ServedProject], grant: TokenGrant) -> Iterator[str]:
     if not update.is_supported:
-        yield ErrorMessage("Only branches and tags can be pushed, with names that the service supports")
+        yield "Only branches and tags can be pushed, with names that the service supports"
         return
     working = [project for project in projects if update.branch is not None and project.branch == update.branch]
     needed = TokenScope.PUBLISH if working else TokenScope.WRITE
     if needed not in grant.scopes:
-        yield ErrorMessage("The API token needs the scope %(scope)s", scope=needed.value)
+        yield f"The API token needs the scope {needed.value}"
     if not working:
         return
     if any(project.is_archived for project in working):
-        yield ErrorMessage("This is the working branch of an archived project. It is read-only")
+        yield "This is the working branch of an archived project. It is read-only"
     if any(project.needs_change_sets for project in working):
         yield f"{ChangeSetRequired.code}: {ChangeSetRequired.message}"
     if update.after is None:
-        yield ErrorMessage("This is the working branch of a project. It cannot be deleted")
+        yield "This is the working branch of a project. It cannot be deleted"
     elif update.is_rewrite:
-        yield ErrorMessage("This is the working branch of a project. Its commits cannot be rewritten. Pull first")
+        yield "This is the working branch of a project. Its commits cannot be rewritten. Pull first"
 
 
 def enqueue_effects(repository: str, updates: Sequence[RefUpdate], *, user_id: str, token_id: str) -> None:
