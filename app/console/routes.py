@@ -12,7 +12,7 @@ from app.console.editor import (
     removed_page,
     suggestions,
 )
-from app.console.organization import connect, imports, organizations
+from app.console.organization import connect, imports, organizations, webhooks
 from app.console.project import (
     bulk,
     collections,
@@ -59,4 +59,5 @@ __all__ = [
     "suggestions",
     "thumbnails",
     "token_pages",
+    "webhooks",
 ]

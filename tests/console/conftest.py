@@ -9,9 +9,17 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from app.core.permissions import Role
-from app.extensions import db
+from app.extensions import db, keyring
 from app.models.organization import Membership
+from app.models.outbound_webhook import (
+    WebhookDelivery,
+    WebhookEndpoint,
+    WebhookFormat,
+    WebhookMessage,
+    WebhookState,
+)
 from app.models.project import RepositoryImport
+from app.resources.outbound_webhook import signing
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import Browser, Person, World
 
@@ -44,6 +52,27 @@ FILES = {
 }
 
 
+def paused_webhook(organization: str) -> tuple[str, str]:
+    """Store a paused webhook with a waiting message, and return the ids of the webhook and the delivery."""
+    row = WebhookEndpoint(
+        organization_id=organization,
+        format=WebhookFormat.STANDARD,
+        events=["content.committed"],
+        host="hooks.example.org",
+        url_secret="",
+        state=WebhookState.PAUSED,
+    )
+    message = WebhookMessage(organization_id=organization, type="webhook.test", body=b'{"type":"webhook.test"}')
+    db.session.add_all((row, message))
+    db.session.flush()
+    row.url_secret = signing.seal(keyring, row.id, signing.URL, "https://hooks.example.org/one")
+    row.signing_secret = signing.seal(keyring, row.id, signing.SIGNING, signing.new_secret())
+    delivery = WebhookDelivery(message_id=message.id, endpoint_id=row.id)
+    db.session.add(delivery)
+    db.session.commit()
+    return row.id, delivery.id
+
+
 @pytest.fixture
 def console(app: Flask, world: World) -> ConsoleScene:
     """Create a project with four files and eight callers."""
@@ -71,10 +100,13 @@ def console(app: Flask, world: World) -> ConsoleScene:
         db.session.add(started)
         db.session.commit()
         import_id = started.id
+        webhook_id, delivery_id = paused_webhook(site.organization)
     ids = {
         "org_id": site.organization,
         "project_id": site.project,
         "import_id": import_id,
+        "webhook_id": webhook_id,
+        "delivery_id": delivery_id,
         "file": "content/posts/first.md",
         "folder": "content/posts",
         "unknown": "unknown",

@@ -15,6 +15,7 @@ OWNER = "sign-in verify deny deny deny show deny deny"
 PLATFORM = "sign-in verify deny deny deny deny deny show"
 LEAD = "lead lead lead lead lead lead lead lead"
 ORGANIZATION, PROJECT = "/console/organizations/:org_id", "/console/projects/:project_id"
+WEBHOOKS = f"{ORGANIZATION}/webhooks"
 
 
 class Row(NamedTuple):
@@ -53,6 +54,15 @@ PAGES = (
     Row("POST", f"{ORGANIZATION}/delete", OWNER),
     Row("GET", f"{ORGANIZATION}/service-accounts", MANAGERS),
     *(Row("POST", f"{ORGANIZATION}/service-accounts{path}", MANAGERS) for path in ("", "/rotate", "/revoke")),
+    Row("GET", WEBHOOKS, MANAGERS),
+    Row("POST", WEBHOOKS, MANAGERS),
+    Row("GET", f"{WEBHOOKS}/:webhook_id", MANAGERS),
+    *(
+        Row("POST", f"{WEBHOOKS}/:webhook_id/{name}", MANAGERS)
+        for name in ("settings", "state", "test", "rotate", "recover", "delete")
+    ),
+    Row("GET", f"{WEBHOOKS}/:webhook_id/deliveries/:delivery_id", MANAGERS),
+    Row("POST", f"{WEBHOOKS}/:webhook_id/deliveries/:delivery_id/replay", MANAGERS),
     Row("GET", f"{ORGANIZATION}/connect", MANAGERS),
     Row("POST", f"{ORGANIZATION}/connect", MANAGERS),
     *(Row("POST", f"{ORGANIZATION}/connect/{name}", MANAGERS) for name in ("account", "clone", "archive")),

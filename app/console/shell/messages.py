@@ -40,6 +40,8 @@ def notice(name: str | None) -> str | None:
         "stopped": _("Preview stopped"),
         "retried": _("The job waits again"),
         "canceled": _("Subscription canceled"),
+        "tested": _("The test is on its way"),
+        "resent": _("The messages are sent again"),
     }
     return texts.get(name or "")
 

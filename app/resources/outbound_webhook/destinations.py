@@ -1,12 +1,14 @@
 """The check of a URL before it is stored. Each delivery checks its addresses again."""
 
-from app.core.errors import InvalidRequest
+from app.core.errors import ErrorMessage, InvalidRequest
 from app.core.urls import HttpUrl, parse_http_url
 from app.drivers.http.pinned import CallFailure, PinnedCallFailed, PinnedClient
 from app.resources.outbound_webhook.service import Destination
 
-NOT_SECURE = "Must start with https://"
-NOT_PUBLIC = "Must lead to public addresses. The operator can permit networks with WEBHOOK_ALLOWED_NETWORKS"
+NOT_SECURE = ErrorMessage("Must start with https://")
+NOT_PUBLIC = ErrorMessage(
+    "Must lead to public addresses. The operator can permit networks with WEBHOOK_ALLOWED_NETWORKS"
+)
 LOCAL_NAMES = ("localhost", ".localhost")
 
 

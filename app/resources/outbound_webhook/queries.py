@@ -1,6 +1,6 @@
 """Statements that read webhooks and their deliveries."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,6 +46,13 @@ def of_organization(organization_id: str) -> Sequence[WebhookEndpoint]:
     """Return the webhooks of an organization, oldest first."""
     statement = sa.select(WebhookEndpoint).where(WebhookEndpoint.organization_id == organization_id)
     return db.session.scalars(statement.order_by(WebhookEndpoint.id)).all()
+
+
+def newest_deliveries(organization_id: str) -> Mapping[str, DeliveryRow]:
+    """Return the newest delivery of each webhook of an organization by the id of the webhook."""
+    newest = sa.select(sa.func.max(_D.id)).where(_D.endpoint_id == WebhookEndpoint.id).scalar_subquery()
+    ids = sa.select(newest).where(WebhookEndpoint.organization_id == organization_id)
+    return {row[0].endpoint_id: row for row in db.session.execute(_ROW.where(_D.id.in_(ids)))}
 
 
 def deliveries(

@@ -1,5 +1,6 @@
 // Entry point of every page. Editors and the palette are separate chunks that load only where they are used.
 import "htmx.org";
+import { initCopyButtons } from "./copy-button.ts";
 import { dismissLater } from "./dom.ts";
 import { initDrawer, initMenus } from "./frame.ts";
 import { initLists } from "./lists.ts";
@@ -10,6 +11,7 @@ initDrawer();
 initMenus();
 initLists();
 initResetLink();
+initCopyButtons();
 for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
 
 const preview = document.querySelector<HTMLElement>("[data-preview-page]");

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from marshmallow import ValidationError, fields, validate
 
+from app.core.errors import ErrorMessage
 from app.core.urls import MAX_HTTP_URL_LENGTH, parse_http_url
 from app.http.json_schema import described
 from app.http.validation import (
@@ -23,7 +24,7 @@ from app.resources.outbound_webhook.schemas import events as declarations
 
 TYPES = sorted(event_types) if declarations else []
 URL = "https://hooks.harbour.example.org/galley"
-INVALID_URL = "Must be an https URL without user name, password and fragment."
+INVALID_URL = ErrorMessage("Must be an https URL without user name, password and fragment.")
 
 
 @described(pattern=r"^https?://[^\s@#\\]+$")
@@ -76,7 +77,7 @@ class CreateWebhookBody(RequestBody):
     def __post_init__(self) -> None:
         """Require the fields of the format."""
         if self.format == WebhookFormat.STANDARD and not self.events:
-            raise ValidationError("Must contain at least one type.", "events")
+            raise ValidationError(ErrorMessage("Must contain at least one type."), "events")
         if self.format == WebhookFormat.EMPTY and self.events:
             raise ValidationError("A webhook with the format empty has no events.", "events")
         if self.format == WebhookFormat.EMPTY and self.project_id is None:

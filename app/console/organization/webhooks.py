@@ -1,0 +1,242 @@
+"""Pages of the webhooks of an organization and of their deliveries. A secret is shown once."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import OrganizationScope, Scope
+from app.console.blueprint import ROOT, blueprint
+from app.console.organization.webhook_texts import failure_text
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other
+from app.console.shell.rendering import page
+from app.core import clock
+from app.core.errors import NotFound
+from app.http.endpoint import endpoint_of
+from app.http.validation import Cursor, Length, RequestQuery
+from app.models.outbound_webhook import DeliveryState
+from app.resources.outbound_webhook import queries, responses, service
+from app.resources.outbound_webhook import routes as webhooks
+from app.resources.outbound_webhook.event_types import event_types
+from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST
+from app.resources.outbound_webhook.schemas.requests import TYPES
+from app.resources.project.routes import projects
+
+ALL = "/organizations/<org_id>/webhooks"
+ONE = f"{ALL}/<webhook_id>"
+DELIVERY = f"{ONE}/deliveries/<delivery_id>"
+GUARD = endpoint_of(webhooks.list_all).guard
+PER_PAGE = 50
+TEST = WEBHOOK_TEST.name
+DEPLOYED = [one.name for one in event_types.values() if one.is_deployed]
+"""The types of the deliveries of a deploy hook."""
+
+NAMES = {"project_id": "project", **{f"events.{index}": "events" for index in range(len(TYPES))}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewWebhookQuery(RequestQuery):
+    """The project that the form of a new webhook selects."""
+
+    project: Annotated[str, fields.String(load_default="", validate=Length(max=40))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeliveryListQuery(RequestQuery):
+    """The filter and the position in the deliveries of a webhook."""
+
+    state: Annotated[
+        str | None, fields.String(load_default=None, validate=validate.OneOf([str(one) for one in DeliveryState]))
+    ]
+    type: Annotated[str | None, fields.String(load_default=None, validate=validate.OneOf(TYPES))]
+    cursor: Cursor
+
+
+def webhooks_url(scope: Scope, path: str = "") -> str:
+    """Return the URL of a page of the webhooks of the organization."""
+    return f"{ROOT}/organizations/{scope.path['org_id']}/webhooks{path}"
+
+
+def with_newest_delivery(organization_id: str, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return webhooks of an organization with `newest`, their newest delivery or None."""
+    newest = queries.newest_deliveries(organization_id)
+    return [one | {"newest": responses.item(newest[one["id"]]) if one["id"] in newest else None} for one in listed]
+
+
+@blueprint.get(ALL)
+@Page(guard=GUARD, query=NewWebhookQuery)
+def list_webhooks(*, scope: OrganizationScope, query: NewWebhookQuery) -> Response:
+    """List the webhooks of an organization."""
+    ids = {"org_id": scope.path["org_id"]}
+    return page(
+        "organization/webhooks.html",
+        webhooks=with_newest_delivery(scope.organization.id, api.read(webhooks.list_all, ids)),
+        projects=_project_names(scope),
+        project=query.project,
+        groups=_groups(),
+    )
+
+
+@blueprint.post(ALL)
+@Page(
+    guard=GUARD,
+    query=NewWebhookQuery,
+    inputs=("url", "events", "project", "description"),
+    shown_by="list_webhooks",
+    names=NAMES,
+)
+def create_webhook(*, scope: OrganizationScope, query: NewWebhookQuery, form: Form) -> Response:
+    """Create a webhook and show its secret."""
+    data = form.texts("url", "description") | {
+        "events": list(form.all("events")),
+        "project_id": form.optional("project"),
+    }
+    return _secret(scope, api.write(webhooks.create, {"org_id": scope.path["org_id"]}, data))
+
+
+@blueprint.get(ONE)
+@Page(guard=GUARD, query=DeliveryListQuery)
+def webhook(*, scope: OrganizationScope, query: DeliveryListQuery) -> Response:
+    """Show a webhook with its deliveries, newest first."""
+    details = read_webhook(scope)
+    listed, meta = api.read_page(
+        webhooks.list_deliveries,
+        {"id": details["id"]},
+        limit=PER_PAGE,
+        cursor=query.cursor,
+        state=query.state,
+        type=query.type,
+    )
+    today = clock.now().date()
+    return page(
+        "organization/webhook.html",
+        webhook=details,
+        deliveries=listed,
+        cursor=meta["next_cursor"],
+        query=query,
+        types=[*(details["events"] or DEPLOYED), TEST],
+        projects=_project_names(scope),
+        groups=_groups(),
+        first_day=(today - service.BODY_RETENTION + timedelta(days=1)).isoformat(),
+        last_day=today.isoformat(),
+    )
+
+
+@blueprint.post(f"{ONE}/settings")
+@Page(guard=GUARD, inputs=("url", "events", "description"), shown_by="webhook", names=NAMES)
+def change_webhook(*, scope: OrganizationScope, form: Form) -> Response:
+    """Change the URL, the events and the description. The URL of a deploy hook stays if the input is empty."""
+    details = read_webhook(scope)
+    data: dict[str, object] = {"description": form.text("description")}
+    if details["url"] is not None or form.text("url"):
+        data["url"] = form.text("url")
+    if details["events"]:
+        data["events"] = list(form.all("events"))
+    api.write(webhooks.update, {"id": details["id"]}, data, method="PATCH")
+    return see_other(webhooks_url(scope, f"/{details['id']}?done=saved"))
+
+
+@blueprint.post(f"{ONE}/state")
+@Page(guard=GUARD, inputs=("state",), shown_by="webhook")
+def change_webhook_state(*, scope: OrganizationScope, form: Form) -> Response:
+    """Pause or activate a webhook."""
+    return _act(scope, webhooks.update, {"state": form.text("state")}, done="saved", method="PATCH")
+
+
+@blueprint.post(f"{ONE}/test")
+@Page(guard=GUARD, inputs=(), shown_by="webhook")
+def test_webhook(*, scope: OrganizationScope, form: Form) -> Response:
+    """Send a test and show its delivery."""
+    details = read_webhook(scope)
+    sent = api.write(webhooks.send_test, {"id": details["id"]})
+    return see_other(webhooks_url(scope, f"/{details['id']}/deliveries/{sent['id']}?done=tested"))
+
+
+@blueprint.post(f"{ONE}/rotate")
+@Page(guard=GUARD, inputs=(), shown_by="webhook")
+def rotate_webhook(*, scope: OrganizationScope, form: Form) -> Response:
+    """Replace the secret and show the new one."""
+    return _secret(scope, api.write(webhooks.rotate, {"id": read_webhook(scope)["id"]}))
+
+
+@blueprint.post(f"{ONE}/recover")
+@Page(guard=GUARD, inputs=("since",), shown_by="webhook")
+def recover_webhook(*, scope: OrganizationScope, form: Form) -> Response:
+    """Send the failed and discarded messages since a day again."""
+    day = form.text("since")
+    return _act(scope, webhooks.recover, {"since": f"{day}T00:00:00Z" if day else None}, done="resent")
+
+
+@blueprint.post(f"{ONE}/delete")
+@Page(guard=GUARD, inputs=(), shown_by="webhook")
+def delete_webhook(*, scope: OrganizationScope, form: Form) -> Response:
+    """Delete a webhook with its deliveries."""
+    api.write(webhooks.delete, {"id": read_webhook(scope)["id"]}, method="DELETE")
+    return see_other(webhooks_url(scope, "?done=deleted"))
+
+
+@blueprint.get(DELIVERY)
+@Page(guard=GUARD)
+def webhook_delivery(*, scope: OrganizationScope) -> Response:
+    """Show a delivery with its request and its attempts."""
+    details = read_webhook(scope)
+    delivery = api.read(webhooks.delivery_details, {"id": details["id"], "delivery_id": scope.path["delivery_id"]})
+    attempts = [one | {"result": failure_text(one)} for one in delivery["attempts"]]
+    return page(
+        "organization/webhook_delivery.html",
+        webhook=details,
+        delivery=delivery | {"attempts": attempts},
+        projects=_project_names(scope),
+    )
+
+
+@blueprint.post(f"{DELIVERY}/replay")
+@Page(guard=GUARD, inputs=(), shown_by="webhook_delivery")
+def replay_delivery(*, scope: OrganizationScope, form: Form) -> Response:
+    """Send a message again."""
+    details, delivery_id = read_webhook(scope), scope.path["delivery_id"]
+    api.write(webhooks.replay, {"id": details["id"], "delivery_id": delivery_id})
+    return see_other(webhooks_url(scope, f"/{details['id']}/deliveries/{delivery_id}?done=resent"))
+
+
+def read_webhook(scope: OrganizationScope) -> dict[str, Any]:
+    """Return the webhook of the URL. Raises NotFound, also for a webhook of another organization."""
+    details: dict[str, Any] = api.read(webhooks.details, {"id": scope.path["webhook_id"]})
+    if details["org_id"] != scope.organization.id:
+        raise NotFound("The webhook does not exist")
+    return details
+
+
+def _act(
+    scope: OrganizationScope, view: api.View, data: dict[str, Any], *, done: str, method: str = "POST"
+) -> Response:
+    webhook_id = read_webhook(scope)["id"]
+    api.write(view, {"id": webhook_id}, data, method=method)
+    return see_other(webhooks_url(scope, f"/{webhook_id}?done={done}"))
+
+
+def _project_names(scope: OrganizationScope) -> dict[str, str]:
+    listed = api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all")
+    return {one["project_id"]: one["project_name"] for one in listed}
+
+
+def _groups() -> dict[str, list[str]]:
+    """Return the types of events that can be selected, by group and in the order of their declarations."""
+    groups = defaultdict(list)
+    for one in event_types:
+        if one != TEST:
+            area = one.partition(".")[0]
+            groups["content" if area in ("branch", "index", "connection") else area].append(one)
+    return dict(groups)
+
+
+def _secret(scope: Scope, issued: dict[str, Any]) -> Response:
+    """Return the only page that contains the secret. No cache may store it."""
+    response = page("organization/webhook_secret.html", webhook=issued, back=webhooks_url(scope, f"/{issued['id']}"))
+    response.headers["Cache-Control"] = "no-store"
+    return response
