@@ -192,6 +192,8 @@ def page_paths(console: Console, **values: str) -> list[str]:
         "folder": "content/posts",
         "file": FILE,
         "import_id": "none",
+        "webhook_id": "none",
+        "delivery_id": "none",
         "sha": "0" * 40,
     }
     parameters |= values
