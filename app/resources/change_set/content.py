@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from app.content.slugs import SlugForm, slug_of
@@ -37,11 +37,16 @@ TOO_MANY_FILES = f"A change set can contain at most {CommitLimits.files} files"
 
 @dataclass(frozen=True)
 class Content:
-    """The head of a set, the commit from which it starts, and the number of changed files."""
+    """The head of a set, the commit from which it starts, and the number of changed files.
+
+    `recorded_head` is the head that the row of the set had when the content was read. If it has another one now, a later
+    commit was recorded since.
+    """
 
     base_sha: str
     head_sha: str
     files: int
+    recorded_head: str | None = None
 
 
 def branch_name(prefix: str, title: str, set_id: str) -> str:
@@ -73,10 +78,10 @@ def read_head(source: Source) -> str:
 
 def read_content(source: Source, change_set: ChangeSet, working_branch: str) -> Content:
     """Return the present content of a set. Raises MissingBranch, and the errors of the Git host."""
-    head = read_head(source)
-    if head == change_set.head_sha:
-        return Content(change_set.base_sha, head, change_set.files)
-    return content_at(source, _base_of(source, change_set, head, working_branch), head)
+    recorded, head = change_set.head_sha, read_head(source)
+    if head == recorded:
+        return Content(change_set.base_sha, head, change_set.files, recorded)
+    return replace(content_at(source, _base_of(source, change_set, head, working_branch), head), recorded_head=recorded)
 
 
 def content_at(source: Source, base_sha: str, head_sha: str) -> Content:

@@ -1,6 +1,7 @@
 """Jobs of change sets: scheduled publications, attempts with an unknown outcome, and changes made at the Git host."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
@@ -54,9 +55,12 @@ def publish_scheduled(*, change_set_id: str, git: GitHosts) -> None:
         if planned.action == ScheduledAction.UNPUBLISH:
             _unpublish(change_set, project, user, git)
             return
-        _publish(change_set, project, user, git)
+        publication = publishing.publish(change_set, project, hosts=git, user=user, is_scheduled=True)
+        with transactions.write_transaction():
+            publishing.finish(publication, by=db.session.get(User, user.id))
 
-    _run_or_fail(change_set_id, planned.due_at, run)
+    with suppress(publishing.NotDue):
+        _run_or_fail(change_set_id, planned.due_at, run)
 
 
 def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, User]:
@@ -73,41 +77,51 @@ def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, Use
     return project, user
 
 
-def _publish(
-    change_set: ChangeSet, project: Project, user: User, git: GitHosts, *, needs_approval: bool = True
-) -> None:
-    with transactions.outside_transaction():
-        publication = publishing.publish(change_set, project, hosts=git, user=user, needs_approval=needs_approval)
-    with transactions.write_transaction():
-        publishing.finish(publication, by=db.session.get(User, user.id))
-
-
 def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHosts) -> None:
-    """Publish the revert of a set without approvals."""
+    """Publish the revert of a set. It needs no approval, so it is claimed before anybody can change it."""
     if change_set.state != State.PUBLISHED:
         with transactions.write_transaction():
             schedule.remove(states.locked(change_set.id))
         return
+    if _is_being_reverted(change_set):  # An attempt with an unknown outcome. Its job repeats it.
+        return
     by = service.Actor(user)
-    draft = _waiting_revert(change_set)
-    if draft is None:
-        branch, content = branches.create_revert(change_set, project, hosts=git, by=by)
-        title = branches.revert_title(change_set)
+    branch, content = branches.create_revert(change_set, project, hosts=git, by=by)
+    title = branches.revert_title(change_set)
+    try:
         with transactions.write_transaction():
+            publishing.check_due(states.locked(change_set.id))
             draft = service.create(
                 project, branch, title=title, description=None, by=by, content=content, reverts=change_set
             )
-    _publish(draft, project, user, git, needs_approval=False)
+            publishing.claim(draft, head=branch.sha, user=user)
+    except BaseException:
+        branch.discard()
+        raise
+    try:
+        with transactions.outside_transaction():
+            publication = publishing.attempt(draft, source_of(project, git, user=user))
+    except (AppError, DriverError):
+        _discard(draft, branch)
+        raise
+    with transactions.write_transaction():
+        publishing.finish(publication, by=db.session.get(User, user.id))
 
 
-def _waiting_revert(change_set: ChangeSet) -> ChangeSet | None:
-    """Return the revert that an interrupted call created, if it was not changed since."""
-    statement = sa.select(ChangeSet).where(
-        ChangeSet.reverts_id == change_set.id,
-        ChangeSet.state == State.DRAFT,
-        ChangeSet.title == branches.revert_title(change_set),
-    )
-    return db.session.scalar(statement.order_by(ChangeSet.id).limit(1))
+def _discard(draft: ChangeSet, branch: service.NewBranch) -> None:
+    """Close a revert that was refused. One with an unknown outcome stays."""
+    with transactions.write_transaction():
+        row = states.locked(draft.id)
+        if row.state != State.DRAFT:
+            return
+        service.close(row)
+    with transactions.outside_transaction():
+        branch.discard()
+
+
+def _is_being_reverted(change_set: ChangeSet) -> bool:
+    running = sa.exists().where(ChangeSet.reverts_id == change_set.id, ChangeSet.state == State.PUBLISHING)
+    return bool(db.session.scalar(sa.select(running)))
 
 
 def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None]) -> None:

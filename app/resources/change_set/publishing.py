@@ -43,7 +43,7 @@ from app.models.project import Project
 from app.models.user import User
 from app.resources.change_set import schedule, states
 from app.resources.change_set.content import MAX_COMMITS, edits_of, free_row, read_content
-from app.resources.change_set.errors import HostRefused, NothingToPublish
+from app.resources.change_set.errors import HostRefused, NothingToPublish, SetBusy
 from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.service import check_approved, page_url, update_content
 from app.resources.change_set.states import Step
@@ -62,6 +62,9 @@ from app.resources.project_content.source import Source, source_of
 from app.resources.user.mail import notify
 
 RECOVERY_DELAY = timedelta(seconds=20)
+MAX_READS = 10
+"""How often the content of a set is read while others commit to it."""
+
 UNKNOWN_OUTCOME = (UpstreamError, UpstreamUnavailable, UpstreamTimeout, UpstreamThrottled)
 """Errors after which the commit may exist."""
 
@@ -85,13 +88,18 @@ class _EarlierCommit(Exception):
         self.commit, self.planned = commit, planned
 
 
+class NotDue(Exception):
+    """A scheduled publication whose schedule was removed or replaced."""
+
+
 def publish(
-    change_set: ChangeSet, project: Project, *, hosts: GitHosts, user: HasId, needs_approval: bool = True
+    change_set: ChangeSet, project: Project, *, hosts: GitHosts, user: HasId, is_scheduled: bool = False
 ) -> Publication:
     """Claim a set and write its commit in the name of a user. Call `finish` in the following transaction.
 
     Raises:
         NotApproved, StaleApproval, AlreadyPublished, StateConflict, SetBusy: the set cannot be published now.
+        NotDue: `is_scheduled`, and the schedule of the set is not due any more.
         MergeRefused: the working branch has conflicting changes. The state stays.
         NothingToPublish: the set has no change.
         HostRefused: the Git host refuses the commit.
@@ -99,23 +107,52 @@ def publish(
     """
     if change_set.state not in states.OPEN:
         states.require(change_set, Step.PUBLISH)
-    source = source_of(project, hosts, user=user)
+    with transactions.outside_transaction():
+        source = source_of(project, hosts, user=user)
+        for _ in range(MAX_READS):
+            row = _claim_present(change_set, project, source, user=user, is_scheduled=is_scheduled)
+            if row is not None:
+                break
+        else:
+            raise SetBusy
+    with transactions.outside_transaction():
+        return attempt(row, source)
+
+
+def _claim_present(
+    change_set: ChangeSet, project: Project, source: Source, *, user: HasId, is_scheduled: bool
+) -> ChangeSet | None:
+    """Claim the present content of a set. Return None if a commit was recorded after the content was read."""
     present = read_content(replace(source, branch=change_set.branch), change_set, source.branch)
     head = source.git.head(source.repo, source.branch)
     with transactions.write_transaction():
         update_content(states.locked(change_set.id), present)  # Stays, if the claim is refused.
     with free_row(change_set.id) as row:
-        update_content(row, present)
-        if needs_approval:
-            check_approved(row, project, Step.PUBLISH)
-        else:
-            states.require(row, Step.PUBLISH, required_approvals=0)
-        values = {"publish_from": head, "publisher_id": user.id, "problem": None, "request_number": None}
-        states.move(row, State.PUBLISHING, previous_state=str(row.state), **values)
-        # The job ends the publication if this process is killed.
-        unique = f"change_sets.finish:{row.id}:{row.version}"
-        jobs.enqueue("change_sets.finish_publication", delay=RECOVERY_DELAY, unique=unique, change_set_id=row.id)
-    return attempt(row, source)
+        if is_scheduled:
+            check_due(row)
+        check_approved(row, project, Step.PUBLISH)
+        if row.head_sha != present.head_sha:
+            return None
+        claim(row, head=head, user=user)
+        return row
+
+
+def check_due(row: ChangeSet) -> None:
+    """Check that the schedule of a locked set is due. Raises NotDue."""
+    planned = schedule.find(row)
+    if planned is None or planned.due_at > utcnow_ms():
+        raise NotDue
+
+
+def claim(row: ChangeSet, *, head: str, user: HasId) -> None:
+    """Claim a locked set that can be published. `head` is the head of the working branch.
+
+    A job ends the publication if this process is killed.
+    """
+    values = {"publish_from": head, "publisher_id": user.id, "problem": None, "request_number": None}
+    states.move(row, State.PUBLISHING, previous_state=str(row.state), **values)
+    unique = f"change_sets.finish:{row.id}:{row.version}"
+    jobs.enqueue("change_sets.finish_publication", delay=RECOVERY_DELAY, unique=unique, change_set_id=row.id)
 
 
 def attempt(row: ChangeSet, source: Source) -> Publication:
@@ -339,17 +376,23 @@ def record_published(row: ChangeSet, saved: Saved) -> None:
 
 
 def fail(change_set_id: str, reason: str) -> None:
-    """Mark a scheduled or awaited publication as failed, and mail the reason to the user who published it."""
+    """Mark a scheduled or awaited publication as failed, and mail the reason to the user who published it.
+
+    A set that a user published keeps its state, and a schedule that is not due.
+    """
     row = states.locked(change_set_id)
     planned = schedule.find(row)
-    user_id = planned.user_id if planned is not None else row.publisher_id
-    schedule.remove(row)
-    if row.state in (State.SCHEDULED, State.PUBLISHING):
+    if planned is not None and planned.due_at > utcnow_ms():
+        planned = None
+    if row.state == State.PUBLISHING or (row.state == State.SCHEDULED and planned is not None):
+        schedule.remove(row)
         states.move(row, State.FAILED, problem=reason, publish_from=None, request_number=None)
-    else:  # The revert of a published set.
+    else:  # The revert of a published set, or a publication that a user requested.
+        if planned is not None:
+            schedule.remove(row)
         states.move(row, row.state, problem=reason)
     change_set_moved.publish(row, ChangeSetEvent.PUBLISH_FAILED)
-    for recipient in {user_id, row.creator_id} - {None}:
+    for recipient in {planned.user_id if planned is not None else row.publisher_id, row.creator_id} - {None}:
         user = db.session.get(User, recipient)
         if user is not None:
             notify(user, "publication_failed", title=row.title, reason=reason, url=page_url(row))

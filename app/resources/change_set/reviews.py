@@ -67,7 +67,7 @@ def review(
         states.require(row, Step.REVIEW)
         if by.id == row.creator_id or by.id in queries.author_ids(row.id) or by.email_key in reviewed.emails:
             raise OwnReview
-        if submitted.head_sha not in (None, row.head_sha):
+        if {submitted.head_sha or row.head_sha, reviewed.content.head_sha} != {row.head_sha}:
             raise StaleApproval("The change set was changed since you opened it. Look at it again")
     stored = ChangeSetReview(
         change_set_id=row.id, user_id=by.id, verdict=submitted.verdict, body=submitted.body, head_sha=row.head_sha

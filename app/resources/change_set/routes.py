@@ -100,7 +100,7 @@ def read_reviewed(scope: ChangeSetScope, body: s.ReviewBody) -> Reviewed:
     """
     row = scope.change_set
     if body.verdict == Verdict.COMMENT:
-        return Reviewed(Content(row.base_sha, row.head_sha, row.files))
+        return Reviewed(Content(row.base_sha, row.head_sha, row.files, row.head_sha))
     if scope.grant is not None:
         raise SessionRequired
     present = read_present(scope, Step.REVIEW)

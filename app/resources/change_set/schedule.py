@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import sqlalchemy as sa
 import structlog
@@ -91,16 +91,17 @@ def due_time(wall: WallTime) -> datetime:
 
 
 def store(change_set: ChangeSet, wall: WallTime, action: ScheduledAction, due_at: datetime, *, user: User) -> None:
-    """Store the schedule of a set in location of an earlier one, and enqueue a call at its time.
+    """Store the schedule of a set in place of an earlier one, and enqueue a call at its time.
 
-    The call only saves the wait for the sweep (`change_sets.publish_due`).
+    The call only saves the wait for the sweep (`change_sets.publish_due`). Sets of one minute share it.
     """
     values = {"wall_time": wall.text, "timezone": wall.timezone, "choice": wall.choice}
     remove(change_set)
     row = ChangeSetSchedule(change_set_id=change_set.id, action=action, due_at=due_at, user_id=user.id, **values)
     db.session.add(row)
     db.session.flush()
-    jobs.enqueue("change_sets.publish_due", delay=max(due_at - clock.now(), timedelta(0)))
+    unique = f"change_sets.publish_due:{due_at:{FORM}}"
+    jobs.enqueue("change_sets.publish_due", delay=max(due_at - clock.now(), timedelta(0)), unique=unique)
 
 
 def find(change_set: ChangeSet) -> ChangeSetSchedule | None:
@@ -123,14 +124,15 @@ def due(*, limit: int) -> Sequence[str]:
 def derive_again() -> int:
     """Derive the instants of all schedules from their wall times, with the present rules of time zones.
 
-    Return the number of changed ones. A wall time that no longer exists keeps its instant.
+    Return the number of changed ones. A wall time that no longer exists keeps its instant, and that of a removed zone.
     """
     changed = 0
+    ZoneInfo.clear_cache()  # The rules may be newer than this process.
     for row in db.session.scalars(sa.select(ChangeSetSchedule).with_for_update()):
         try:
             instant = WallTime(row.wall_time, row.timezone, row.choice or EARLIER).instant
-        except InvalidRequest as error:
-            log.warning("change_set.time_does_not_exist", change_set_id=row.change_set_id, code=error.code)
+        except (InvalidRequest, ZoneInfoNotFoundError) as error:
+            log.warning("change_set.time_does_not_exist", change_set_id=row.change_set_id, error=type(error).__name__)
             continue
         if instant != row.due_at:
             row.due_at, changed = instant, changed + 1

@@ -116,8 +116,13 @@ def reload(change_set: ChangeSet) -> ChangeSet:
 
 
 def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) -> ChangeSet:
-    """Record a commit on the branch of a set, and release the set. `by` is the author of its changes, if it has any."""
+    """Record a commit on the branch of a set, and release the set. `by` is the author of its changes, if it has any.
+
+    Raises:
+        StateConflict: the commit took so long that the set was published or closed without it.
+    """
     row = states.locked(change_set.id)
+    states.require(row, Step.COMMIT)
     if by is not None:
         _add_author(row, by)
     update_content(row, content)
@@ -136,8 +141,10 @@ def update_content(row: ChangeSet, content: Content) -> None:
     """Record the present content of a set whose row is locked.
 
     A change invalidates the approvals: an approved or scheduled set returns to review, and its schedule is cancelled
-    with a mail.
+    with a mail. Content that was read before a later commit was recorded is ignored.
     """
+    if content.recorded_head not in (None, row.head_sha):
+        return
     is_same = (row.head_sha, row.base_sha, row.files) == (content.head_sha, content.base_sha, content.files)
     if is_same or row.state not in states.OPEN:  # A claimed publication has the content of its claim.
         return
@@ -178,6 +185,8 @@ def submit(change_set: ChangeSet, content: Content) -> ChangeSet:
 def close(change_set: ChangeSet) -> ChangeSet:
     """Close a set whose branch was deleted. Raises StateConflict."""
     row = states.locked(change_set.id)
+    if row.state == State.CLOSED:  # A job observed the deletion of the branch.
+        return row
     states.require(row, Step.CLOSE)
     schedule.remove(row)
     states.move(row, State.CLOSED, busy_until=None)
