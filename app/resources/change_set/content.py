@@ -39,8 +39,8 @@ TOO_MANY_FILES = f"A change set can contain at most {CommitLimits.files} files"
 class Content:
     """The head of a set, the commit from which it starts, and the number of changed files.
 
-    `recorded_head` is the head that the row of the set had when the content was read. If it has another one now, a later
-    commit was recorded since.
+    `recorded_head` is the head that the row of the set had when the content was read. If the row has another one now,
+    a later commit was recorded since.
     """
 
     base_sha: str

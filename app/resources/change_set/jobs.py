@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 import structlog
 
-from app.core.errors import AppError, PermissionDenied
+from app.core.errors import AppError, ErrorMessage, PermissionDenied
 from app.core.jobs import job
 from app.database import transactions
 from app.drivers.errors import DriverError
@@ -23,6 +23,7 @@ from app.models.user import User
 from app.resources.change_set import branches, host_changes, publishing, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
 from app.resources.project.events import branch_deleted
+from app.resources.project_content.saving.merging import MergeRefused
 from app.resources.project_content.source import source_of
 
 log = structlog.get_logger(__name__)
@@ -31,6 +32,10 @@ SWEEP_INTERVAL, FOLLOW_INTERVAL, TIME_ZONE_INTERVAL = timedelta(seconds=30), tim
 MAX_DUE, MAX_FOLLOWED = 1_000, 100
 GIVE_UP_AFTER = timedelta(hours=1)
 """How long a publication is repeated whose outcome is unknown."""
+
+
+MAX_NAMED = 10
+"""Files of a conflict that the reason names."""
 
 
 @job("change_sets.publish_due", every=SWEEP_INTERVAL, retries=0, transaction=True)
@@ -78,7 +83,7 @@ def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, Use
 
 
 def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHosts) -> None:
-    """Publish the revert of a set. It needs no approval, so it is claimed before anybody can change it."""
+    """Publish the revert of a set. It needs no approval, so it is claimed in the transaction that creates it."""
     if change_set.state != State.PUBLISHED:
         with transactions.write_transaction():
             schedule.remove(states.locked(change_set.id))
@@ -135,7 +140,16 @@ def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None]) -
             raise
         log.info("change_set.publication_failed", change_set_id=change_set_id, error=type(error).__name__)
         with transactions.write_transaction():
-            publishing.fail(change_set_id, str(error))
+            publishing.fail(change_set_id, _reason(error))
+
+
+def _reason(error: AppError | DriverError) -> str:
+    """Return the reason that is mailed. The files of a conflict are named."""
+    if not isinstance(error, MergeRefused):
+        return str(error)
+    paths = [field.path for field in error.fields]
+    names = ", ".join(paths[:MAX_NAMED]) + (", …" if len(paths) > MAX_NAMED else "")
+    return ErrorMessage("The site was changed in the same places. Solve the conflicts in: %(paths)s", paths=names)
 
 
 @job("change_sets.finish_publication", retries=40, uses=("git",), priority=5)

@@ -99,14 +99,14 @@ def publish(
 
     Raises:
         NotApproved, StaleApproval, AlreadyPublished, StateConflict, SetBusy: the set cannot be published now.
-        NotDue: `is_scheduled`, and the schedule of the set is not due any more.
+        NotDue: `is_scheduled`, and the set has no schedule that is due.
         MergeRefused: the working branch has conflicting changes. The state stays.
         NothingToPublish: the set has no change.
         HostRefused: the Git host refuses the commit.
         DriverError: the outcome is unknown. A job repeats the attempt.
     """
     if change_set.state not in states.OPEN:
-        states.require(change_set, Step.PUBLISH)
+        states.require(change_set, Step.PUBLISH, required_approvals=project.required_approvals)
     with transactions.outside_transaction():
         source = source_of(project, hosts, user=user)
         for _ in range(MAX_READS):

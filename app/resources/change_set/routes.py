@@ -51,7 +51,7 @@ def actor_of(scope: ProjectScope) -> Actor:
 def read_present(scope: ChangeSetScope, step: Step) -> Content:
     """Return the present content of an open set at its Git host. Raises StateConflict, MissingBranch."""
     if scope.change_set.state not in states.OPEN:
-        states.require(scope.change_set, step)
+        states.require(scope.change_set, step, required_approvals=scope.project.required_approvals)
     source = content.source_of_set(scope.project, scope.change_set, drivers.git, scope.user)
     return content.read_content(source, scope.change_set, scope.project.branch)
 
@@ -72,13 +72,16 @@ class CommittedToSet:
 def commit_to_set(scope: ChangeSetScope, body: SaveFilesBody) -> CommittedToSet:
     """Create the commit of a save on the branch of the set. Raises StateConflict, SetBusy, PayloadTooLarge."""
     source = content.source_of_set(scope.project, scope.change_set, drivers.git, scope.user)
-    with content.held(scope.change_set.id, Step.COMMIT) as row, transactions.outside_transaction():
-        before = content.read_content(source, row, scope.project.branch)
-        branches.check_size(source, before, {path for edit in body.files for path in edit.paths})
+    with content.held(scope.change_set.id, Step.COMMIT) as row:
+        working_branch = scope.project.branch
+        with transactions.outside_transaction():
+            before = content.read_content(source, row, working_branch)
+            branches.check_size(source, before, {path for edit in body.files for path in edit.paths})
         saved = save_files(scope, body, row.branch, creates_index=False)
         if isinstance(saved, NoChange):
             return CommittedToSet(saved, before)
-        return CommittedToSet(saved, content.content_at(source, before.base_sha, saved.commit.sha))
+        with transactions.outside_transaction():
+            return CommittedToSet(saved, content.content_at(source, before.base_sha, saved.commit.sha))
 
 
 def update_from_site(scope: ChangeSetScope) -> Content:

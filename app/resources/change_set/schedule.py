@@ -131,7 +131,7 @@ def derive_again() -> int:
     for row in db.session.scalars(sa.select(ChangeSetSchedule).with_for_update()):
         try:
             instant = WallTime(row.wall_time, row.timezone, row.choice or EARLIER).instant
-        except (InvalidRequest, ZoneInfoNotFoundError) as error:
+        except (InvalidRequest, ZoneInfoNotFoundError, ValueError) as error:  # ValueError: a damaged file of a zone.
             log.warning("change_set.time_does_not_exist", change_set_id=row.change_set_id, error=type(error).__name__)
             continue
         if instant != row.due_at:

@@ -18,7 +18,7 @@ from app.models.project import Project, Publishers
 from app.models.user import User
 from app.resources.change_set import queries, schedule, states
 from app.resources.change_set.content import Content
-from app.resources.change_set.errors import NotApproved, NotPublisher, StaleApproval
+from app.resources.change_set.errors import NotApproved, NotPublisher, StaleApproval, StateConflict
 from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.states import Step
 from app.resources.project_content.source import Source
@@ -255,6 +255,8 @@ def unschedule(change_set: ChangeSet) -> ChangeSet:
     """Remove the schedule of a set: a scheduled one is approved again. Raises StateConflict."""
     row = states.locked(change_set.id)
     states.require(row, Step.UNSCHEDULE)
+    if schedule.find(row) is None:
+        raise StateConflict(row.state, [State.SCHEDULED])
     schedule.remove(row)
     states.move(row, State.APPROVED if row.state == State.SCHEDULED else row.state)
     return row

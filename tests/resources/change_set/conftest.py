@@ -1,17 +1,27 @@
 """Fixtures of the tests of change sets: a project with members of each role, and the calls of its sets."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from app.core import clock
+from app.core.jobs import registry
 from app.core.permissions import Role
+from app.drivers.jobs.port import JobRun
+from app.extensions import db
+from app.models.change_set import ChangeSetSchedule
+from app.resources.change_set.schedule import FORM
+from app.worker import JobRunner
 from tests.support import factories
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.world import Answer, Person, World
 
 PAGE, OTHER = "content/posts/hello.md", "content/about.md"
 TEXT = "---\ntitle: Hello\ntags: [a, b]\n---\n\nFirst words.\n\nSecond words.\n"
+DUE_IN_MINUTES = 5
 FILES = {"hugo.toml": b'title = "Small"\n', PAGE: TEXT.encode(), OTHER: b"# About\n\nUs.\n"}
 
 
@@ -53,6 +63,18 @@ class Team:
         """Send a step of a set as the editor."""
         return (by or self.editor).again().post(f"/change-set/{change_set['id']}/{step}", body)
 
+    def put_schedule(self, change_set: dict[str, Any], body: dict[str, Any], *, by: Person | None = None) -> Answer:
+        """Schedule a set as the editor."""
+        return (by or self.editor).again().put(f"/change-set/{change_set['id']}/schedule", body)
+
+    def schedule(
+        self, change_set: dict[str, Any], action: str = "publish", *, by: Person | None = None
+    ) -> dict[str, Any]:
+        """Schedule a set for a time that `run_due` reaches."""
+        due = clock.now() + timedelta(minutes=DUE_IN_MINUTES)
+        body = {"wall_time": due.strftime(FORM), "timezone": "UTC", "action": action}
+        return self.put_schedule(change_set, body, by=by).ok()
+
     def read(self, change_set: dict[str, Any]) -> dict[str, Any]:
         return self.owner.again().get(f"/change-set/{change_set['id']}").ok()
 
@@ -73,6 +95,27 @@ class Team:
 
     def configure(self, **settings: Any) -> None:
         self.owner.again().patch(f"/project/{self.project}", settings).ok()
+
+
+def run_job(team: Team, name: str, **arguments: object) -> None:
+    """Run a job in this thread as the worker does, with the clock of this thread."""
+    JobRunner(team.world.app, registry, lambda *_: None)(JobRun("1", name, arguments, 1))
+
+
+def run_due(team: Team, change_set: dict[str, Any]) -> None:
+    """Run the scheduled publication of a set whose time is moved to the present."""
+    come(team, change_set)
+    run_job(team, "change_sets.publish_scheduled", change_set_id=change_set["id"])
+
+
+def come(team: Team, *change_sets: dict[str, Any]) -> None:
+    """Move the times of `Team.schedule` to the present."""
+    now, ids = clock.now(), [one["id"] for one in change_sets]
+    soon = ChangeSetSchedule.due_at <= now + timedelta(minutes=DUE_IN_MINUTES)
+    with team.world.app.app_context():
+        statement = sa.update(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids), soon)
+        db.session.execute(statement.values(due_at=now - timedelta(seconds=1)))
+        db.session.commit()
 
 
 def make_team(world: World) -> Team:

@@ -1,0 +1,189 @@
+"""Tests of publications and reverts at a time: whose rights they need, how they fail, and calls that come late or twice."""
+
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+
+from app.extensions import db
+from app.models.change_set import ChangeSet
+from app.models.project_log import ProjectLogEntry
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, run_due, run_job, update
+from tests.resources.change_set.races import trailers
+from tests.support.assertions.mailbox import Mailbox
+from tests.support.world import Person
+
+NEW = TEXT.replace("First", "New")
+THEIRS = TEXT.replace("First", "Their").encode()
+
+
+def mails(team: Team, person: Person) -> list[str]:
+    """Return the mails to a person after the waiting jobs have run."""
+    team.world.work_off()
+    mailbox = Mailbox(team.world.app.config["SETTINGS"].mail.directory, person.email)
+    return [" ".join(text.replace("\u2060", "").split()) for text in mailbox.texts()]
+
+
+def remove_member(team: Team) -> None:
+    path = f"/organization/remove-member/{team.organization}"
+    team.owner.again().patch(path, {"member_id": team.editor.id}).ok()
+
+
+def limit_publishers(team: Team) -> None:
+    team.configure(publishers="admins")
+
+
+def archive(team: Team) -> None:
+    team.owner.again().patch(f"/project/status/{team.project}", {"status": "archived"}).ok()
+
+
+def delete_user(team: Team) -> None:
+    team.editor.again().delete(f"/user/delete/{team.editor.id}", {}).ok()
+
+
+def change_the_same(team: Team) -> None:
+    team.repo.commit({PAGE: THEIRS})
+
+
+REFUSALS: dict[Callable[[Team], None], str] = {
+    remove_member: "The user who chose the time is not a member any more",
+    limit_publishers: "In this project only owners and admins may publish",
+    archive: "The project is archived",
+    delete_user: "The user who chose the time is not a member any more",
+    change_the_same: PAGE,
+}
+
+
+class TestPublication:
+    def test_set_is_published_at_its_time_in_the_name_of_the_scheduler(self, team: Team) -> None:
+        made = team.approved()
+        planned = team.schedule(made, by=team.reviewer)
+        assert (planned["state"], planned["schedule"]["action"]) == ("scheduled", "publish")
+        run_job(team, "change_sets.publish_due")
+        run_job(team, "change_sets.publish_scheduled", change_set_id=made["id"])
+        assert team.read(made)["state"] == "scheduled"
+        for _ in range(2):
+            run_due(team, made)
+        published = team.read(made)
+        assert (published["state"], published["schedule"], trailers(team, made)) == ("published", None, 1)
+        with team.world.app.app_context():
+            logged = sa.select(ProjectLogEntry.user_id).filter_by(commit_sha=published["published_sha"])
+            assert db.session.scalars(logged).all() == [team.reviewer.id]
+
+    @pytest.mark.parametrize("change", REFUSALS)
+    def test_refused_publication_fails_and_mails_the_reason(self, team: Team, change: Callable[[Team], None]) -> None:
+        made = team.approved(f"Words {change.__name__}")
+        team.schedule(made)
+        change(team)
+        head, recipient = team.repo.head(), team.editor
+        if change is delete_user:  # The creator has no address now.
+            team.schedule(made, by=team.admin)
+            with team.world.app.app_context():
+                db.session.execute(sa.text("UPDATE change_set_schedules SET user_id = NULL"))
+                db.session.execute(sa.update(ChangeSet).filter_by(id=made["id"]).values(creator_id=team.admin.id))
+                db.session.commit()
+            recipient = team.admin
+        for _ in range(2):
+            run_due(team, made)
+        failed = team.read(made)
+        assert (failed["state"], failed["schedule"], team.repo.head()) == ("failed", None, head)
+        assert REFUSALS[change] in failed["problem"]
+        [mail] = [text for text in mails(team, recipient) if made["title"] in text]
+        assert failed["problem"] in mail
+
+    def test_failed_set_can_be_scheduled_again(self, team: Team) -> None:
+        made = team.approved()
+        team.schedule(made)
+        limit_publishers(team)
+        run_due(team, made)
+        team.configure(publishers="editors")
+        team.schedule(made)
+        assert team.read(made) | {"state": "scheduled", "problem": None} == team.read(made)
+        run_due(team, made)
+        assert (team.read(made)["state"], trailers(team, made)) == ("published", 1)
+
+    @pytest.mark.parametrize("is_pushed", [False, True])
+    def test_later_commit_cancels_the_schedule_with_a_mail(self, team: Team, is_pushed: bool) -> None:
+        made = team.approved("Pushed words" if is_pushed else "Saved words")
+        team.schedule(made, by=team.reviewer)
+        if is_pushed:
+            team.repo.commit({OTHER: b"# Pushed\n"}, branch=made["branch"])
+        else:
+            team.commit(made, update(OTHER, "# Saved\n")).ok(201)
+        run_due(team, made)
+        left = team.read(made)
+        assert (left["state"], left["schedule"], left["problem"], trailers(team, made)) == ("in_review", None, None, 0)
+        [mail] = [text for text in mails(team, team.reviewer) if made["title"] in text]
+        assert "UTC" in mail
+
+    def test_removed_schedule_returns_to_approved(self, team: Team) -> None:
+        made = team.approved()
+        path = f"/change-set/{made['id']}/schedule"
+        team.editor.delete(path).fails(409, "STATE")
+        other = team.published("Published", text=TEXT.replace("Second", "Other"))
+        team.editor.delete(f"/change-set/{other['id']}/schedule").fails(409, "STATE")
+        team.schedule(made)
+        assert team.editor.delete(path).ok() | {"state": "approved", "schedule": None} == team.read(made)
+        run_due(team, made)
+        assert (team.read(made)["state"], trailers(team, made)) == ("approved", 0)
+
+    def test_sets_of_one_minute_share_the_call_at_their_time(self, team: Team) -> None:
+        team.world.work_off()
+        for number in range(3):
+            team.schedule(team.approved(text=TEXT.replace("First", f"Text {number}")))
+        assert waiting(team, "change_sets.publish_due") == 1
+
+
+def waiting(team: Team, name: str) -> int:
+    """Return the number of waiting calls of a job."""
+    app = team.world.app
+    with app.app_context(), db.engine.connect() as connection:
+        return sum(call.name == name for call in app.extensions["jobs"].unfinished(connection))
+
+
+class TestRevert:
+    def test_published_set_is_reverted_once_without_an_approval(self, team: Team) -> None:
+        before = team.repo.text("rev-parse", "HEAD^{tree}")
+        made = team.published()
+        planned = team.schedule(made, "unpublish", by=team.admin)
+        assert (planned["state"], planned["schedule"]["action"]) == ("published", "unpublish")
+        for _ in range(2):
+            run_due(team, made)
+        reverted = team.read(made)
+        assert (reverted["state"], reverted["schedule"]) == ("reverted", None)
+        assert team.repo.text("rev-parse", "HEAD^{tree}") == before
+        [undo] = team.owner.get(f"{team.sets}?state=published").ok()
+        assert (undo["reverts"], undo["created_by"]["id"], trailers(team, undo)) == (made["id"], team.admin.id, 1)
+
+    def test_edited_revert_is_not_published_without_an_approval(self, team: Team) -> None:
+        made = team.published()
+        draft = team.call(made, "revert").ok(201)
+        team.commit(draft, update(OTHER, "# Not reviewed\n")).ok(201)
+        team.schedule(made, "unpublish")
+        run_due(team, made)
+        assert (team.read(made)["state"], team.read(draft)["state"]) == ("reverted", "draft")
+        assert team.repo.show(OTHER) == b"# About\n\nUs.\n"
+
+    def test_removed_schedule_keeps_the_set_published(self, team: Team) -> None:
+        made = team.published()
+        team.schedule(made, "unpublish")
+        assert team.editor.delete(f"/change-set/{made['id']}/schedule").ok()["state"] == "published"
+        run_due(team, made)
+        assert team.read(made)["state"] == "published"
+
+    @pytest.mark.parametrize("change", [limit_publishers, change_the_same])
+    def test_refused_revert_leaves_the_set_published_and_mails(
+        self, team: Team, change: Callable[[Team], None]
+    ) -> None:
+        made = team.published(f"Page {change.__name__}")
+        team.world.work_off()
+        team.schedule(made, "unpublish")
+        change(team)
+        head, branches = team.repo.head(), team.repo.text("branch", "--format=%(refname)")
+        run_due(team, made)
+        left = team.read(made)
+        assert (left["state"], left["schedule"]) == ("published", None)
+        assert (team.repo.head(), team.repo.text("branch", "--format=%(refname)")) == (head, branches)
+        assert [one["id"] for one in team.owner.get(team.sets).ok()] == [made["id"]]
+        [mail] = [text for text in mails(team, team.editor) if left["problem"] in text]
+        assert made["title"] in mail
