@@ -14,8 +14,8 @@ HTTP = PROJECT / "app" / "http"
 MODULES = sorted(HTTP.rglob("*.py"))
 MOUNTED = (*UNVERSIONED, *VERSIONED, *HANDLERS)
 PACKAGES = {path.parent.name for path in (PROJECT / "app" / "resources").glob("*/__init__.py")}
-TERMS = {"user"}
-"""Names of packages that are also terms of this layer: a rate counts a user or an address."""
+TERMS = {"user", "webhooks"}
+"""Names of packages that are also terms of this layer: a rate counts a user, and OpenAPI describes events in `webhooks`."""
 BLUEPRINTS = {blueprint.name for _, blueprint in MOUNTED}
 PATH = re.compile(rf"(?<!\w)/(?:{'|'.join(sorted(prefix.strip('/') for prefix, _ in MOUNTED if prefix))})(?![\w-])")
 NAME = re.compile(rf"(?:{'|'.join(sorted((PACKAGES | BLUEPRINTS) - TERMS))})(?:[_.]\w+)*")
