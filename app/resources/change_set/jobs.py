@@ -65,7 +65,7 @@ def publish_scheduled(*, change_set_id: str, git: GitHosts) -> None:
             publishing.finish(publication, by=db.session.get(User, user.id))
 
     with suppress(publishing.NotDue):
-        _run_or_fail(change_set_id, planned.due_at, run)
+        _run_or_fail(change_set_id, planned.due_at, run, is_scheduled=True)
 
 
 def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, User]:
@@ -129,7 +129,7 @@ def _is_being_reverted(change_set: ChangeSet) -> bool:
     return bool(db.session.scalar(sa.select(running)))
 
 
-def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None]) -> None:
+def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None], *, is_scheduled: bool = False) -> None:
     """Run a publication. A refusal is final, an unknown outcome is repeated for a limited time."""
     try:
         run()
@@ -140,7 +140,7 @@ def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None]) -
             raise
         log.info("change_set.publication_failed", change_set_id=change_set_id, error=type(error).__name__)
         with transactions.write_transaction():
-            publishing.fail(change_set_id, _reason(error))
+            publishing.fail(change_set_id, _reason(error), is_scheduled=is_scheduled)
 
 
 def _reason(error: AppError | DriverError) -> str:

@@ -375,22 +375,27 @@ def record_published(row: ChangeSet, saved: Saved) -> None:
         change_set_moved.publish(original, ChangeSetEvent.REVERTED)
 
 
-def fail(change_set_id: str, reason: str) -> None:
+def fail(change_set_id: str, reason: str, *, is_scheduled: bool = False) -> None:
     """Mark a scheduled or awaited publication as failed, and mail the reason to the user who published it.
 
-    A set that a user published keeps its state, and a schedule that is not due.
+    A set that a user published keeps its state, and a schedule that is not due. With `is_scheduled`, nothing changes if
+    the set has no schedule that is due, or if another request publishes it.
     """
     row = states.locked(change_set_id)
     planned = schedule.find(row)
     if planned is not None and planned.due_at > utcnow_ms():
         planned = None
+    if is_scheduled and (planned is None or row.state == State.PUBLISHING):
+        return
     if row.state == State.PUBLISHING or (row.state == State.SCHEDULED and planned is not None):
         schedule.remove(row)
         states.move(row, State.FAILED, problem=reason, publish_from=None, request_number=None)
-    else:  # The revert of a published set, or a publication that a user requested.
+    elif row.state in states.OPEN or planned is not None:  # A publication of a user, or the revert of a published set.
         if planned is not None:
             schedule.remove(row)
         states.move(row, row.state, problem=reason)
+    else:
+        return
     change_set_moved.publish(row, ChangeSetEvent.PUBLISH_FAILED)
     for recipient in {planned.user_id if planned is not None else row.publisher_id, row.creator_id} - {None}:
         user = db.session.get(User, recipient)

@@ -73,6 +73,8 @@ def differences(team: Team, change_set: ChangeSet, acknowledged: list[str]) -> l
     has_branch = change_set["branch"] in team.repo.text("branch", "--format=%(refname:short)").splitlines()
     if has_branch != (row["state"] not in ("published", "reverted", "closed")):
         errors.append(f"{row['state']}, branch: {has_branch}")
+    if is_published and row["problem"] is not None:
+        errors.append(f"published with the problem {row['problem']}")
     if row["state"] == "publishing":
         errors.append("still publishing")
     if has_branch and team.repo.head(change_set["branch"]) != row["head_sha"]:

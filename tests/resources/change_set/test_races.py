@@ -6,6 +6,9 @@
 import os
 import random
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -24,6 +27,7 @@ from tests.resources.change_set.races import (
     unschedule,
 )
 from tests.support.interleaving import before_statement
+from tests.support.world import Answer
 
 pytestmark = pytest.mark.slow
 
@@ -32,6 +36,12 @@ STRIDE = 1 if os.environ.get("GALLEY_LONG") else 6
 """The distance of the tested statements."""
 
 MAX_STATEMENTS = 200
+
+OTHERS: dict[str, Callable[[Team, dict[str, Any], str], Answer]] = {
+    "commit": create,
+    "unschedule": lambda team, change_set, _: unschedule(team, change_set),
+    "publish": lambda team, change_set, _: publish(team, change_set),
+}
 
 
 class TestRandomSteps:
@@ -48,7 +58,7 @@ class TestRandomSteps:
 
 class TestStepBetweenStatements:
     @pytest.mark.parametrize("step", [publish, publish_at_its_time, schedule, approve, close])
-    @pytest.mark.parametrize("other", ["commit", "unschedule"])
+    @pytest.mark.parametrize("other", ["commit", "unschedule", "publish"])
     def test_other_step_before_a_statement_loses_nothing(self, team: Team, step, other: str) -> None:
         position, errors = 1, list[str]()
         while position < MAX_STATEMENTS:
@@ -56,11 +66,7 @@ class TestStepBetweenStatements:
             if step in (publish_at_its_time, publish) or other == "unschedule":
                 team.schedule(made)
             path = f"content/{made['id']}.md"
-            parallel = ParallelCall(
-                lambda made=made, path=path: (  # type: ignore[misc]
-                    create(team, made, path) if other == "commit" else unschedule(team, made)
-                )
-            )
+            parallel = ParallelCall(partial(OTHERS[other], team, made, path))
             with before_statement(team.world.app, position, parallel) as hook:
                 answer = step(team, made)
             if not hook.has_run:
