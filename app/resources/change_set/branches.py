@@ -9,15 +9,23 @@ from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.models.change_set import ChangeSet
 from app.models.project import Project
-from app.resources.change_set.content import TOO_MANY_FILES, Content, branch_name, edits_of, read_content
+from app.resources.change_set.content import (
+    TOO_MANY_FILES,
+    UPDATE_MESSAGE,
+    Content,
+    branch_name,
+    co_author_trailers,
+    edits_of,
+    people_of,
+    read_content,
+)
 from app.resources.change_set.errors import NothingToPublish
 from app.resources.change_set.service import MAX_TITLE, Actor, NewBranch, check_limit, new_set_id
+from app.resources.project_content.saving.commit_builder import Attribution
 from app.resources.project_content.saving.commits import attribution_of
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest, Resolution
 from app.resources.project_content.saving.restore import edits_between
 from app.resources.project_content.source import Source, source_of
-
-UPDATE_MESSAGE = "Update from the site"
 
 
 def create_branch(project: Project, title: str, *, hosts: GitHosts, by: Actor) -> NewBranch:
@@ -54,11 +62,13 @@ def update(
 ) -> Content:
     """Bring the present working branch into a set, with resolutions of conflicts. Return its new content.
 
+    The commit names all authors of the set, because the branch can lose its earlier commits (`commit_merge`).
+
     Raises:
         MergeRefused: files conflict and have no resolution. Nothing is written.
         BranchMoved: another commit was made to the set.
     """
-    attribution = attribution_of(by.user, by.grant)
+    attribution = attribution_of(by.user, by.grant) if resolutions else Attribution()
     with transactions.outside_transaction():
         source = source_of(project, hosts, user=by.user)
         own = replace(source, branch=change_set.branch)
@@ -67,6 +77,8 @@ def update(
         if head == present.base_sha:
             return present
         edits = edits_of(own, present.base_sha, present.head_sha)
+        people = co_author_trailers(people_of(own, present.base_sha, present.head_sha))
+        attribution = replace(attribution, trailers=tuple(dict.fromkeys([*people, *attribution.trailers])))
         request = MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)
         planned = MergePlanner(source, request, resolutions=resolutions).planned_save(head, attribution)
         changes = [edit.change for edit in planned.save.edits]

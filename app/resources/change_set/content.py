@@ -1,10 +1,11 @@
 """The content of a change set at its Git host: the branch, its head, and the edits between its base and its head."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import islice
 
 from app.content.slugs import SlugForm, slug_of
 from app.core.errors import PayloadTooLarge
@@ -12,9 +13,12 @@ from app.core.ids import HasId
 from app.core.limits import CommitLimits
 from app.core.refs import is_branch_name
 from app.database import transactions
+from app.drivers.git.commit_message import co_author, co_authors_of
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import Person
 from app.drivers.git.revisions import Revisions
+from app.extensions import current_settings
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet
 from app.models.project import Project
@@ -32,6 +36,7 @@ MAX_COMMITS = 500
 """Commits of a set whose authors are read."""
 
 MAX_SLUG, UNNAMED = 40, "changes"
+UPDATE_MESSAGE = "Update from the site"
 TOO_MANY_FILES = f"A change set can contain at most {CommitLimits.files} files"
 
 
@@ -78,7 +83,16 @@ def read_head(source: Source) -> str:
 
 def read_content(source: Source, change_set: ChangeSet, working_branch: str) -> Content:
     """Return the present content of a set. Raises MissingBranch, and the errors of the Git host."""
-    recorded, head = change_set.head_sha, read_head(source)
+    recorded = change_set.head_sha
+    return read_content_at(source, change_set, working_branch, (recorded, read_head(source)))
+
+
+def read_content_at(source: Source, change_set: ChangeSet, working_branch: str, heads: tuple[str, str]) -> Content:
+    """Return the content of a set. Raises the errors of the Git host.
+
+    `heads` are the recorded head, which was read first, and the present one.
+    """
+    recorded, head = heads
     if head == recorded:
         return Content(change_set.base_sha, head, change_set.files, recorded)
     return replace(content_at(source, _base_of(source, change_set, head, working_branch), head), recorded_head=recorded)
@@ -113,6 +127,28 @@ def edits_of(source: Source, base_sha: str, head_sha: str) -> list[FileEdit]:
     if not versions:
         return []
     return list(edits_between(source, versions, source.git.entries(source.repo, base_sha, sorted(versions))))
+
+
+def people_of(source: Source, base_sha: str, head_sha: str) -> list[Person]:
+    """Return the authors and co-authors of the commits of a set without the bot, the earliest first.
+
+    Each e-mail address occurs once.
+    """
+    people, bot = dict[str, Person](), current_settings().git.bot_email.casefold()
+    commits = list(islice(source.git.history(source.repo, head_sha, since=base_sha), MAX_COMMITS))
+    for commit in reversed(commits):
+        for person in (commit.author, *co_authors_of(commit.message)):
+            people.setdefault(person.email.casefold(), person)
+    return [person for email, person in people.items() if email != bot]
+
+
+def co_author_trailers(people: Sequence[Person]) -> list[tuple[str, str]]:
+    """Return the trailers of co-authors. A person of a pushed commit that no trailer can contain is left out."""
+    trailers = []
+    for person in people:
+        with suppress(ValueError):
+            trailers.append(co_author(person))
+    return trailers
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import structlog
 from app.core.errors import AppError, ErrorMessage, PermissionDenied
 from app.core.jobs import job
 from app.database import transactions
-from app.drivers.errors import DriverError
+from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.errors import BranchMoved, GitObjectMissing
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db, jobs
@@ -178,7 +178,7 @@ def _project_and_publisher(row: ChangeSet) -> tuple[Project, User | None]:
 def follow_requests(*, git: GitHosts) -> None:
     """Ask the hosts for the pull requests by which sets are published."""
     waiting = sa.select(ChangeSet.id).where(ChangeSet.state == State.PUBLISHING, ChangeSet.request_number.is_not(None))
-    for set_id in db.session.scalars(waiting.order_by(ChangeSet.updated_at).limit(MAX_FOLLOWED)).all():
+    for set_id in db.session.scalars(waiting.order_by(sa.func.random()).limit(MAX_FOLLOWED)).all():
         row = db.session.get(ChangeSet, set_id, populate_existing=True)
         if row is None or row.request_number is None:
             continue
@@ -189,17 +189,17 @@ def follow_requests(*, git: GitHosts) -> None:
             if publication is not None:
                 with transactions.write_transaction():
                     publishing.finish(publication, by=_project_and_publisher(row)[1])
-        except publishing.RequestFailed as error:
+        except UNKNOWN_OUTCOME as error:
+            log.info("change_set.request_unreadable", change_set_id=set_id, error=type(error).__name__)
+        except (AppError, DriverError) as error:
             with transactions.write_transaction():
                 publishing.fail(set_id, str(error))
-        except (AppError, DriverError) as error:
-            log.info("change_set.request_unreadable", change_set_id=set_id, error=type(error).__name__)
 
 
 @job("change_sets.follow", retries=3, uses=("git",))
-def follow(*, change_set_id: str, git: GitHosts) -> None:
-    """Record what happened to a set at its Git host."""
-    host_changes.follow(change_set_id, hosts=git)
+def follow(*, project_id: str, change_set_id: str | None = None, git: GitHosts) -> None:
+    """Record what happened to the open sets of a project at its Git host, or to one of them."""
+    host_changes.follow(project_id, change_set_id, hosts=git)
 
 
 @job("change_sets.follow_remote", every=FOLLOW_INTERVAL, retries=0, transaction=True)
@@ -210,7 +210,7 @@ def follow_remote() -> None:
 
 @job("change_sets.delete_branch", retries=8, uses=("git",))
 def delete_branch(*, change_set_id: str, expected_head: str, git: GitHosts) -> None:
-    """Delete the branch of a published set. A branch with later commits stays."""
+    """Delete the branch of a published set. A branch that has later commits, or that the host protects, stays."""
     row = db.session.get(ChangeSet, change_set_id)
     project = db.session.get(Project, row.project_id) if row is not None else None
     if row is None or project is None or not project.repository:
@@ -219,8 +219,8 @@ def delete_branch(*, change_set_id: str, expected_head: str, git: GitHosts) -> N
         source = source_of(project, git, branch=row.branch)
         try:
             source.git.delete_branch(source.repo, source.branch, expected_head=expected_head)
-        except BranchMoved:
-            log.info("change_set.branch_kept", change_set_id=change_set_id)
+        except (BranchMoved, UpstreamRejected) as error:
+            log.info("change_set.branch_kept", change_set_id=change_set_id, error=type(error).__name__)
             return
         except GitObjectMissing:
             pass

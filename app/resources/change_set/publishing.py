@@ -4,9 +4,10 @@ A set is claimed first (`publishing`). The commit has the trailer `Galley-Change
 unknown is repeated by a job, which first looks for the commit above the head at which the claim was made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 from itertools import islice
 
 from app.core.api_tokens import TokenGrant
@@ -21,35 +22,48 @@ from app.drivers.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
-from app.drivers.git.commit_message import CHANGE_SET, co_author, co_authors_of
+from app.drivers.git.commit_message import CHANGE_SET
 from app.drivers.git.errors import BranchMoved, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import (
+    Action,
     CheckState,
     Commit,
     CommitInfo,
+    FileChange,
     NotMergeable,
-    Person,
+    PathChange,
     PullRequest,
     PullRequestExists,
     PullRequests,
     PullRequestState,
+    TreeEntry,
 )
+from app.drivers.git.revisions import Revisions
 from app.extensions import current_settings, db, jobs
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.models.user import User
-from app.resources.change_set import schedule, states
-from app.resources.change_set.content import MAX_COMMITS, edits_of, free_row, read_content
-from app.resources.change_set.errors import HostRefused, NothingToPublish, SetBusy
+from app.resources.change_set import reviews, schedule, states
+from app.resources.change_set.content import (
+    MAX_COMMITS,
+    UPDATE_MESSAGE,
+    co_author_trailers,
+    edits_of,
+    free_row,
+    people_of,
+    read_content,
+)
+from app.resources.change_set.errors import HostRefused, NothingToPublish, SetBusy, StateConflict
 from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.service import check_approved, page_url, update_content
-from app.resources.change_set.states import Step
+from app.resources.change_set.states import FROM, Step
 from app.resources.project_content import service as content_service
 from app.resources.project_content.saving.commit_builder import (
     Attribution,
+    FileEdit,
     NoChange,
     PlannedSave,
     Saved,
@@ -73,11 +87,15 @@ PROTECTED = "BRANCH_PROTECTED"
 
 @dataclass(frozen=True)
 class Publication:
-    """The outcome of an attempt. `saved` is the commit, or None while the host has not merged the pull request."""
+    """The outcome of an attempt. `saved` is the commit, or None while the host has not merged the pull request.
+
+    `problem` is the reason for which the host does not merge it yet.
+    """
 
     change_set_id: str
     saved: Saved | None = None
     request_number: int | None = None
+    problem: str | None = None
 
 
 class _EarlierCommit(Exception):
@@ -183,6 +201,7 @@ def _write(row: ChangeSet, source: Source) -> Publication:
     attribution = _attribution(row, source)
     planner = MergePlanner(source, MergeRequest(row.base_sha, edits, row.title, row.description))
 
+    @cache
     def plan(head: str) -> PlannedSave:
         earlier = _find(row, source, planner, attribution, head)
         if earlier is not None:
@@ -197,7 +216,7 @@ def _write(row: ChangeSet, source: Source) -> Publication:
     except UpstreamRejected as error:
         if error.code != PROTECTED or not isinstance(source.git, PullRequests):
             raise
-        return _request(row, source, planner, attribution)
+        return _request(row, source, attribution)
     if isinstance(written, NoChange):
         raise NothingToPublish
     commit, planned = written
@@ -223,40 +242,39 @@ def _attribution(row: ChangeSet, source: Source) -> Attribution:
 
     The bot is the author unless the setting `GIT_COMMIT_AUTHOR` names the person.
     """
-    settings, people = current_settings().git, dict[str, Person]()
-    for commit in islice(source.git.history(source.repo, row.head_sha, since=row.base_sha), MAX_COMMITS):
-        for person in (commit.author, *co_authors_of(commit.message)):
-            if person.email.casefold() != settings.bot_email.casefold():
-                people.setdefault(person.email.casefold(), person)
-    authors = list(reversed(people.values()))
-    author = authors.pop(0) if authors and settings.commit_author == "person" else None
-    return Attribution(author, (*_co_author_trailers(authors), (CHANGE_SET, row.id)))
+    authors = people_of(source, row.base_sha, row.head_sha)
+    author = authors.pop(0) if authors and current_settings().git.commit_author == "person" else None
+    return Attribution(author, (*co_author_trailers(authors), (CHANGE_SET, row.id)))
 
 
-def _co_author_trailers(people: Sequence[Person]) -> list[tuple[str, str]]:
-    trailers = []
-    for person in people:
-        try:
-            trailers.append(co_author(person))
-        except ValueError:  # A name or address of a pushed commit that no trailer can contain.
-            continue
-    return trailers
+def _request(row: ChangeSet, source: Source, attribution: Attribution) -> Publication:
+    """Merge the branch of a set through a pull request of the host, or wait for its checks.
 
-
-def _request(row: ChangeSet, source: Source, planner: MergePlanner, attribution: Attribution) -> Publication:
-    """Merge the branch of a set through a pull request of the host, or wait for its checks."""
-    head, save = row.head_sha, planner.planned_save(source.git.head(source.repo, source.branch), attribution)
-    if save.merged:
-        head = _bring_up_to_date(row, source, save)
-    request = _open_request(row, source)
-    message = save.save.commit_message
+    A set whose base has moved is brought up to date before, because the host merges by line.
+    """
+    row = _bring_up_to_date(row, source, attribution)
+    number = _open_request(row, source).number
     try:
-        merged = _host(source).merge_pull_request(
-            source.repo, request.number, message=message, is_squash=True, expected_head=head
-        )
-    except (NotMergeable, BranchMoved):
-        return Publication(row.id, request_number=request.number)
-    return Publication(row.id, saved_of(row, source, merged.sha), request.number)
+        return _merge_request(row, source, number, attribution)
+    except NotMergeable as error:
+        return Publication(row.id, request_number=number, problem=str(error))
+
+
+def _merge_request(row: ChangeSet, source: Source, number: int, attribution: Attribution) -> Publication:
+    """Merge a pull request as one commit. Raises NotMergeable, BranchMoved and the errors of the host."""
+    message = SaveRequest(row.base_sha, (), row.title, row.description, attribution).commit_message
+    merged = _host(source).merge_pull_request(
+        source.repo, number, message=message, is_squash=True, expected_head=row.head_sha
+    )
+    parent = _parent_of(source, merged.sha) or row.base_sha
+    return Publication(row.id, saved_of(row, source, parent, merged.sha), number)
+
+
+def _parent_of(source: Source, sha: str) -> str | None:
+    """Return the first parent of a commit. Unlike `history`, a log of one commit needs one call to the host."""
+    if isinstance(source.git, Revisions):
+        return source.git.log(source.repo, sha, path=None, skip=0, limit=1)[0].commit.parent
+    return next(iter(source.git.history(source.repo, sha))).parent
 
 
 def _host(source: Source) -> PullRequests:
@@ -265,33 +283,55 @@ def _host(source: Source) -> PullRequests:
     return source.git
 
 
-def _bring_up_to_date(row: ChangeSet, source: Source, planned: PlannedSave) -> str:
-    """Merge the working branch into the branch of a set, because the host merges by line. Return the new head."""
-    changes = [edit.change for edit in planned.save.edits]
-    onto = planned.save.base_sha
+def _bring_up_to_date(row: ChangeSet, source: Source, attribution: Attribution) -> ChangeSet:
+    """Merge a moved working branch into the branch of a set. Return the present row.
+
+    The approvals stay valid, as in a publication that merges without a pull request.
+
+    Raises:
+        MergeRefused: the working branch has conflicting changes.
+        NothingToPublish: the working branch contains the changes already.
+        StateConflict: the set was changed at the same time.
+    """
+    onto = source.git.head(source.repo, source.branch)
+    if onto == row.base_sha:
+        return row
+    edits = edits_of(source, row.base_sha, row.head_sha)
+    people = Attribution(attribution.author, tuple(one for one in attribution.trailers if one[0] != CHANGE_SET))
+    planned = MergePlanner(source, MergeRequest(row.base_sha, edits, UPDATE_MESSAGE)).planned_save(onto, people)
+    changes, version = [edit.change for edit in planned.save.edits], row.version
+    if not changes:
+        raise NothingToPublish
     commit = source.git.commit_merge(
-        source.repo, row.branch, changes, "Update from the site\n", merged=onto, expected_head=row.head_sha
+        source.repo,
+        row.branch,
+        changes,
+        planned.save.commit_message,
+        merged=onto,
+        expected_head=row.head_sha,
+        author=people.author,
     )
     with transactions.write_transaction():
         present = states.locked(row.id)
+        if present.version != version:
+            raise StateConflict(present.state, FROM[Step.FINISH])
+        reviews.move_approvals(present, commit.sha)
         states.move(present, present.state, base_sha=onto, head_sha=commit.sha, files=len(changes))
-    return commit.sha
+    return present
 
 
 def _open_request(row: ChangeSet, source: Source) -> PullRequest:
-    """Return the open pull request of the branch of a set. Create it if there is none."""
+    """Create the pull request of the branch of a set, or return the open one."""
     host = _host(source)
-    for _ in range(2):
+    try:
+        return host.create_pull_request(
+            source.repo, title=row.title, head=row.branch, base=source.branch, body=row.description or ""
+        )
+    except PullRequestExists as error:
         for one in host.pull_requests(source.repo):
             if (one.state, one.head, one.base) == (PullRequestState.OPEN, row.branch, source.branch):
                 return one
-        try:
-            return host.create_pull_request(
-                source.repo, title=row.title, head=row.branch, base=source.branch, body=row.description or ""
-            )
-        except PullRequestExists:
-            continue
-    raise HostRefused("The pull request of this change set cannot be created")
+        raise HostRefused(str(error)) from error
 
 
 class RequestFailed(HostRefused):
@@ -302,8 +342,8 @@ def follow_request(row: ChangeSet, source: Source) -> Publication | None:
     """Merge the pull request of a set if the host permits it now. Return None while its checks run.
 
     Raises:
-        RequestFailed: it was closed, or a check failed.
-        DriverError: the host cannot be read.
+        RequestFailed: it was closed, a check failed, or its branch has other commits than the published ones.
+        AppError, DriverError: as `publish`.
     """
     host, number = _host(source), row.request_number or 0
     request = host.pull_request(source.repo, number)
@@ -315,26 +355,56 @@ def follow_request(row: ChangeSet, source: Source) -> Publication | None:
             raise RequestFailed(f"A check of the Git host failed: {', '.join(checks.failed)}")
         if checks.state == CheckState.PENDING:
             return None
-        save = SaveRequest(row.base_sha, (), row.title, row.description, _attribution(row, source))
-        try:
-            merged = host.merge_pull_request(
-                source.repo, number, message=save.commit_message, is_squash=True, expected_head=row.head_sha
-            )
-        except (NotMergeable, BranchMoved):
-            return None
-        return Publication(row.id, saved_of(row, source, merged.sha), number)
-    return Publication(row.id, saved_of(row, source, request.merge_sha or source.git.head(source.repo, source.branch)))
+        return _merge_waiting(row, source, number)
+    sha = request.merge_sha or source.git.head(source.repo, source.branch)
+    parent = commit_before(row, source, sha, request.head_sha or row.head_sha)
+    return Publication(row.id, saved_of(row, source, parent, sha), number)
 
 
-def saved_of(row: ChangeSet, source: Source, sha: str) -> Saved:
-    """Return the commit of a host by which a set was merged, as a save."""
-    info = next(iter(source.git.history(source.repo, sha)))
-    parent = info.parent or row.base_sha
+def _merge_waiting(row: ChangeSet, source: Source, number: int) -> Publication:
+    """Merge a pull request whose checks do not prevent it. If the host refuses, the set is brought up to date."""
+    attribution = _attribution(row, source)
+    try:
+        return _merge_request(row, source, number, attribution)
+    except BranchMoved as error:
+        raise RequestFailed("The change set was changed at the Git host during its publication") from error
+    except NotMergeable as error:
+        _bring_up_to_date(row, source, attribution)
+        return Publication(row.id, request_number=number, problem=str(error))
+
+
+def saved_of(row: ChangeSet, source: Source, parent: str, sha: str) -> Saved:
+    """Return the commits of a host by which a set was merged, as a save. `parent` is the commit before them."""
     changes = tuple(source.git.changes(source.repo, parent, sha))
-    edits = edits_of(source, parent, sha)
-    url = source.git.repository(source.repo).url
-    commit = Commit(sha, parent, changes, f"{url}/commit/{sha}" if url else None)
-    return Saved(row.project_id, source.branch, commit, SaveRequest(parent, edits, row.title, row.description), ())
+    before = source.git.entries(source.repo, parent, [change.path for change in changes])
+    edits = [FileEdit(FileChange(change.path, _action_of(change, before))) for change in changes]
+    save = SaveRequest(parent, edits, row.title, row.description)
+    return Saved(row.project_id, source.branch, Commit(sha, parent, changes), save, ())
+
+
+def _action_of(change: PathChange, before: Mapping[str, TreeEntry]) -> Action:
+    if change.entry is None:
+        return Action.DELETE
+    return Action.UPDATE if change.path in before else Action.CREATE
+
+
+def commit_before(row: ChangeSet, source: Source, sha: str, head_sha: str) -> str:
+    """Return the commit of the working branch before a host merged the head of a set.
+
+    `sha` is the merge commit, the only commit of the set, or the last of its commits after a rebase or fast-forward.
+    """
+    if sha == head_sha:
+        return row.base_sha
+    commits = islice(source.git.history(source.repo, head_sha, since=row.base_sha), MAX_COMMITS)
+    messages = iter([commit.message.strip() for commit in commits])
+    parent = None
+    for commit in islice(source.git.history(source.repo, sha, since=row.base_sha), MAX_COMMITS):
+        is_copy = commit.message.strip() in messages
+        if is_copy or parent is None:
+            parent = commit.parent
+        if not is_copy:
+            break
+    return parent or row.base_sha
 
 
 def finish(publication: Publication, *, by: User | None = None, grant: TokenGrant | None = None) -> ChangeSet:
@@ -346,8 +416,9 @@ def finish(publication: Publication, *, by: User | None = None, grant: TokenGran
     if row.state in (State.PUBLISHED, State.REVERTED):  # Another process recorded it.
         return row
     if saved is None:
-        row.request_number = publication.request_number
-        db.session.flush()
+        if row.state == State.PUBLISHING:
+            row.request_number, row.problem = publication.request_number, publication.problem
+            db.session.flush()
         return row
     record_published(row, saved)
     content_service.record_save(saved, user=by, grant=grant)

@@ -6,7 +6,6 @@ import sqlalchemy as sa
 
 from app.core.errors import ErrorMessage, LimitReached, NotFound
 from app.core.ids import is_id
-from app.drivers.git.commit_message import co_authors_of
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetReview, Verdict
@@ -14,7 +13,7 @@ from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.models.user import User
 from app.resources.change_set import queries, states
-from app.resources.change_set.content import MAX_COMMITS, Content
+from app.resources.change_set.content import Content, people_of
 from app.resources.change_set.errors import OwnReview, StaleApproval
 from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.service import update_content
@@ -34,12 +33,8 @@ class Reviewed:
 
 def read_emails(source: Source, content: Content) -> frozenset[str]:
     """Return the addresses of the authors and co-authors of the commits of a set. Calls the Git host."""
-    emails = set[str]()
-    for number, commit in enumerate(source.git.history(source.repo, content.head_sha, since=content.base_sha)):
-        if number >= MAX_COMMITS:
-            break
-        emails.update(person.email.casefold() for person in (commit.author, *co_authors_of(commit.message)))
-    return frozenset(emails)
+    people = people_of(source, content.base_sha, content.head_sha)
+    return frozenset(person.email.casefold() for person in people)
 
 
 @dataclass(frozen=True)
@@ -81,6 +76,15 @@ def review(
         states.move(row, State.APPROVED)
         change_set_moved.publish(row, ChangeSetEvent.APPROVED)
     return stored
+
+
+def move_approvals(row: ChangeSet, head_sha: str) -> None:
+    """Let the reviews of the head of a locked set count for a head that only adds changes of the working branch."""
+    reviews = sa.update(ChangeSetReview).where(ChangeSetReview.change_set_id == row.id)
+    db.session.execute(
+        reviews.where(ChangeSetReview.head_sha == row.head_sha).values(head_sha=head_sha),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def _is_approved(row: ChangeSet, project: Project) -> bool:

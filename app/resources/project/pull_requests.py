@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntity
+from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Merged, PullRequest, PullRequests, RepoRef
 from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for
+from app.resources.project.branches import check_direct_commit
 from app.resources.project.events import branch_moved
 
 
@@ -51,12 +53,16 @@ def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Merg
 
     Raises:
         NotFound: the number is unknown.
+        ChangeSetRequired: the branch receives only change sets.
         NotMergeable: it is merged or closed, or the branches conflict.
         Conflict, UnprocessableEntity: see `list_all`.
     """
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
         raise NotFound("There is no such pull request")
     git, repo = _reach(project, hosts, user)
+    base = git.pull_request(repo, int(number)).base
+    check_direct_commit(project.id, base)
+    transactions.release_connection()
     return git.merge_pull_request(repo, int(number))
 
 

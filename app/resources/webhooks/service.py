@@ -1,4 +1,4 @@
-"""Effects of notifications of Git hosts: new index runs and lost installations.
+"""Effects of notifications of Git hosts: new index runs, checks of change sets, and lost installations.
 
 An index run reads the current head of the branch, so notifications may arrive twice, late and in any order.
 """
@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from app.database.inserts import insert_or_ignore
 from app.extensions import db
 from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet
 from app.models.git_credential import CredentialStatus, GitCredential, GitDelivery
 from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Project, Provider
 from app.models.project_content import ContentIndex
+from app.resources.change_set.host_changes import enqueue_follow
 from app.resources.project_content.index import indexing
 
 
@@ -47,7 +49,7 @@ def process_notification(notification: Notification) -> None:
     if notification.event is None or not _is_new(notification):
         return
     if isinstance(notification.event, BranchPushed):
-        _enqueue_index(notification.provider, notification.event)
+        _follow_push(notification.provider, notification.event)
     else:
         _mark_disconnected(notification.event.installation_id)
 
@@ -60,21 +62,21 @@ def _is_new(notification: Notification) -> bool:
     return db.session.scalar(statement) is not None
 
 
-def _enqueue_index(provider: Provider, pushed: BranchPushed) -> None:
-    """Enqueue an index run for every index of the branch, in all projects on the repository."""
+def _follow_push(provider: Provider, pushed: BranchPushed) -> None:
+    """Enqueue an index run for every index of the branch, and a check of its change sets.
+
+    All projects on the repository are followed. A moved working branch can contain any of their change sets.
+    """
     named = sa.func.lower(Project.repository) == pushed.repository.lower()
-    indexes = db.session.scalars(
-        sa.select(ContentIndex)
-        .join(Project, Project.id == ContentIndex.project_id)
-        .where(
-            Project.provider == provider,
-            Project.status == ArchiveStatus.ACTIVE,
-            ContentIndex.branch == pushed.branch,
-            sa.or_(Project.repository_id == pushed.repository_id, sa.and_(Project.repository_id.is_(None), named)),
-        )
-    ).all()
-    for index in indexes:
+    followed = sa.and_(
+        Project.provider == provider,
+        Project.status == ArchiveStatus.ACTIVE,
+        sa.or_(Project.repository_id == pushed.repository_id, sa.and_(Project.repository_id.is_(None), named)),
+    )
+    indexes = sa.select(ContentIndex).join(Project, Project.id == ContentIndex.project_id)
+    for index in db.session.scalars(indexes.where(followed, ContentIndex.branch == pushed.branch)).all():
         indexing.enqueue(index)
+    enqueue_follow(followed, sa.or_(ChangeSet.branch == pushed.branch, Project.branch == pushed.branch))
 
 
 def _mark_disconnected(installation_id: str) -> None:

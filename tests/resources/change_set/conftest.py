@@ -16,13 +16,16 @@ from app.models.change_set import ChangeSetSchedule
 from app.resources.change_set.schedule import FORM
 from app.worker import JobRunner
 from tests.support import factories
-from tests.support.samples.gitrepo import GitRepo
+from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of
+from tests.support.samples.gitrepo import Content, GitRepo
 from tests.support.world import Answer, Person, World
 
 PAGE, OTHER = "content/posts/hello.md", "content/about.md"
 TEXT = "---\ntitle: Hello\ntags: [a, b]\n---\n\nFirst words.\n\nSecond words.\n"
 DUE_IN_MINUTES = 5
-FILES = {"hugo.toml": b'title = "Small"\n', PAGE: TEXT.encode(), OTHER: b"# About\n\nUs.\n"}
+FILES: dict[str, Content] = {"hugo.toml": b'title = "Small"\n', PAGE: TEXT.encode(), OTHER: b"# About\n\nUs.\n"}
+
+on_all_hosts = pytest.mark.parametrize("provider", ["local", "github", "gitlab"])
 
 
 def update(path: str, content: str, **more: Any) -> dict[str, Any]:
@@ -118,15 +121,34 @@ def come(team: Team, *change_sets: dict[str, Any]) -> None:
         db.session.commit()
 
 
-def make_team(world: World) -> Team:
+def make_team(world: World, provider: str = "local", hosts: Hosts | None = None) -> Team:
+    """Create a team. A provider other than `local` needs the doubles of the hosts. The owner has an account there."""
     owner, admin, editor, reviewer, stranger = (world.person() for _ in range(5))
     roles = (admin, Role.ADMIN), (editor, Role.EDITOR), (reviewer, Role.EDITOR)
     org = factories.organization(world, owner, *roles)
-    name, repo = factories.repository(world, FILES)
-    project = factories.project(world, owner, org, name)
+    if hosts is None:
+        name, repo = factories.repository(world, FILES)
+        project = factories.project(world, owner, org, name)
+        return Team(world, owner, admin, editor, reviewer, stranger, org, project, repo)
+    if provider == "github":
+        on_github = hosts.on_github(login_of(owner), files=FILES)
+        connect_github(owner, hosts, on_github.installation)
+        name, repo = on_github.name, on_github.git
+    else:
+        on_gitlab = hosts.on_gitlab(login_of(owner), files=FILES)
+        connect_gitlab(owner, hosts)
+        name, repo = on_gitlab.name, on_gitlab.git
+    project = owner.new_project(org, name, provider=provider)
     return Team(world, owner, admin, editor, reviewer, stranger, org, project, repo)
 
 
 @pytest.fixture
-def team(world: World) -> Team:
-    return make_team(world)
+def provider() -> str:
+    """The Git host of the project. Tests with `on_all_hosts` replace it."""
+    return "local"
+
+
+@pytest.fixture
+def team(world: World, provider: str, request: pytest.FixtureRequest) -> Team:
+    hosts: Hosts | None = None if provider == "local" else request.getfixturevalue("hosts")
+    return make_team(world, provider, hosts)

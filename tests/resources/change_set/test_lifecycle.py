@@ -3,13 +3,22 @@
 from typing import Any
 
 import pytest
+from flask import Flask
 
-from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, update
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, on_all_hosts, update
+from tests.support.git_hosts import Hosts
 from tests.support.tokens import program
 
 NEW = TEXT.replace("First", "New")
 
 
+@pytest.fixture(scope="session")
+def app(hosted: tuple[Flask, Hosts]) -> Flask:
+    """The application whose Git hosts are doubles."""
+    return hosted[0]
+
+
+@on_all_hosts
 class TestLifecycle:
     def test_set_is_proposed_reviewed_published_and_reverted(self, team: Team) -> None:
         base = team.repo.head()
@@ -45,6 +54,7 @@ class TestLifecycle:
         assert team.repo.text("rev-parse", "HEAD^{tree}") == team.repo.text("rev-parse", f"{base}^{{tree}}")
 
 
+@on_all_hosts
 class TestSteps:
     def test_commit_after_an_approval_needs_a_new_review(self, team: Team) -> None:
         made = team.approved()
@@ -140,6 +150,7 @@ class TestSteps:
         assert team.editor.patch(path, {"description": None}).ok()["description"] is None
 
 
+@on_all_hosts
 class TestMerge:
     def test_publication_merges_fields_that_changed_on_the_site(self, team: Team) -> None:
         team.configure(required_approvals=0)
@@ -203,6 +214,7 @@ class TestMerge:
         assert team.call(made, "update").ok()["head_sha"] == updated["head_sha"]
 
 
+@on_all_hosts
 class TestRevert:
     def test_revert_on_a_moved_base_touches_only_paths_of_the_set(self, team: Team) -> None:
         made = team.published()

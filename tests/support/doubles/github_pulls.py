@@ -91,7 +91,10 @@ class Pulls(GitData):
         squash = data.get("merge_method") == "squash"
         title = data.get("commit_title", f"{pull['title']} (#{number})" if squash else f"Merge pull request #{number}")
         text = "\n\n".join(filter(None, (title, data.get("commit_message", ""))))
-        sha = repo.git.write_merge(base, head, text, WHO, parents=[base] if squash else None)
+        if data.get("merge_method") == "rebase":
+            sha = repo.git.write_rebased(base, head, WHO)
+        else:
+            sha = repo.git.write_merge(base, head, text, WHO, parents=[base] if squash else None)
         if sha is None:
             return Reply(405, {"message": "Pull Request is not mergeable"})
         assert repo.git.move(pull["base"]["ref"], sha, base)

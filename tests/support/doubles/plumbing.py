@@ -170,6 +170,18 @@ class Plumbing(GitRepo):
             return None
         return self.write_commit(tree, parents or [base, head], message, who, who)
 
+    def write_rebased(self, base: str, head: str, committer: dict[str, Any]) -> str | None:
+        """Write the commits between `base` and `head` again on top of `base`. Return None if they conflict."""
+        onto = base
+        for sha in reversed(self.log(f"{base}..{head}")):
+            facts = self.commit_facts(sha)
+            try:
+                tree = git(self.folder, "merge-tree", "--write-tree", onto, sha).decode().split()[0]
+            except GitFailed:
+                return None
+            onto = self.write_commit(tree, [onto], facts["message"], facts["author"], committer)
+        return onto
+
     def is_ancestor(self, old: str, new: str) -> bool:
         try:
             self._read("merge-base", "--is-ancestor", old, new, revisions=[old, new])

@@ -10,13 +10,14 @@ from app.core.refs import is_branch_name
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.github import values
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import CommitInfo, Repository
+from app.drivers.git.port import CommitInfo, Repository, TreeEntry
 from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCalls, require_blob
 from app.drivers.git.rest.client import TREE_BYTES, ById, segment
 from app.drivers.git.rest.responses import RequestRefused, parses
 from app.drivers.http.client import LIMITS
 
 MAX_FILES = 300  # GitHub "Compare two commits": maximum number of files, all on the first page
+MAX_FOLDERS, MAX_FOLDER_ENTRIES = 100, 1000  # in the cache of a provider, which lives for one request or job
 RAW = "application/vnd.github.raw+json"
 
 
@@ -32,10 +33,19 @@ class Comparison:
 
 @dataclass
 class RepositoryCache:
-    """The cache of a repository for the lifetime of a provider: existing blobs and the latest comparison."""
+    """The cache of a repository for the lifetime of a provider: blobs, the latest comparison, and small folders.
+
+    Folders are stored by their sha, or that of their commit, and their path.
+    """
 
     blobs: set[str] = field(default_factory=set)
     comparison: Comparison | None = None
+    folders: dict[tuple[str, str], list[TreeEntry]] = field(default_factory=dict)
+
+    def store_folder(self, name: tuple[str, str], entries: list[TreeEntry]) -> None:
+        """Store the entries of a folder, unless there are many folders or it is large."""
+        if len(self.folders) < MAX_FOLDERS and len(entries) <= MAX_FOLDER_ENTRIES:
+            self.folders[name] = entries
 
 
 @parses

@@ -140,7 +140,12 @@ class GitHubTrees:
         return None if truncated else entries
 
     def _directly_in(self, folder: TreeEntry) -> list[TreeEntry]:
-        return _whole_folder(self._repository.tree(folder.sha), _start(folder))
+        memory, name = self._repository.memory, (folder.sha, folder.path)
+        if name not in memory.folders:
+            entries = _whole_folder(self._repository.tree(folder.sha), _start(folder))
+            memory.store_folder(name, entries)
+            return entries
+        return memory.folders[name]
 
 
 def _whole_folder(answer: Any, start: str) -> list[TreeEntry]:

@@ -114,8 +114,8 @@ def _merge(scope: ProjectScope) -> Merged:
     result=MergedPullRequestSchema,
     message="Pull request merged",
     upstream=_merge,
-    errors=("NO_PULL_REQUESTS", *GIT_WRITE),
+    errors=("NO_PULL_REQUESTS", "CHANGE_SET_REQUIRED", *GIT_WRITE),
 )
 def merge_pull_request(*, scope: ProjectScope, prepared: Merged) -> dict[str, object]:
-    """Merge a pull request."""
+    """Merge a pull request. A working branch that receives only change sets refuses it."""
     return pull_requests.record(scope.project, prepared)
