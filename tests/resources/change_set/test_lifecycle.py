@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, on_all_hosts, update
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, on_all_hosts, run_job, update
 from tests.support.git_hosts import Hosts
 from tests.support.tokens import program
 
@@ -230,6 +230,34 @@ class TestRevert:
         branches = team.repo.text("branch", "--format=%(refname:short)")
         team.call(made, "revert").fails(409, "CONFLICT", PAGE)
         assert team.repo.text("branch", "--format=%(refname:short)") == branches
+
+
+class TestPush:
+    def push(self, team: Team, branch: str, before: str, after: str | None) -> None:
+        """Record a push to the local repository as the service for Git clients does."""
+        repository = team.owner.get(f"/project/{team.project}").ok()["repository"]
+        updates = [[branch, before, after]]
+        run_job(
+            team, "git_push.received", repository=repository, updates=updates, user_id=team.admin.id, token_id="tok_x"
+        )
+        team.world.work_off()
+
+    def test_pushed_merged_and_deleted_branches_change_the_state(self, team: Team) -> None:
+        pushed, merged = team.approved("Pushed", TEXT.replace("Second", "Pushed")), team.edited("Merged")
+        deleted = team.edited("Deleted", TEXT.replace("Second", "Deleted"))
+        base = team.repo.head()
+        head = team.repo.commit({OTHER: b"# Pushed\n"}, branch=pushed["branch"])
+        self.push(team, pushed["branch"], pushed["head_sha"], head)
+        assert team.read(pushed) | {"state": "in_review", "head_sha": head, "files": 2} == team.read(pushed)
+        team.repo.git("branch", "-D", deleted["branch"])
+        self.push(team, deleted["branch"], deleted["head_sha"], None)
+        assert team.read(deleted)["state"] == "closed"
+        team.repo.git("update-ref", "refs/heads/main", merged["head_sha"])
+        self.push(team, "main", base, merged["head_sha"])
+        row = team.read(merged)
+        assert (row["state"], row["published_sha"]) == ("published", merged["head_sha"])
+        assert team.read(pushed)["state"] == "in_review"
+        assert merged["branch"] not in team.repo.text("branch", "--format=%(refname:short)").split()
 
 
 class TestAccess:
