@@ -16,12 +16,14 @@ from app.console.organization import connect, imports, organizations, webhooks
 from app.console.project import (
     bulk,
     collections,
+    connect_page,
     content,
     history,
     media,
     preview,
     project_home,
     project_settings,
+    rebuild,
     thumbnails,
 )
 from app.console.shell import errors, headers, static_files
@@ -36,6 +38,7 @@ __all__ = [
     "collections",
     "conflict",
     "connect",
+    "connect_page",
     "content",
     "draft_images",
     "editor_pages",
@@ -53,6 +56,7 @@ __all__ = [
     "project_home",
     "project_settings",
     "provider_pages",
+    "rebuild",
     "relations",
     "removed_page",
     "static_files",

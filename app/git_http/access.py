@@ -16,8 +16,8 @@ from app.database import transactions
 from app.drivers.git.hosts import GitService
 from app.extensions import current_settings, limiter
 from app.git_http.responses import GitRefusal, missing, not_authenticated
-from app.models.project import Provider
 from app.resources.git_push import service
+from app.resources.git_push.addresses import clone_url
 from app.resources.git_push.service import ServedProject
 
 SCHEME = "basic"
@@ -120,6 +120,5 @@ def _remote_address(caller: GitCaller, repository: str) -> GitRefusal:
     if remote is None:
         return missing()
     provider, name = remote
-    host = current_settings().github.url if provider is Provider.GITHUB else current_settings().gitlab.url
-    text = f"This repository is not stored here. Clone it from {host}/{name}.git"
+    text = f"This repository is not stored here. Clone it from {clone_url(provider, name, current_settings())}"
     return GitRefusal(404, text)

@@ -52,21 +52,25 @@ FILES = {
 }
 
 
-def paused_webhook(organization: str) -> tuple[str, str]:
-    """Store a paused webhook with a waiting message, and return the ids of the webhook and the delivery."""
+def paused_webhook(organization: str, project: str | None = None) -> tuple[str, str]:
+    """Store a paused webhook with a waiting message, and return their ids. That of a project is a deploy hook."""
     row = WebhookEndpoint(
         organization_id=organization,
-        format=WebhookFormat.STANDARD,
-        events=["content.committed"],
+        project_id=project,
+        format=WebhookFormat.EMPTY if project else WebhookFormat.STANDARD,
+        events=[] if project else ["content.committed"],
         host="hooks.example.org",
         url_secret="",
         state=WebhookState.PAUSED,
     )
-    message = WebhookMessage(organization_id=organization, type="webhook.test", body=b'{"type":"webhook.test"}')
+    message = WebhookMessage(
+        organization_id=organization, project_id=project, type="webhook.test", body=b'{"type":"webhook.test"}'
+    )
     db.session.add_all((row, message))
     db.session.flush()
     row.url_secret = signing.seal(keyring, row.id, signing.URL, "https://hooks.example.org/one")
-    row.signing_secret = signing.seal(keyring, row.id, signing.SIGNING, signing.new_secret())
+    if project is None:
+        row.signing_secret = signing.seal(keyring, row.id, signing.SIGNING, signing.new_secret())
     delivery = WebhookDelivery(message_id=message.id, endpoint_id=row.id)
     db.session.add(delivery)
     db.session.commit()
@@ -101,12 +105,14 @@ def console(app: Flask, world: World) -> ConsoleScene:
         db.session.commit()
         import_id = started.id
         webhook_id, delivery_id = paused_webhook(site.organization)
+        hook_id, _ = paused_webhook(site.organization, site.project)
     ids = {
         "org_id": site.organization,
         "project_id": site.project,
         "import_id": import_id,
         "webhook_id": webhook_id,
         "delivery_id": delivery_id,
+        "hook_id": hook_id,
         "file": "content/posts/first.md",
         "folder": "content/posts",
         "unknown": "unknown",

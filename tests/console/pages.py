@@ -106,6 +106,12 @@ PAGES = (
     ),
     *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project", "/connection")),
     Row("POST", f"{PROJECT}/move-project", OWNER),
+    Row("GET", f"{PROJECT}/connect", MEMBERS),
+    *(Row("GET", f"{PROJECT}/rebuild{path}", MANAGERS) for path in ("", "/:hook_id")),
+    *(
+        Row("POST", f"{PROJECT}/{path}", MANAGERS)
+        for path in ("rebuild", "rebuild/:hook_id/test", "rebuild/:hook_id/url", "rebuild-hint")
+    ),
     *(
         Row("GET", f"/console/account{path}", VERIFIED)
         for path in ("", "/sessions", "/preferences", "/tokens", "/connections", "/billing")

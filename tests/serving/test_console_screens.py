@@ -194,6 +194,7 @@ def page_paths(console: Console, **values: str) -> list[str]:
         "import_id": "none",
         "webhook_id": "none",
         "delivery_id": "none",
+        "hook_id": "none",
         "sha": "0" * 40,
     }
     parameters |= values

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from tests.serving.member import Member
 from tests.serving.test_console_screens import RELOADS, VIEWS, Console, running_console
 from tests.support.doubles.server import Reply
 from tests.support.doubles.webhook_receiver import WebhookReceiver
@@ -85,3 +86,43 @@ def test_webhook_is_created_tested_and_read_by_keyboard(console: Console, receiv
     expect(page.get_by_role("row").filter(has_text="Search index")).to_contain_text("delivered")
     check(console, "webhooks")
     assert page.evaluate("problems") == []
+
+
+@pytest.mark.server
+def test_site_is_rebuilt_after_a_save(console: Console, receiver: WebhookReceiver) -> None:
+    page, file = console.page, "content/posts/fog-signals.md"
+    project = f"/console/projects/{Member(console.service).project}"
+    console.open(f"{project}/connect")
+    check(console, "connect-empty")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").first.click()
+    page.get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == page.get_by_label("Git address").input_value()
+    console.open(f"{project}/edit/{file}", ".ProseMirror")
+    page.locator(".ProseMirror > p").last.click()
+    page.keyboard.press("End")
+    page.keyboard.type(" Ring the bell.")
+    page.keyboard.press("Control+s")
+    hint = page.locator("main form").filter(has_text="No host builds the site after a save yet.")
+    hint.wait_for()
+    check(console, "hint")
+    hint.get_by_role("link", name="Rebuild my site").click()
+    page.get_by_role("link", name="Cloudflare Pages").click()
+    check(console, "rebuild")
+    receiver.replies["wrong"] = [Reply(404)]
+    page.get_by_label("URL of the hook").fill(f"{receiver.url}/wrong")
+    page.keyboard.press("Enter")
+    page.get_by_text("The request was not accepted").wait_for()
+    check(console, "rebuild-refused")
+    page.get_by_label("URL of the hook").fill(f"{receiver.url}/builds/3f2a9c")
+    page.keyboard.press("Enter")
+    page.get_by_text("Galley requests a build").wait_for()
+    check(console, "rebuild-waiting")
+    page.get_by_text("A build was requested.").wait_for(timeout=120_000)
+    check(console, "rebuild-done")
+    page.get_by_role("link", name="Done").click()
+    expect(page.get_by_role("row").filter(has_text="Cloudflare Pages")).to_contain_text("delivered")
+    assert "3f2a9c" not in page.content()
+    check(console, "connect")
+    [call] = receiver.received("builds/3f2a9c")
+    assert call.body == b""

@@ -1,9 +1,11 @@
 """Pages of API tokens: personal tokens and the service accounts of an organization. A secret is shown once."""
 
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from flask import Response
+from marshmallow import fields, validate
 
 from app.access.scope import OrganizationScope, Scope
 from app.console.blueprint import ROOT, blueprint
@@ -12,8 +14,10 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core import clock
+from app.core.api_tokens import TokenScope
 from app.extensions import current_settings
 from app.http.endpoint import endpoint_of
+from app.http.validation import Length, RequestQuery
 from app.resources.api_token.routes import service_accounts as accounts
 from app.resources.api_token.routes import tokens as own
 from app.resources.organization import routes as organizations
@@ -22,16 +26,33 @@ from app.resources.project.routes import projects
 TOKENS = "/account/tokens"
 ACCOUNTS = "/organizations/<org_id>/service-accounts"
 DAY_S = 86_400
+SCOPES = [str(one) for one in TokenScope]
 INPUTS = ("name", "scopes", "reach", "projects", "expires_at")
 
 
+@dataclass(frozen=True, kw_only=True)
+class NewTokenQuery(RequestQuery):
+    """The rights and the project that the form of a new token selects. Without a project, it selects all projects."""
+
+    scopes: Annotated[
+        list[str],
+        fields.List(fields.String(validate=validate.OneOf(SCOPES)), load_default=lambda: [str(TokenScope.READ)]),
+    ]
+    project: Annotated[str, fields.String(load_default="", validate=Length(max=40))]
+
+    @classmethod
+    def normalize(cls, data: dict[str, object]) -> dict[str, object]:
+        """Divide the scopes at commas."""
+        return data | {"scopes": str(data["scopes"]).split(",")} if "scopes" in data else data
+
+
 @blueprint.get(TOKENS)
-@Page(guard=endpoint_of(own.list_own).guard)
-def tokens(*, scope: Scope) -> Response:
+@Page(guard=endpoint_of(own.list_own).guard, query=NewTokenQuery)
+def tokens(*, scope: Scope, query: NewTokenQuery) -> Response:
     """List the personal API tokens of the user."""
     mine = api.read(organizations.list_own, status="active")
     reached = [project for organization in mine for project in organization["projects"]]
-    return page("account/tokens.html", **_values(api.read(own.list_own), reached), base=_tokens_url())
+    return page("account/tokens.html", **_values(api.read(own.list_own), reached), query=query, base=_tokens_url())
 
 
 @blueprint.post(TOKENS)
@@ -57,8 +78,8 @@ def revoke_token(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.get(ACCOUNTS)
-@Page(guard=endpoint_of(accounts.list_all).guard)
-def service_accounts(*, scope: OrganizationScope) -> Response:
+@Page(guard=endpoint_of(accounts.list_all).guard, query=NewTokenQuery)
+def service_accounts(*, scope: OrganizationScope, query: NewTokenQuery) -> Response:
     """List the service accounts of an organization."""
     members = api.read(organizations.details, scope.path)["members"]
     reached = api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="active")
@@ -66,6 +87,7 @@ def service_accounts(*, scope: OrganizationScope) -> Response:
         "organization/service_accounts.html",
         **_values(api.read(accounts.list_all, scope.path), reached),
         owners={member["user_id"]: member["full_name"] for member in members if member["user_id"]},
+        query=query,
         base=_accounts_url(scope),
     )
 

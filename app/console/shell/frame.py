@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from flask import g
+from flask import g, request
 
 from app.access import authentication
 from app.access.caller import Caller
@@ -19,13 +19,16 @@ from app.database import transactions
 from app.drivers.errors import DriverError
 from app.extensions import drivers
 from app.models.organization import Organization
-from app.models.project import Project
+from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex
+from app.resources.outbound_webhook import queries as webhook_queries
 from app.resources.project import queries
 from app.resources.project_content.schema.site_content import SiteContent, Translation, site_content, translations
 from app.resources.user_preference import service as preferences
 
 MAX_PROJECTS = 50
+REBUILD_COOKIE = "galley_rebuild_hint"
+"""The cookie of a user who has hidden the hint after a save. Its path is the project."""
 
 
 @dataclass
@@ -60,6 +63,13 @@ class Frame:
             return member[:2] if member is not None else None
         group = self.content.group(self.path.get("name", ""))
         return (group, group.main) if group is not None else None
+
+    @property
+    def suggests_rebuild(self) -> bool:
+        """True for a manager of a project on this server that no webhook reports, unless the hint is hidden."""
+        if self.project is None or self.project.provider != Provider.LOCAL or not self.may("MANAGE_ORG"):
+            return False
+        return REBUILD_COOKIE not in request.cookies and not webhook_queries.reports(self.project)
 
     @property
     def list_label(self) -> str:

@@ -14,7 +14,9 @@ from app.models.outbound_webhook import (
     WebhookDelivery,
     WebhookEndpoint,
     WebhookMessage,
+    WebhookState,
 )
+from app.models.project import Project
 
 MAX_ATTEMPTS = 50
 _D, _M = WebhookDelivery, WebhookMessage
@@ -46,6 +48,16 @@ def of_organization(organization_id: str) -> Sequence[WebhookEndpoint]:
     """Return the webhooks of an organization, oldest first."""
     statement = sa.select(WebhookEndpoint).where(WebhookEndpoint.organization_id == organization_id)
     return db.session.scalars(statement.order_by(WebhookEndpoint.id)).all()
+
+
+def reports(project: Project) -> bool:
+    """Return whether the project or its organization has a webhook that is not disabled."""
+    condition = sa.exists().where(
+        WebhookEndpoint.organization_id == project.organization_id,
+        sa.or_(WebhookEndpoint.project_id.is_(None), WebhookEndpoint.project_id == project.id),
+        WebhookEndpoint.state != WebhookState.DISABLED,
+    )
+    return bool(db.session.scalar(sa.select(condition)))
 
 
 def newest_deliveries(organization_id: str) -> Mapping[str, DeliveryRow]:

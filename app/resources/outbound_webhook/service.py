@@ -116,6 +116,7 @@ def update(
     row = _locked(endpoint)
     if destination is not None:
         row.host, row.url_secret = destination.host, signing.seal(ring, row.id, signing.URL, destination.url)
+        row.called_at = None  # The interval between two calls of a deploy hook is that of its URL.
     if events is not None:
         if row.format == WebhookFormat.EMPTY:
             raise InvalidRequest.field("events", "A webhook with the format empty has no events")

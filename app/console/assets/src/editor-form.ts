@@ -183,6 +183,9 @@ class EditorForm {
     this.show(page.querySelector(".content-header .status")?.textContent?.trim() || text("Saved"));
     const message = page.querySelector(".toast");
     toast(...(message ? [...message.childNodes].map((node) => document.importNode(node, true) as ChildNode) : [text("Saved")]));
+    const hint = page.querySelector("[data-after-save]");
+    document.querySelector("[data-after-save]")?.remove();
+    if (hint) document.querySelector("main")!.prepend(document.importNode(hint, true));
     return true;
   }
 

@@ -1,0 +1,167 @@
+"""The assistant "Rebuild my site": a deploy hook of Netlify, Vercel, Cloudflare Pages or another host, and its test."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access import authentication
+from app.access.guards import project_permission
+from app.access.scope import ProjectScope
+from app.console.blueprint import blueprint
+from app.console.organization.webhook_texts import failure_text
+from app.console.project.connect_page import PATH as CONNECT
+from app.console.project.project_home import BASE, project_url
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.frame import REBUILD_COOKIE
+from app.console.shell.pages import Page, see_other
+from app.console.shell.rendering import page
+from app.core.errors import NotFound
+from app.core.permissions import Permission
+from app.extensions import current_settings
+from app.http.validation import Length, RequestQuery
+from app.models.outbound_webhook import DeliveryState, WebhookFormat, WebhookState
+from app.models.project import Provider
+from app.resources.git_push.addresses import clone_url
+from app.resources.outbound_webhook import queries
+from app.resources.outbound_webhook import routes as webhooks
+
+URL = f"{BASE}/rebuild"
+ONE = f"{URL}/<hook_id>"
+GUARD = project_permission(Permission.MANAGE_ORG, "project_id")
+REFRESH_S = 3
+"""Interval in which a browser reloads the page of a request that has no result yet, also without scripts."""
+
+HINT_S = 180 * 86_400
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class BuildHost:
+    """A host that builds sites: its name, and the menu, the section and the button that lead to its deploy hooks."""
+
+    name: str
+    menu: str
+    section: str
+    button: str
+
+
+HOSTS = {
+    "netlify": BuildHost("Netlify", "Project configuration › Build & deploy", "Build hooks", "Add build hook"),
+    "vercel": BuildHost("Vercel", "Settings › Git", "Deploy Hooks", "Create Hook"),
+    "cloudflare": BuildHost("Cloudflare Pages", "Settings › Builds", "Deploy hooks", "Add deploy hook"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebuildQuery(RequestQuery):
+    """The host of the site."""
+
+    host: Annotated[str, fields.String(load_default="netlify", validate=validate.OneOf([*HOSTS, OTHER]))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestedBuildQuery(RequestQuery):
+    """The request of a build. Without it, the newest one is shown."""
+
+    delivery: Annotated[str, fields.String(load_default="", validate=Length(max=40))]
+
+
+@blueprint.get(URL)
+@Page(guard=GUARD, query=RebuildQuery)
+def rebuild(*, scope: ProjectScope, query: RebuildQuery) -> Response:
+    """Show where the URL of the deploy hook is at the host, and its input."""
+    project = scope.project
+    is_local = project.provider == Provider.LOCAL and project.repository
+    return page(
+        "project/rebuild.html",
+        hosts=HOSTS,
+        chosen=query.host,
+        host=HOSTS.get(query.host),
+        git_url=clone_url(project.provider, project.repository, current_settings()) if is_local else None,
+    )
+
+
+@blueprint.post(URL)
+@Page(guard=GUARD, query=RebuildQuery, inputs=("url",), shown_by="rebuild")
+def create_deploy_hook(*, scope: ProjectScope, query: RebuildQuery, form: Form) -> Response:
+    """Create a deploy hook and request a build."""
+    data = {
+        "url": form.text("url"),
+        "format": str(WebhookFormat.EMPTY),
+        "project_id": scope.project.id,
+        "description": HOSTS[query.host].name if query.host in HOSTS else "",
+    }
+    made = api.write(webhooks.create, {"org_id": scope.organization.id}, data)
+    return _request_build(scope, made["id"])
+
+
+@blueprint.get(ONE)
+@Page(guard=GUARD, query=RequestedBuildQuery)
+def requested_build(*, scope: ProjectScope, query: RequestedBuildQuery) -> Response:
+    """Show whether the host has accepted the request of a build."""
+    hook = _read_hook(scope)
+    newest = queries.newest_deliveries(scope.organization.id).get(hook["id"])
+    delivery_id = query.delivery or (newest[0].id if newest is not None else None)
+    delivery = _read_delivery(hook, delivery_id) if delivery_id else None
+    refusal = failure_text(delivery["attempts"][0]) if delivery is not None and delivery["attempts"] else ""
+    response = page("project/requested_build.html", hook=hook, delivery=delivery, refusal=refusal)
+    is_open = delivery is not None and delivery["state"] == DeliveryState.WAITING and not refusal
+    if is_open and hook["state"] == WebhookState.ACTIVE:
+        response.headers["Refresh"] = str(REFRESH_S)
+    return response
+
+
+@blueprint.post(f"{ONE}/test")
+@Page(guard=GUARD, inputs=(), shown_by="requested_build")
+def request_build(*, scope: ProjectScope, form: Form) -> Response:
+    """Request a build."""
+    return _request_build(scope, _read_hook(scope)["id"])
+
+
+@blueprint.post(f"{ONE}/url")
+@Page(guard=GUARD, inputs=("url",), shown_by="requested_build")
+def correct_deploy_hook(*, scope: ProjectScope, form: Form) -> Response:
+    """Replace the URL of the deploy hook, activate it and request a build."""
+    hook, data = _read_hook(scope), {"url": form.text("url"), "state": str(WebhookState.ACTIVE)}
+    api.write(webhooks.update, {"id": hook["id"]}, data, method="PATCH")
+    return _request_build(scope, hook["id"])
+
+
+@blueprint.post(f"{BASE}/rebuild-hint")
+@Page(guard=GUARD, inputs=("file",))
+def hide_rebuild_hint(*, scope: ProjectScope, form: Form) -> Response:
+    """Do not show the hint after a save again in this browser, and return to the file."""
+    file = form.text("file")
+    response = see_other(project_url(scope, f"/edit/{quote(file)}" if file else CONNECT))
+    response.set_cookie(
+        REBUILD_COOKIE,
+        "hidden",
+        max_age=HINT_S,
+        path=project_url(scope),
+        httponly=True,
+        samesite="Lax",
+        secure=authentication.is_https(),
+    )
+    return response
+
+
+def _request_build(scope: ProjectScope, hook_id: str) -> Response:
+    sent = api.write(webhooks.send_test, {"id": hook_id})
+    return see_other(project_url(scope, f"/rebuild/{hook_id}?delivery={sent['id']}"))
+
+
+def _read_hook(scope: ProjectScope) -> dict[str, Any]:
+    """Return the deploy hook of the URL. Raises NotFound, also for a hook of another project."""
+    hook: dict[str, Any] = api.read(webhooks.details, {"id": scope.path["hook_id"]})
+    if hook["project_id"] != scope.project.id or hook["format"] != WebhookFormat.EMPTY:
+        raise NotFound("The webhook does not exist")
+    return hook
+
+
+def _read_delivery(hook: dict[str, Any], delivery_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = api.read(webhooks.delivery_details, {"id": hook["id"], "delivery_id": delivery_id})
+    return found
