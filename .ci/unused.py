@@ -32,7 +32,7 @@ EXCEPTIONS = [
     ("app/console/**/*.py", r"console_\w+", "attributes of flask.g, read with g.get"),
     (
         "app/console/**/*.py",
-        r"panel|was_sent|can_have_both|has_drafts|list_label|organization_url|other_projects|may|project_url|is_checked|checked|errors",
+        r"panel|was_sent|can_have_both|has_drafts|list_label|organization_url|other_projects|may|project_url|suggests_rebuild|is_checked|checked|errors",
         "used by templates, or a field of a query schema",
     ),
     (
@@ -40,6 +40,7 @@ EXCEPTIONS = [
         r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images|shown_choices",
         "used by templates",
     ),
+    ("app/console/project/rebuild.py", r"menu|button", "used by templates"),
     ("app/resources/project_content/tree/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),

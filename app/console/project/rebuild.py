@@ -95,8 +95,8 @@ def create_deploy_hook(*, scope: ProjectScope, query: RebuildQuery, form: Form) 
         "project_id": scope.project.id,
         "description": HOSTS[query.host].name if query.host in HOSTS else "",
     }
-    made = api.write(webhooks.create, {"org_id": scope.organization.id}, data)
-    return _request_build(scope, made["id"])
+    created = api.write(webhooks.create, {"org_id": scope.organization.id}, data)
+    return _request_build(scope, created["id"])
 
 
 @blueprint.get(ONE)
@@ -163,5 +163,5 @@ def _read_hook(scope: ProjectScope) -> dict[str, Any]:
 
 
 def _read_delivery(hook: dict[str, Any], delivery_id: str) -> dict[str, Any]:
-    found: dict[str, Any] = api.read(webhooks.delivery_details, {"id": hook["id"], "delivery_id": delivery_id})
-    return found
+    delivery: dict[str, Any] = api.read(webhooks.delivery_details, {"id": hook["id"], "delivery_id": delivery_id})
+    return delivery
