@@ -18,7 +18,7 @@ import requests
 
 from tests.git_http.client import GitClient, Site
 from tests.support.samples.gitrepo import GitRepo
-from tests.support.servers.ports import free_port
+from tests.support.servers.git_daemon import git_daemon
 from tests.support.servers.service import Service
 
 SIZE_MB = int(os.environ.get("GALLEY_CLONE_MB", "300"))
@@ -48,20 +48,6 @@ def observed(service: Service) -> Iterator[tuple[list[float], list[int]]]:
     finally:
         stop.set()
         thread.join()
-
-
-@contextlib.contextmanager
-def git_daemon(root: Path) -> Iterator[str]:
-    """Serve the repositories below a folder with `git daemon`."""
-    port = free_port()
-    options = ("--export-all", f"--base-path={root}", f"--port={port}", "--listen=127.0.0.1", "--reuseaddr")
-    process = subprocess.Popen(["git", "daemon", *options, str(root)], stderr=subprocess.DEVNULL)
-    try:
-        time.sleep(1)
-        yield f"git://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def seconds(call: Callable[[], object]) -> float:

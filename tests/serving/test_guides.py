@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from tests.serving.member import Member
 from tests.serving.processes import ROOT, Service, running
 from tests.serving.readme import comparable, steps, steps_of
 from tests.support.doubles.ai import AiDouble, say
+from tests.support.doubles.webhook_receiver import WebhookReceiver
+from tests.support.servers.git_daemon import git_daemon
 
 FOLDER = ROOT / "docs" / "guides"
 DECAP = """\
@@ -43,6 +46,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             "AI_MODEL": "m",
             "OPENAI_BASE_URL": model.url,
             "OPENAI_API_KEY": "operator",
+            "WEBHOOK_ALLOWED_NETWORKS": "127.0.0.1/32",
         }
         with running(tmp_path_factory.mktemp("guides"), **settings) as service:
             yield service
@@ -98,6 +102,20 @@ class TestGuides:
     @pytest.mark.parametrize("name", ["own-site", "team"])
     def test_guide_steps_print_the_documented_output(self, shell: Shell, name: str) -> None:
         shell.assert_documented_output(steps_of((FOLDER / f"{name}.md").read_text()))
+
+    def test_site_is_built_by_a_job_by_a_hook_and_from_a_mirror(self, shell: Shell, tmp_path: Path) -> None:
+        mirror = tmp_path / "mirror" / "site.git"
+        subprocess.run(["git", "init", "--quiet", "--bare", str(mirror)], check=True)
+        with closing(WebhookReceiver()) as host, git_daemon(mirror.parent, accepts_pushes=True) as daemon:
+            text = (FOLDER / "publish.md").read_text()
+            for name, value in {
+                "https://api.netlify.com/build_hooks/YOUR_HOOK": f"{host.url}/build_hooks/1",
+                "https://github.com/OWNER/SITE.git": f"{daemon}/site.git",
+            }.items():
+                assert name in text
+                text = text.replace(name, value)
+            shell.assert_documented_output(steps_of(text))
+            assert [call.body for call in host.received("build_hooks/1")] == [b""]
 
     def test_migration_from_decap_adopts_its_schema(self, shell: Shell, tmp_path: Path) -> None:
         site = tmp_path / "site"
