@@ -100,6 +100,11 @@ class ProjectScope(OrganizationScope):
 
     project: Project
 
+    @property
+    def branch(self) -> str | None:
+        """The branch that the request reads and changes: the working branch of the project."""
+        return self.project.branch
+
 
 @dataclass(frozen=True, kw_only=True)
 class MoveScope(ProjectScope):

@@ -84,6 +84,17 @@ class ChangeSet(Timestamps, Base):
     reverts_id: Mapped[str | None] = foreign_key("change_sets.id", ondelete="SET NULL")
 
 
+class ChangeSetPath(Base):
+    """A path that a change set changes: the difference of its commits, for lists of pages."""
+
+    __tablename__ = "change_set_paths"
+
+    change_set_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("change_sets.id", ondelete="CASCADE"), primary_key=True
+    )
+    path: Mapped[str] = mapped_column(sa.Text, primary_key=True)
+
+
 class ChangeSetAuthor(Base):
     """A user who committed to a change set through the service."""
 

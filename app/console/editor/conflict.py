@@ -12,18 +12,22 @@ from markupsafe import Markup
 from app.access.scope import ProjectScope
 from app.concurrency.threadpool import offload
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import INPUTS, SetEnded, proposals
 from app.console.editor.page_source import (
     OpenFile,
     branch_source,
+    has_ended,
+    open_after_set,
     open_present,
     open_version,
     read_base,
     read_draft,
 )
 from app.console.editor.removed_page import rendered_text, show_removed
-from app.console.editor.saving import edit_url, save_edit
+from app.console.editor.saving import leave_set, save_edit
+from app.console.editor.scope import EDITOR, EditorScope, edit_url, in_set, set_query
 from app.console.project.changes import value_text
-from app.console.project.project_home import BASE, MEMBER
+from app.console.project.project_home import BASE
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
@@ -119,8 +123,10 @@ class Opened:
     versions: Versions | None
 
 
-def _open(scope: ProjectScope) -> Opened:
+def _open(scope: EditorScope) -> Opened:
     draft = read_draft(scope, scope.path["file"])
+    if has_ended(scope):
+        return Opened(None, None)
     try:
         present = open_present(scope, scope.path["file"])
     except NotFound:
@@ -150,8 +156,8 @@ def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> V
 
 
 @blueprint.get(URL)
-@Page(guard=MEMBER, upstream=_open)
-def conflict(*, scope: ProjectScope, prepared: Opened) -> Response:
+@Page(guard=EDITOR, upstream=_open)
+def conflict(*, scope: EditorScope, prepared: Opened) -> Response:
     """Show what both people changed, and the result."""
     if prepared.versions is not None:
         return _show(scope, prepared.versions, ())
@@ -160,7 +166,7 @@ def conflict(*, scope: ProjectScope, prepared: Opened) -> Response:
     return see_other(edit_url(scope, scope.path["file"]))
 
 
-def _show(scope: ProjectScope, versions: Versions, choices: tuple[str, ...], result: str | None = None) -> Response:
+def _show(scope: EditorScope, versions: Versions, choices: tuple[str, ...], result: str | None = None) -> Response:
     path = scope.path["file"]
     if result is None:
         result = versions.result(path, choices)
@@ -169,10 +175,14 @@ def _show(scope: ProjectScope, versions: Versions, choices: tuple[str, ...], res
     chosen = [*choices, *["mine"] * versions.count]
     shown = list(islice(_shown_conflicts(path, versions.conflicts or versions.parts, chosen), MAX_CHOICES))
     change = last_change(branch_source(scope), path, versions.present.base_sha)
+    title = titles_of(scope.project, scope.index, [path]).get(path, path.rpartition("/")[2])
     return page(
         "project/conflict.html",
         file=path,
-        title=titles_of(scope.project, scope.index, [path]).get(path, path.rpartition("/")[2]),
+        title=title,
+        change_set=scope.change_set,
+        set_query=set_query(scope),
+        proposals=proposals(scope, title),
         opened=versions.present,
         base=versions.base.decode("utf-8", "replace"),
         draft=versions.draft,
@@ -230,21 +240,38 @@ def _side_text(side: object) -> str:
 
 
 @blueprint.post(URL)
-@Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha", "body", "message", "choose", "part-*"), shown_by="conflict")
-def resolve_conflict(*, scope: ProjectScope, form: Form) -> Response:
+@Page(
+    guard=EDITOR,
+    inputs=("base_sha", "base_blob_sha", "body", "message", "choose", "part-*", *INPUTS),
+    shown_by="conflict",
+)
+def resolve_conflict(*, scope: EditorScope, form: Form) -> Response:
     """Show the text with a chosen part, or save the text of the form on the version that the page shows."""
     path = scope.path["file"]
-    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
     draft = read_draft(scope, path)
     if draft is None:
         return see_other(edit_url(scope, path))
+    if has_ended(scope):
+        return _leave(scope, draft["content"], form)
+    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
     if "choose" in form.values:
-        return _choose(scope, _compare(scope, opened, draft), form)
+        return _choose_part(scope, _compare(scope, opened, draft), form)
     data = with_line_ends(opened.data.decode("utf-8", "replace"), form.text("body")).encode()
-    return save_edit(scope, opened, data, form.text("message"))
+    try:
+        return save_edit(scope, opened, data, form)
+    except SetEnded:
+        if scope.change_set is None:
+            raise
+        return _leave(scope, draft["content"], form)
 
 
-def _choose(scope: ProjectScope, versions: Versions, form: Form) -> Response:
+def _leave(scope: EditorScope, draft: str, form: Form) -> Response:
+    """Continue with the result of an ended change set on the site."""
+    opened = open_after_set(in_set(scope, None), form)
+    return leave_set(scope, opened, with_line_ends(draft, form.text("body")).encode())
+
+
+def _choose_part(scope: EditorScope, versions: Versions, form: Form) -> Response:
     """Show the page with another chosen part. Corrections of the result remain where they do not touch this part."""
     path, (number, _sep, side) = scope.path["file"], form.text("choose").partition(":")
     choices = [form.text(f"part-{index}") or "mine" for index in range(versions.count)]

@@ -15,7 +15,16 @@ from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.editor.field_inputs import InputKind
 from app.console.editor.field_lists import INPUT, KIND, path_of
-from app.console.editor.page_source import IMAGE, branch_source, open_present, present_head, read_draft, read_schema
+from app.console.editor.page_source import (
+    IMAGE,
+    branch_source,
+    of_draft,
+    open_present,
+    present_head,
+    read_draft,
+    read_schema,
+)
+from app.console.editor.scope import EDITOR, file_url
 from app.console.project.images import (
     MediaFolder,
     address_of,
@@ -26,7 +35,7 @@ from app.console.project.images import (
     raw_url,
     upload_folder,
 )
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.project.project_home import BASE, project_url
 from app.console.project.thumbnails import GRID_WIDTH
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -100,6 +109,7 @@ def store_image(*, scope: ProjectScope, body: StoreImageBody, query: FileQuery) 
     return images.add(
         scope.project,
         by=scope.user,
+        branch=query.ref,
         file=query.file,
         names=body.names,
         folder=body.folder,
@@ -119,56 +129,65 @@ class FinishDraftBody(RequestBody):
 @endpoint(guard=member_of_org(), body=FinishDraftBody, query=FileQuery, result=DoneSchema)
 def finish(*, scope: ProjectScope, body: FinishDraftBody, query: FileQuery) -> dict[str, object]:
     """Delete the draft of a file after its save. The console calls this operation; it has no URL."""
-    service.delete_text(scope.project, by=scope.user, branch=None, file=query.file)
-    images.delete_saved(scope.project, by=scope.user, file=query.file, ids=body.ids)
+    service.delete_text(scope.project, by=scope.user, branch=query.ref, file=query.file)
+    images.delete_saved(scope.project, by=scope.user, branch=query.ref, file=query.file, ids=body.ids)
     return {}
 
 
 @endpoint(guard=member_of_org(), query=FileQuery, result=DoneSchema)
 def delete_text(*, scope: ProjectScope, query: FileQuery) -> dict[str, object]:
     """Delete the text of a draft and not its images. The console calls this operation; it has no URL."""
-    service.delete_text(scope.project, by=scope.user, branch=None, file=query.file)
+    service.delete_text(scope.project, by=scope.user, branch=query.ref, file=query.file)
     return {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveImagesBody(RequestBody):
-    """The file to which the images of a draft move, and their paths there by id."""
+    """The file and the branch to which the images of a draft move, and their paths there by id."""
 
+    new_branch: Annotated[str | None, fields.String(required=True, allow_none=True)]
     new_file: Annotated[str, fields.String(required=True, validate=plain_path)]
     paths: Annotated[dict[str, str], fields.Dict(keys=fields.String(), values=fields.String(), required=True)]
 
 
 @endpoint(guard=member_of_org(), body=MoveImagesBody, query=FileQuery, result=DoneSchema)
 def move_images(*, scope: ProjectScope, body: MoveImagesBody, query: FileQuery) -> dict[str, object]:
-    """Attach the images of a draft to a renamed file. The console calls this operation; it has no URL."""
-    images.move(scope.project, by=scope.user, file=query.file, new_file=body.new_file, paths=body.paths)
+    """Attach the images of a draft to another draft. The console calls this operation; it has no URL."""
+    to = images.DraftFile(body.new_branch, body.new_file)
+    images.move(scope.project, images.DraftFile(query.ref, query.file), to, by=scope.user, paths=body.paths)
     return {}
 
 
-def finish_draft(scope: Scope, path: str, ids: Sequence[str] = ()) -> None:
+def finish_draft(scope: ProjectScope, path: str, ids: Sequence[str] = ()) -> None:
     """Delete the draft of a file after its save, with the images that the save has committed."""
-    api.write(finish, _ids(scope), {"ids": list(ids)}, query={"file": path})
+    api.write(finish, _ids(scope), {"ids": list(ids)}, query=of_draft(scope, path))
 
 
-def forget_text(scope: Scope, path: str) -> None:
+def forget_text(scope: ProjectScope, path: str) -> None:
     """Delete the text of a draft that equals the saved one. The form that is still open can name its images."""
-    api.write(delete_text, _ids(scope), method="DELETE", query={"file": path})
+    api.write(delete_text, _ids(scope), method="DELETE", query=of_draft(scope, path))
 
 
-def move_draft_images(scope: Scope, path: str, new_path: str, paths: Mapping[str, str]) -> None:
-    """Attach the images of a draft to another file. `paths` contains their paths there by id."""
-    api.write(move_images, _ids(scope), {"new_file": new_path, "paths": dict(paths)}, query={"file": path})
+def move_draft_images(
+    scope: ProjectScope, path: str, to: ProjectScope, new_path: str, paths: Mapping[str, str]
+) -> None:
+    """Attach the images of a draft to the draft of another file or version. `paths` contains their paths by id.
+
+    Raises:
+        Conflict: another draft of this version has an image with one of the paths.
+    """
+    data = {"new_branch": to.branch, "new_file": new_path, "paths": dict(paths)}
+    api.write(move_images, _ids(scope), data, query=of_draft(scope, path))
 
 
 def images_of(scope: ProjectScope, path: str) -> Sequence[DraftImage]:
     """Return the images of the user's draft of a file."""
-    return images.listed(scope.project, by=scope.user, file=path)
+    return images.listed(scope.project, by=scope.user, branch=scope.branch, file=path)
 
 
-def image_url(scope: Scope, path: str, url: str) -> str:
+def image_url(scope: ProjectScope, path: str, url: str) -> str:
     """Return the URL of the bytes of a draft image by its address in the text."""
-    return project_url(scope, f"/draft-image/{quote(path)}?url={quote(url, safe='')}")
+    return file_url(scope, "draft-image", path, f"url={quote(url, safe='')}")
 
 
 def named_images(listed: Sequence[DraftImage], path: str, data: bytes) -> list[DraftImage]:
@@ -229,7 +248,7 @@ class ImagesQuery(RequestQuery):
 
 
 @blueprint.get(f"{BASE}/images/<path:file>")
-@Page(guard=MEMBER, query=ImagesQuery, upstream=read_schema)
+@Page(guard=EDITOR, query=ImagesQuery, upstream=read_schema)
 def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSchema) -> Response:
     """Return the images that a page can name, those of its draft first, as JSON: path, address and URLs."""
     path, term = scope.path["file"], query.q.casefold()
@@ -248,7 +267,7 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
 
 
 @blueprint.post(f"{BASE}/images/<path:file>")
-@Page(guard=MEMBER, inputs=(images.FIELD, "field"), upstream=read_schema)
+@Page(guard=EDITOR, inputs=(images.FIELD, "field"), upstream=read_schema)
 def upload_image(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
     """Store an image with the user's draft of a file. Returns its address and the URL of its bytes as JSON."""
     path, file = scope.path["file"], form.files.get(images.FIELD)
@@ -298,7 +317,7 @@ def _store(
         "unnamed": _unnamed_ids(scope, path),
         "data": data,
     }
-    stored: dict[str, str] = api.write(store_image, _ids(scope), body, query={"file": path})
+    stored: dict[str, str] = api.write(store_image, _ids(scope), body, query=of_draft(scope, path))
     return stored
 
 
@@ -348,10 +367,10 @@ class ImageQuery(RequestQuery):
 
 
 @blueprint.get(f"{BASE}/draft-image/<path:file>")
-@Page(guard=MEMBER, query=ImageQuery)
+@Page(guard=EDITOR, query=ImageQuery)
 def draft_image(*, scope: ProjectScope, query: ImageQuery) -> Response:
     """Return the bytes of an image of the user's draft of a file."""
-    image = images.find(scope.project, by=scope.user, file=scope.path["file"], url=query.url)
+    image = images.find(scope.project, by=scope.user, branch=scope.branch, file=scope.path["file"], url=query.url)
     unchanged = caching.not_modified(request, image.id)
     if unchanged is not None:
         return unchanged

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from flask import Response
+from flask import Response, request
 from marshmallow import fields, validate
 
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import INPUTS, SetEnded, other_sets, proposals
 from app.console.editor.draft_images import forget_text, image_url, images_of, take_files
 from app.console.editor.field_inputs import InputKind
 from app.console.editor.field_lists import ACTION, apply_action
@@ -22,6 +23,8 @@ from app.console.editor.page_source import (
     OpenFile,
     delete_draft,
     edited,
+    has_ended,
+    open_after_set,
     open_edited,
     open_new,
     open_present,
@@ -31,18 +34,21 @@ from app.console.editor.page_source import (
     write_draft,
 )
 from app.console.editor.relations import Relate, no_choices, read_choices
-from app.console.editor.saving import edit_url, save_edit
+from app.console.editor.saving import leave_set, move_to_site, save_edit
+from app.console.editor.scope import EDITOR, EditorScope, edit_url, file_url, in_set, set_query
 from app.console.editor.suggestions import is_configured
 from app.console.project.changes import ShownVersion, shown_versions
 from app.console.project.images import site_url
 from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.project.project_home import BASE, project_url
 from app.console.shell import api, frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
+from app.console.shell.messages import notice
 from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
 from app.content.data_text import ROOT, is_data, read_data
 from app.content.filetypes import file_type
 from app.content.image_types import is_image
@@ -125,17 +131,23 @@ class EditorQuery(RequestQuery):
 
 
 class _Opened(NamedTuple):
-    """The file, or None if only the draft of a removed file exists, the schema, and the choices of relations."""
+    """The file, or None if only the draft of a removed file exists, the schema, and the choices of relations.
 
+    `scope` is the version that the page shows: the site, if the change set of the URL has ended.
+    """
+
+    scope: EditorScope
     file: OpenFile | None
     schema: ContentSchema
     relate: Relate
 
 
-def _open(scope: ProjectScope, query: EditorQuery) -> _Opened:
+def _open(scope: EditorScope, query: EditorQuery) -> _Opened:
     """Read the file, the schema and the entries that relations can name."""
     path, form = scope.path["file"], current_form()
     opened: OpenFile | None
+    if has_ended(scope):
+        scope = in_set(scope, None)
     try:
         opened = open_present(scope, path)
     except NotFound:
@@ -150,18 +162,20 @@ def _open(scope: ProjectScope, query: EditorQuery) -> _Opened:
     text = opened.page if opened is not None else None
     collection = collection_of(schema, path, text.values) if text is not None else None
     if text is None or collection is None:
-        return _Opened(opened, schema, no_choices)
-    return _Opened(opened, schema, read_choices(scope, schema, collection.fields, text.values or {}))
+        return _Opened(scope, opened, schema, no_choices)
+    return _Opened(scope, opened, schema, read_choices(scope, schema, collection.fields, text.values or {}))
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, upstream=_open)
-def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Response:
+@Page(guard=EDITOR, query=EditorQuery, upstream=_open)
+def edit(*, scope: EditorScope, query: EditorQuery, prepared: _Opened) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
+    if prepared.scope.branch != scope.branch and not current_form().was_sent():
+        return move_to_site(scope)
+    scope, opened = prepared.scope, prepared.file
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
-    opened = prepared.file
     if opened is None:
-        return see_other(project_url(scope, f"/conflict/{quote(path)}"))
+        return see_other(file_url(scope, "conflict", path))
     text = opened.page
     has_conflict = draft is not None and (draft["base_blob_sha"] or "") != opened.blob_sha
     content = opened.data
@@ -172,7 +186,7 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
     data = _data_values(path, content) if has_form else None
     if data is not None and query.mode == "rich":
         text = PageText(data, "")
-    language = file_type(path).language
+    language, title = file_type(path).language, _title(text, path)
     shown = _shown(scope, prepared, text, data) if text is not None else None
     if data is not None and shown is not None and any(map(_needs_text, shown.fields)):
         data, text = None, read_page(path, content)
@@ -198,9 +212,22 @@ def edit(*, scope: ProjectScope, query: EditorQuery, prepared: _Opened) -> Respo
         file_language=language,
         is_markdown=language in MARKDOWN,
         query=query,
-        title=_title(text, path),
+        title=title,
         name=path.rpartition("/")[2],
+        change_set=scope.change_set,
+        set_query=set_query(scope),
+        proposals=proposals(scope, _("New page: %(title)s", title=title) if opened.is_new else title),
+        also=other_sets(scope, path),
+        notice=_notice(scope),
     )
+
+
+def _notice(scope: EditorScope) -> str | None:
+    """Return the notice of a finished action. A save in a change set names it."""
+    done = request.args.get("done")
+    if scope.change_set is not None and done == "saved":
+        return _("Saved in “%(title)s”", title=scope.change_set.title)
+    return notice(done)
 
 
 def _missing_links(scope: ProjectScope, path: str, text: PageText | None, language: str | None) -> list[str]:
@@ -210,7 +237,7 @@ def _missing_links(scope: ProjectScope, path: str, text: PageText | None, langua
     return missing_links(scope.project, scope.index, path, text.body)
 
 
-def _shown(scope: ProjectScope, prepared: _Opened, text: PageText, data: Mapping[str, object] | None) -> PageFields:
+def _shown(scope: EditorScope, prepared: _Opened, text: PageText, data: Mapping[str, object] | None) -> PageFields:
     """Return the fields. A data file that is a list has the name of the file instead of a key."""
     path = scope.path["file"]
     base = prepared.file.values if prepared.file is not None else {}
@@ -245,7 +272,7 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else path.rpartition("/")[2]
 
 
-def _panel(scope: ProjectScope, name: str, opened: OpenFile, text: PageText | None) -> dict[str, object]:
+def _panel(scope: EditorScope, name: str, opened: OpenFile, text: PageText | None) -> dict[str, object]:
     """Return the values of the side panel."""
     path = opened.path
     values = text.values if text is not None else None
@@ -272,28 +299,46 @@ def _pages_root(scope: ProjectScope, path: str) -> str | None:
     return own if own and path.startswith(f"{own}/") else root
 
 
-def _versions(scope: ProjectScope, path: str) -> list[ShownVersion]:
+def _versions(scope: EditorScope, path: str) -> list[ShownVersion]:
     """Return the latest versions of a file."""
-    ids = {"project_id": scope.path["project_id"]}
-    versions = api.read(content.list_history, ids, file=path, limit=MAX_VERSIONS)
+    ids, ref = {"project_id": scope.path["project_id"]}, scope.branch if scope.change_set is not None else None
+    versions = api.read(content.list_history, ids, file=path, ref=ref, limit=MAX_VERSIONS)
     return shown_versions(scope, versions, path)
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
 @Page(
-    guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", upstream=read_schema, max_files=MAX_IMAGES
+    guard=EDITOR,
+    query=EditorQuery,
+    inputs=(*EDITOR_INPUTS, *INPUTS),
+    shown_by="edit",
+    upstream=read_schema,
+    max_files=MAX_IMAGES,
 )
-def save_file(*, scope: ProjectScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
+def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
+    if has_ended(scope):
+        return _leave(scope, form)
     opened = open_edited(scope, form)
     take_files(scope, form, prepared, opened.path, (opened.page.values if opened.page is not None else None) or {})
     if ACTION in form.values:
         return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
-    return save_edit(scope, opened, data, form.text("message"), mode=query.mode)
+    try:
+        return save_edit(scope, opened, data, form, mode=query.mode)
+    except SetEnded:
+        if scope.change_set is None:
+            raise
+        return _leave(scope, form)
 
 
-def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
+def _leave(scope: EditorScope, form: Form) -> Response:
+    """Continue with the form of an ended change set on the site."""
+    opened = open_after_set(in_set(scope, None), form)
+    return leave_set(scope, opened, edited(opened, form))
+
+
+def _change_list(scope: ProjectScope, opened: OpenFile, form: Form) -> Response:
     """Return the editor with the values of the form, after a button added, moved or removed an item of a list."""
     apply_action(form)
     if "body" in form.values:
@@ -304,7 +349,7 @@ def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
     return page_again("edit", dict(scope.path), form)
 
 
-def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
+def _store_draft(scope: ProjectScope, opened: OpenFile, data: bytes) -> None:
     if data == opened.data and not opened.is_new:
         forget_text(scope, opened.path)
     else:
@@ -312,17 +357,28 @@ def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
 
 
 @blueprint.post(f"{BASE}/draft/<path:file>")
-@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
-def save_draft(*, scope: ProjectScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=EDITOR_INPUTS)
+def save_draft(*, scope: EditorScope, form: Form) -> Response:
     """Store the fields of the editor as a draft. Returns 204."""
+    if has_ended(scope):
+        _store_draft_of_ended(scope, form)
+        return Response(status=204)
     opened = open_edited(scope, form)
     _store_draft(scope, opened, edited(opened, form))
     return Response(status=204)
 
 
+def _store_draft_of_ended(scope: EditorScope, form: Form) -> None:
+    """Store the text of a page whose change set has ended. The next load of the page moves it to the site."""
+    opened = open_after_set(in_set(scope, None), form)
+    stored = read_draft(scope, opened.path)
+    base = stored["base_blob_sha"] if stored is not None else None
+    write_draft(scope, opened.path, edited(opened, form), base if base == form.text("base_blob_sha") else None)
+
+
 @blueprint.post(f"{BASE}/discard-draft/<path:file>")
-@Page(guard=MEMBER, inputs=("next",), shown_by="edit")
-def discard_draft(*, scope: ProjectScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=("next",), shown_by="edit")
+def discard_draft(*, scope: EditorScope, form: Form) -> Response:
     """Delete the draft of a file."""
     delete_draft(scope, scope.path["file"])
     if form.text("next") == "project":

@@ -35,11 +35,13 @@ class ImagePlan:
     is_renamed: bool = False
 
 
-def plan_images(scope: ProjectScope, path: str, data: bytes, *, new_path: str | None = None) -> ImagePlan:
+def plan_images(
+    scope: ProjectScope, path: str, data: bytes, *, to: ProjectScope | None = None, new_path: str | None = None
+) -> ImagePlan:
     """Return how a save of a text commits the images of its draft that the text or its front matter names.
 
-    An image whose name the branch has received since the upload gets the next free name, also in the text. `new_path`
-    is the path of the text if it is not that of the draft.
+    An image whose name the branch has received since the upload gets the next free name, also in the text. `to` is the
+    scope in which the text is saved, and `new_path` its path, if they are not those of the draft.
 
     Raises:
         Conflict: an image cannot be renamed in the text.
@@ -48,9 +50,10 @@ def plan_images(scope: ProjectScope, path: str, data: bytes, *, new_path: str | 
     if not named:
         return ImagePlan(data)
     hold(sum(image.size for image in named))
+    to = to or scope
     paths = {image.id: moved_path(image, path, new_path or path) for image in named}
-    source = branch_source(scope)
-    present = source.git.entries(source.repo, present_head(scope), list(paths.values()))
+    source = branch_source(to)
+    present = source.git.entries(source.repo, present_head(to), list(paths.values()))
     text, files, ids = data, list[dict[str, Any]](), list[str]()
     for image in named:
         content, target = images.content(image.id), paths[image.id]
@@ -59,8 +62,8 @@ def plan_images(scope: ProjectScope, path: str, data: bytes, *, new_path: str | 
         ids.append(image.id)
         if target in present and present[target].sha == blob_sha(content):
             continue  # An interrupted save has committed it, or the branch has received the same image.
-        if target in present or _has_other_case(scope, target):
-            target, text = _renamed(scope, image, target, path, text, paths.values())
+        if target in present or _has_other_case(to, target):
+            target, text = _renamed(to, image, target, path, text, paths.values())
         files.append({"path": target, "action": "create", "content": content})
     return ImagePlan(text, files, ids, is_renamed=text != data)
 
@@ -107,4 +110,4 @@ def follow_rename(scope: ProjectScope, path: str, new_path: str) -> None:
     """Attach the images of a draft to the renamed page to which the draft moves."""
     paths = {image.id: moved_path(image, path, new_path) for image in images_of(scope, path)}
     if paths:
-        move_draft_images(scope, path, new_path, paths)
+        move_draft_images(scope, path, scope, new_path, paths)

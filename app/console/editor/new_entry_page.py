@@ -16,8 +16,8 @@ from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.field_inputs import moment_like
 from app.console.editor.page_fields import notations_of
-from app.console.editor.page_source import branch_source, open_present, present_head, read_schema
-from app.console.editor.saving import edit_url
+from app.console.editor.page_source import branch_source, of_draft, open_present, present_head, read_schema
+from app.console.editor.scope import EDITOR, edit_url
 from app.console.project.project_home import BASE, MEMBER
 from app.console.shell import api
 from app.console.shell.dates import user_zone
@@ -45,7 +45,7 @@ from app.resources.project_draft.schemas import DraftSchema, SaveDraftBody
 @endpoint(guard=member_of_org(), body=SaveDraftBody, query=FileQuery, result=DraftSchema)
 def store_draft(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> service.DraftWithHead:
     """Store the draft of a new file. The console calls this operation; it has no URL."""
-    return service.create(scope.project, by=scope.user, file=query.file, content=body.content)
+    return service.create(scope.project, by=scope.user, branch=query.ref, file=query.file, content=body.content)
 
 
 INPUTS = ("folder", "collection", "title", "name", "draft", "knows_drafts")
@@ -145,7 +145,7 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
 
 
 @blueprint.post(f"{BASE}/translate/<path:file>")
-@Page(guard=MEMBER, inputs=("language",), shown_by="edit")
+@Page(guard=EDITOR, inputs=("language",), shown_by="edit")
 def start_translation(*, scope: ProjectScope, form: Form) -> Response:
     """Store a copy of the entry as a draft of its translation and lead to it. An existing translation does not change.
 
@@ -169,8 +169,9 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
 
 def _create_draft(scope: ProjectScope, entry: NewEntry) -> bool:
     """Store the draft of an entry and return True, or False if the user has a draft of its file."""
+    ids, data = {"project_id": scope.project.id}, {"content": entry.text}
     try:
-        api.write(store_draft, {"project_id": scope.project.id}, {"content": entry.text}, query={"file": entry.path})
+        api.write(store_draft, ids, data, query=of_draft(scope, entry.path))
     except service.DraftExists:
         return False
     return True

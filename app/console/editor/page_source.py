@@ -2,12 +2,13 @@
 
 import posixpath
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.editor.field_lists import ACTION, INPUT, ITEMS, KIND, NOTATION
 from app.console.editor.field_values import changes_of, check
+from app.console.editor.scope import ENDED, EditorScope
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.content.data_text import edit_data, read_data
@@ -23,6 +24,8 @@ from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType
 from app.extensions import drivers
 from app.http.validation import RequestQuery
+from app.resources.change_set.content import read_head
+from app.resources.change_set.errors import MissingBranch
 from app.resources.project_content.source import NO_COMMIT, Source, is_readable, is_version, source_of
 from app.resources.project_draft import routes as drafts
 from app.resources.project_schema.routes import branch_schema
@@ -72,14 +75,31 @@ class OpenFile:
 
 
 def branch_source(scope: ProjectScope) -> Source:
-    """Return the working branch of the project."""
-    return source_of(scope.project, drivers.git, user=scope.caller)
+    """Return the branch of the scope: the working branch of the project, or that of a change set."""
+    return source_of(scope.project, drivers.git, branch=scope.branch, user=scope.caller)
 
 
 def present_head(scope: ProjectScope) -> str:
-    """Return the present head of the branch, on which the forms of a page are based."""
+    """Return the present head of the branch, on which the forms of a page are based.
+
+    Raises:
+        MissingBranch: the branch of a change set was deleted.
+    """
     source = branch_source(scope)
+    if scope.branch != scope.project.branch:
+        return read_head(source)
     return source.git.head(source.repo, source.branch)
+
+
+def has_ended(scope: EditorScope) -> bool:
+    """Return whether the change set of a page is published or closed, or has lost its branch."""
+    if scope.change_set is None or scope.change_set.state in ENDED:
+        return scope.change_set is not None
+    try:
+        present_head(scope)
+    except MissingBranch:
+        return True
+    return False
 
 
 def read_schema(scope: ProjectScope, query: RequestQuery | None = None) -> ContentSchema:
@@ -104,8 +124,7 @@ def open_files(scope: ProjectScope, paths: Sequence[str]) -> list[OpenFile]:
         NotFound: one of them does not exist.
         PayloadTooLarge: one of them is too large for the editor, or all of them for a commit.
     """
-    source = branch_source(scope)
-    head = source.git.head(source.repo, source.branch)
+    source, head = branch_source(scope), present_head(scope)
     entries = source.git.entries(source.repo, head, paths)
     if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
         raise NotFound(ErrorMessage("There is no such file"))
@@ -138,6 +157,20 @@ def open_new(scope: ProjectScope, path: str, start: str) -> OpenFile:
     return OpenFile(path, present_head(scope), "", start.encode(), is_new=True)
 
 
+def open_after_set(site: EditorScope, form: Form) -> OpenFile:
+    """Return the version of the site from which the form of an ended change set can continue.
+
+    Without a version of the site that equals the one of the form, the text has no base.
+    """
+    path, blob_sha = site.path["file"], form.text("base_blob_sha")
+    if "start" in form.values and not blob_sha:
+        return open_new(site, path, sent_start(form))
+    source = branch_source(site)
+    if is_sha(blob_sha) and is_version(source, path, blob_sha):
+        return OpenFile(path, present_head(site), blob_sha, _read(source, blob_sha))
+    return OpenFile(path, "", "", b"")
+
+
 def open_edited(scope: ProjectScope, form: Form) -> OpenFile:
     """Return the version from which the editor's form started, or an empty one if no branch contains it.
 
@@ -164,8 +197,12 @@ def read_base(scope: ProjectScope, path: str, blob_sha: str | None) -> bytes:
     """Return the version of a file on which a draft is based. Empty for a new file and for an unverified version."""
     if blob_sha is None:
         return b""
-    source = branch_source(scope)
-    return _read(source, blob_sha) if is_version(source, path, blob_sha) else b""
+    # A draft in a change set can start from a version of the site that the set does not contain.
+    for branch in dict.fromkeys((scope.branch, scope.project.branch)):
+        source = replace(branch_source(scope), branch=branch or "")
+        if is_version(source, path, blob_sha):
+            return _read(source, blob_sha)
+    return b""
 
 
 def _read_all(source: Source, shas: Collection[str]) -> dict[str, bytes]:
@@ -211,22 +248,31 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
         raise UnprocessableEntity(str(reason)) from reason
 
 
-def read_draft(scope: Scope, path: str) -> dict[str, Any] | None:
+def of_draft(scope: ProjectScope, path: str) -> dict[str, str | None]:
+    """Return the query that names the draft of a file. Each change set has its own drafts."""
+    return {"file": path, "ref": scope.branch}
+
+
+def read_draft(scope: ProjectScope, path: str) -> dict[str, Any] | None:
     """Return the user's draft of a file, or None."""
+    ids = {"project_id": scope.path["project_id"]}
     try:
-        draft: dict[str, object] = api.read(drafts.read, {"project_id": scope.path["project_id"]}, file=path)
+        draft: dict[str, object] = api.read(drafts.read, ids, **of_draft(scope, path))
     except NotFound:
         return None
     return draft
 
 
-def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str | None, *, base_sha: str | None = None) -> None:
+def write_draft(
+    scope: ProjectScope, path: str, content: bytes, blob_sha: str | None, *, base_sha: str | None = None
+) -> None:
     """Store the user's draft of a file. `base_sha` is the commit at which the base was read, if it is known."""
     data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha or None, "base_sha": base_sha}
     ids = {"project_id": scope.path["project_id"]}
-    api.write(drafts.save, ids, data, method="PUT", query={"file": path})
+    api.write(drafts.save, ids, data, method="PUT", query=of_draft(scope, path))
 
 
-def delete_draft(scope: Scope, path: str) -> None:
+def delete_draft(scope: ProjectScope, path: str) -> None:
     """Delete the user's draft of a file."""
-    api.write(drafts.delete, {"project_id": scope.path["project_id"]}, method="DELETE", query={"file": path})
+    ids = {"project_id": scope.path["project_id"]}
+    api.write(drafts.delete, ids, method="DELETE", query=of_draft(scope, path))

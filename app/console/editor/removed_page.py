@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from flask import Response
 from markdown_it import MarkdownIt
@@ -11,12 +11,21 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 
-from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import INPUTS, destination, proposals, save
 from app.console.editor.image_commits import follow_rename, plan_images
-from app.console.editor.page_source import branch_source, delete_draft, present_head, read_draft, write_draft
-from app.console.project.content import save
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.editor.page_source import (
+    OpenFile,
+    branch_source,
+    delete_draft,
+    has_ended,
+    present_head,
+    read_draft,
+    write_draft,
+)
+from app.console.editor.saving import leave_set
+from app.console.editor.scope import EDITOR, EditorScope, edit_url, file_url, in_set, set_query
+from app.console.project.project_home import BASE
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -62,7 +71,7 @@ def render_markdown(text: str) -> Markup:
     return Markup(_parser.render(text))  # noqa: S704 (the parser escapes raw HTML and refuses URLs with scripts)
 
 
-def show_removed(scope: ProjectScope, draft: dict[str, Any]) -> Response:
+def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:
     """Show the text of a draft whose file does not exist, and what can be done with it."""
     path = scope.path["file"]
     removal = _find(scope)
@@ -78,6 +87,9 @@ def show_removed(scope: ProjectScope, draft: dict[str, Any]) -> Response:
         people=people_of(removal.commit) if removal.commit else [],
         removed_at=clock.iso(removal.commit.date) if removal.commit else None,
         free_path=_other_path(path),
+        change_set=scope.change_set,
+        set_query=set_query(scope),
+        proposals=proposals(scope, path.rpartition("/")[2]),
     )
 
 
@@ -87,25 +99,29 @@ def _other_path(path: str) -> str:
     return f"{stem}-2{dot}{suffix}" if dot and "/" not in suffix else f"{path}-2"
 
 
-def _find(scope: ProjectScope) -> FileRemoval:
+def _find(scope: EditorScope) -> FileRemoval:
+    if has_ended(scope):
+        scope = in_set(scope, None)
     return find_removal(branch_source(scope), scope.path["file"])
 
 
 @blueprint.post(f"{BASE}/removed/<path:file>")
 @Page(
-    guard=MEMBER,
-    inputs=("body", "action", "new_path"),
+    guard=EDITOR,
+    inputs=("body", "action", "new_path", *INPUTS),
     shown_by="conflict",
     names={"files.0.path": "new_path"},
     upstream=_find,
 )
-def save_removed(*, scope: ProjectScope, form: Form, prepared: FileRemoval) -> Response:
+def save_removed(*, scope: EditorScope, form: Form, prepared: FileRemoval) -> Response:
     """Save the text as the page of before or as a new page, or continue with it in the renamed page."""
     path = scope.path["file"]
     draft = read_draft(scope, path)
     if draft is None:
         raise NotFound("There is no draft of this file")
     text = with_line_ends(draft["content"], form.text("body"))
+    if has_ended(scope):
+        return leave_set(scope, OpenFile(path, "", "", b""), text.encode())
     # The text of the form is stored first, so that no failure of the next step loses it.
     write_draft(scope, path, text.encode(), draft["base_blob_sha"])
     if form.text("action") == "follow":
@@ -114,13 +130,15 @@ def save_removed(*, scope: ProjectScope, form: Form, prepared: FileRemoval) -> R
     if not target:
         raise InvalidRequest.field("new_path", _("Enter a file name."))
     message = _("Restore %(name)s", name=path) if target == path else _("Create %(name)s", name=target)
-    plan = plan_images(scope, path, text.encode(), new_path=target)
-    save(scope, message, present_head(scope), {"path": target, "action": "create", "content": plan.data}, *plan.files)
+    with destination(scope, form, message) as to:
+        plan = plan_images(scope, path, text.encode(), to=to, new_path=target)
+        file = {"path": target, "action": "create", "content": plan.data}
+        save(to, message, present_head(to), file, *plan.files)
     delete_draft(scope, path)
-    return see_other(project_url(scope, f"/edit/{quote(target)}?done=saved"))
+    return see_other(edit_url(to, target, "done=saved"))
 
 
-def _follow(scope: ProjectScope, removal: FileRemoval, text: str, base_blob_sha: str | None) -> Response:
+def _follow(scope: EditorScope, removal: FileRemoval, text: str, base_blob_sha: str | None) -> Response:
     """Move the draft to the renamed page and lead to the comparison with its present text."""
     if removal.new_path is None:
         raise Conflict(_("This page was not renamed."))
@@ -134,4 +152,4 @@ def _follow(scope: ProjectScope, removal: FileRemoval, text: str, base_blob_sha:
         write_draft(scope, removal.new_path, text.encode(), None)
     follow_rename(scope, scope.path["file"], removal.new_path)
     delete_draft(scope, scope.path["file"])
-    return see_other(project_url(scope, f"/conflict/{quote(removal.new_path)}"))
+    return see_other(file_url(scope, "conflict", removal.new_path))

@@ -1,34 +1,36 @@
-"""Saving of an edited file with its images. If another user changed the file since, the draft is compared."""
+"""Saving of an edited file with its images, on the site or in a change set.
 
-from urllib.parse import quote
+If another user changed the file since, the draft is compared.
+"""
 
 from flask import Response
 
-from app.access.scope import ProjectScope, Scope
-from app.console.editor.draft_images import finish_draft
+from app.access.scope import ProjectScope
+from app.console.editor.destinations import SetEnded, chosen_set, destination, is_proposal, save
+from app.console.editor.draft_images import finish_draft, images_of, move_draft_images
 from app.console.editor.image_commits import ImagePlan, plan_images
-from app.console.editor.page_source import OpenFile, open_present, write_draft
-from app.console.project.content import save
-from app.console.project.project_home import project_url
+from app.console.editor.page_source import OpenFile, delete_draft, open_present, read_draft, write_draft
+from app.console.editor.scope import EditorScope, edit_url, file_url, in_set
+from app.console.shell.forms import Form
 from app.console.shell.pages import see_other
 from app.console.shell.translation import gettext as _
-from app.core.errors import Conflict, NotFound
+from app.core.errors import Conflict, InvalidRequest, NotFound
+
+CONFLICTS = (Conflict.code, "BASE_GONE")
 
 
-def edit_url(scope: Scope, path: str, query: str = "") -> str:
-    """Return the URL of the editor of a file."""
-    return project_url(scope, f"/edit/{quote(path)}{f'?{query}' if query else ''}")
-
-
-def save_edit(scope: ProjectScope, opened: OpenFile, data: bytes, message: str, *, mode: str = "rich") -> Response:
-    """Save new bytes of an opened file with the images that they name.
+def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, mode: str = "rich") -> Response:
+    """Save new bytes of an opened file with the images that they name, where the form says.
 
     Leads to the editor or, after a conflict, to the comparison.
 
     Raises:
         Conflict: an image cannot be stored under its name. The draft keeps the text and the images.
+        SetEnded: the change set of the page was published or closed.
     """
-    plan = plan_images(scope, opened.path, data)
+    change_set = chosen_set(scope, form)
+    to = scope if change_set is None else in_set(scope, change_set)
+    plan = plan_images(scope, opened.path, data, to=to)
     is_changed = plan.data != opened.data or opened.is_new
     if not is_changed and not plan.files:
         finish_draft(scope, opened.path, plan.ids)
@@ -39,29 +41,105 @@ def save_edit(scope: ProjectScope, opened: OpenFile, data: bytes, message: str, 
         "content": plan.data,
         "base_blob_sha": opened.blob_sha or None,
     }
-    text = _("Create %(name)s", name=opened.path) if opened.is_new else _("Update %(name)s", name=opened.path)
-    files = [*([file] if is_changed else []), *plan.files]
+    default = _("Create %(name)s", name=opened.path) if opened.is_new else _("Update %(name)s", name=opened.path)
+    message, files = form.text("message").strip() or default, [*([file] if is_changed else []), *plan.files]
     try:
-        saved = save(scope, message.strip() or text, opened.base_sha, *files)
+        if is_proposal(form) and change_set is None:
+            _require_unchanged(scope, opened)
+        with destination(scope, form, message) as to:
+            saved = save(to, message, opened.base_sha, *files, merges=change_set is not None)
     except Conflict as error:
-        if error.code != Conflict.code:
+        if error.code not in CONFLICTS or isinstance(error, SetEnded):
             raise
-        present = _present(scope, opened.path)
+        present = _present(to, opened.path)
         if present is not None and present.data == plan.data and not plan.files:  # The same form was sent twice.
-            return _saved(scope, opened, plan, present.base_sha, mode)
+            return _saved(scope, to, opened, plan, present.base_sha, mode)
+        if change_set is not None:
+            return _compare_in_set(scope, to, opened, data)
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
         faults = {one.path for one in error.fields}
         if faults and faults <= {one["path"] for one in plan.files}:
             raise Conflict(_("An image has the name of a new file of the site. Save again.")) from error
-        return see_other(project_url(scope, f"/conflict/{quote(opened.path)}"))
-    return _saved(scope, opened, plan, saved["commit_sha"], mode)
+        return see_other(file_url(scope, "conflict", opened.path))
+    return _saved(scope, to, opened, plan, saved["commit_sha"], mode)
 
 
-def _saved(scope: ProjectScope, opened: OpenFile, plan: ImagePlan, commit_sha: str, mode: str) -> Response:
+def _saved(
+    scope: EditorScope, to: EditorScope, opened: OpenFile, plan: ImagePlan, commit_sha: str, mode: str
+) -> Response:
     finish_draft(scope, opened.path, plan.ids)
-    change = f"since={opened.base_sha}&change={commit_sha}"
+    change = f"&since={opened.base_sha}&change={commit_sha}" if to.change_set is None else ""
     done = "saved-renamed" if plan.is_renamed else "saved"
-    return see_other(edit_url(scope, opened.path, f"mode={mode}&{change}&done={done}"))
+    return see_other(edit_url(to, opened.path, f"mode={mode}{change}&done={done}"))
+
+
+def _compare_in_set(scope: EditorScope, to: EditorScope, opened: OpenFile, data: bytes) -> Response:
+    """Move the text into the change set as a draft, and lead to the comparison with the version of the set."""
+    move_draft(scope, to, opened.path, data, (opened.blob_sha, opened.base_sha))
+    return see_other(file_url(to, "conflict", opened.path))
+
+
+def move_draft(
+    scope: ProjectScope, to: EditorScope, path: str, data: bytes, base: tuple[str | None, str | None]
+) -> None:
+    """Store a text as the draft of another version of a file, with the images of its draft, which is deleted.
+
+    `base` are the blob and the commit from which the text started.
+
+    Raises:
+        Conflict: the other version has another draft, or an image with the name of an image.
+    """
+    if read_draft(to, path) is not None:
+        if to.change_set is None:
+            raise Conflict(_("You have another draft of this page on the site. Save or discard it first."))
+        message = _("You have another draft of this page in “%(title)s”. Save or discard it first.")
+        raise Conflict(message % {"title": to.change_set.title})
+    images = {image.id: image.path for image in images_of(scope, path)}
+    if images:
+        move_draft_images(scope, path, to, path, images)
+    blob_sha, base_sha = base
+    try:
+        write_draft(to, path, data, blob_sha, base_sha=base_sha or None)
+    except InvalidRequest:  # The other version never contained the base. Both texts are compared as a whole.
+        write_draft(to, path, data, None)
+    delete_draft(scope, path)
+
+
+def move_to_site(scope: EditorScope) -> Response:
+    """Move the draft of a page of an ended change set to the site, and lead to the page there.
+
+    Raises:
+        Conflict: the page of the site has another draft.
+    """
+    site, path = in_set(scope, None), scope.path["file"]
+    draft = read_draft(scope, path)
+    if draft is not None:
+        move_draft(scope, site, path, draft["content"].encode(), (draft["base_blob_sha"], None))
+    return _continue_on_site(site, path)
+
+
+def leave_set(scope: EditorScope, opened: OpenFile, data: bytes) -> Response:
+    """Store a text that was saved in an ended change set as a draft of the site, and lead to the page there.
+
+    `opened` is the version of the site from which it continues. Raises as `move_to_site`.
+    """
+    site = in_set(scope, None)
+    if data != opened.data or opened.is_new:
+        move_draft(scope, site, opened.path, data, (opened.blob_sha, opened.base_sha))
+    else:
+        delete_draft(scope, opened.path)
+    return _continue_on_site(site, opened.path)
+
+
+def _continue_on_site(site: EditorScope, path: str) -> Response:
+    return see_other(edit_url(site, path, "done=set-ended"))
+
+
+def _require_unchanged(scope: EditorScope, opened: OpenFile) -> None:
+    """Require the version of the site from which an edit started, before a change set is created. Raises Conflict."""
+    present = _present(scope, opened.path)
+    if (present.blob_sha if present is not None else "") != opened.blob_sha:
+        raise Conflict
 
 
 def _present(scope: ProjectScope, path: str) -> OpenFile | None:

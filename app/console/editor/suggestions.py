@@ -2,10 +2,10 @@
 
 from flask import Response
 
-from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import EDITOR_INPUTS, edited, open_edited
-from app.console.project.project_home import BASE, MEMBER
+from app.console.editor.scope import EDITOR, EditorScope
+from app.console.project.project_home import BASE
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page
@@ -31,8 +31,8 @@ def is_configured() -> bool:
 
 
 @blueprint.post(f"{BASE}/suggest-message/<path:file>")
-@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
-def suggest_message(*, scope: ProjectScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=EDITOR_INPUTS)
+def suggest_message(*, scope: EditorScope, form: Form) -> Response:
     """Return a description of the changes of the editor's form as JSON: `text`."""
     path = scope.path["file"]
     opened = open_edited(scope, form)

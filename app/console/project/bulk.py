@@ -2,6 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -9,8 +12,9 @@ from flask import Response, request
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import may_only_propose, new_set, save
 from app.console.editor.page_source import OpenFile, open_files
-from app.console.project.content import save
+from app.console.editor.scope import EditorScope, in_set, proposed_url
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
@@ -70,54 +74,102 @@ def _interrupted(done: int, count: int, reason: str) -> Conflict:
     return Conflict(text % {"done": done, "count": count, "reason": reason})
 
 
-def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> str:
-    """Delete files, and return the name of the outcome."""
+class _Unchanged(Exception):
+    """No selected file was changed."""
 
-    def delete(part: Sequence[str]) -> bool:
+
+@dataclass(frozen=True)
+class BulkOutcome:
+    """The name of the outcome of a change of selected files, and the scope in which they were changed."""
+
+    done: str
+    to: EditorScope | None = None
+
+    def lead(self, url: str) -> Response:
+        """Lead to the page of the new change set that contains the change, else to a list at a URL with a query."""
+        if self.to is not None and self.to.change_set is not None:
+            return see_other(proposed_url(self.to))
+        return see_other(f"{url}{'&' if '?' in url else '?'}{urlencode({'done': self.done})}")
+
+
+def _run(
+    scope: ProjectScope,
+    paths: Sequence[str],
+    title: str,
+    done: str,
+    change: Callable[[EditorScope, Sequence[str]], bool],
+) -> BulkOutcome:
+    """Change files on the site, or in a new change set if the user can only propose.
+
+    Raises:
+        InvalidRequest: a change set cannot contain so many files.
+    """
+    only_proposes = may_only_propose(scope)
+    if only_proposes and len(paths) > CommitLimits.files:
+        raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.files))
+    try:
+        with new_set(scope, title) if only_proposes else nullcontext(in_set(scope, None)) as to:
+            _require_change(_in_commits(paths, partial(change, to)))
+    except _Unchanged:
+        return BulkOutcome("unchanged")
+    return BulkOutcome(done, to)
+
+
+def _require_change(is_changed: bool) -> None:
+    if not is_changed:
+        raise _Unchanged
+
+
+def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> BulkOutcome:
+    """Delete files."""
+
+    def delete(to: EditorScope, part: Sequence[str]) -> bool:
         files = ({"path": path, "action": "delete"} for path in part)
-        save(scope, _("Delete %(count)s files", count=len(part)), base_sha, *files)
+        save(to, _("Delete %(count)s files", count=len(part)), base_sha, *files)
         return True
 
-    _in_commits(paths, delete)
-    return "deleted"
+    return _run(scope, paths, _("Delete %(count)s files", count=len(paths)), "deleted", delete)
 
 
-def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str) -> str:
-    """Move files to another folder, and return the name of the outcome. They keep their names."""
+def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str) -> BulkOutcome:
+    """Move files to another folder. They keep their names."""
     target = target.strip().strip("/")
     moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in paths}
     moves = {old: new for old, new in moves.items() if old != new}
+    message = _("Move %(count)s files to %(folder)s")
 
-    def move(part: Sequence[str]) -> bool:
+    def move(to: EditorScope, part: Sequence[str]) -> bool:
         files = ({"path": moves[old], "action": "move", "previous_path": old} for old in part)
-        message = _("Move %(count)s files to %(folder)s", count=len(part), folder=target or "/")
-        save(scope, message, base_sha, *files)
+        save(to, message % {"count": len(part), "folder": target or "/"}, base_sha, *files)
         return True
 
-    return "moved" if _in_commits(list(moves), move) else "unchanged"
+    if not moves:
+        return BulkOutcome("unchanged")
+    return _run(scope, list(moves), message % {"count": len(moves), "folder": target or "/"}, "moved", move)
 
 
-def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: DraftField | None = None) -> str:
-    """Mark pages as drafts, or publish them, and return the name of the outcome. Other lines do not change.
+def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: DraftField | None = None) -> BulkOutcome:
+    """Mark pages as drafts, or publish them. Other lines do not change.
 
     `field` is the one that marks drafts in the collection, else each page names it.
     """
     text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
 
-    def change(part: Sequence[str]) -> bool:
-        opened = open_files(scope, part)
+    def change(to: EditorScope, part: Sequence[str]) -> bool:
+        opened = open_files(to, part)
         files = list(_with_state(opened, is_draft=is_draft, field=field))
         if files:
-            save(scope, text % {"count": len(files)}, opened[0].base_sha, *files)
+            save(to, text % {"count": len(files)}, opened[0].base_sha, *files)
         return bool(files)
 
-    return "saved" if _in_commits(paths, change) else "unchanged"
+    return _run(scope, paths, text % {"count": len(paths)}, "saved", change)
 
 
-def _folder(scope: Scope, form: Form, done: str) -> Response:
+def _folder(scope: Scope, form: Form, outcome: BulkOutcome) -> Response:
     """Lead to the list from which the form was sent, with its filter and sort order."""
-    query = urlencode({**request.args, "done": done})
-    return see_other(project_url(scope, f"/content/{quote(form.text('folder'))}?{query}"))
+    query = urlencode({name: value for name, value in request.args.items() if name != "done"})
+    url = project_url(scope, f"/content/{quote(form.text('folder'))}")
+    return outcome.lead(f"{url}?{query}" if query else url)
 
 
 @blueprint.post(f"{BASE}/bulk-delete")

@@ -11,6 +11,7 @@ from marshmallow import ValidationError, fields, validate
 from app.access import authentication
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import may_only_propose
 from app.console.editor.page_source import present_head
 from app.console.project.bulk import NAMES, delete_paths, move_paths, selected_paths, set_state
 from app.console.project.entry_rows import Columns, columns_of, rows_of
@@ -25,6 +26,7 @@ from app.core.errors import NotFound
 from app.core.limits import CommitLimits
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
+from app.resources.change_set.queries import sets_of_paths
 from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.site_content import SiteContent, query_of, site_content
@@ -164,6 +166,8 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
         selected=set(current_form().all("select")),
         max_selected=CommitLimits.form_files,
         head=prepared.head,
+        only_proposes=may_only_propose(scope),
+        also=sets_of_paths(scope.project.id, [one.path for one in rows]),
     )
     _remember(response, view, path=_url(scope, group))
     return response
@@ -230,12 +234,14 @@ def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, p
     opened, action, base_sha = _open_list(scope, query, prepared), form.text("action"), form.text("base_sha")
     paths = selected_paths(_all_paths(scope, opened) if form.is_checked("all") else form.all("select"))
     if action == "delete":
-        done = delete_paths(scope, paths, base_sha)
+        outcome = delete_paths(scope, paths, base_sha)
     elif action == "move":
-        done = move_paths(scope, paths, form.text("target"), base_sha)
+        outcome = move_paths(scope, paths, form.text("target"), base_sha)
     else:
-        done = set_state(scope, paths, is_draft=action == "draft", field=opened.columns.draft)
-    return see_other(f"{_url(scope, opened.group)}?{urlencode({**request.args, 'done': done})}")
+        outcome = set_state(scope, paths, is_draft=action == "draft", field=opened.columns.draft)
+    shown = urlencode({name: value for name, value in request.args.items() if name != "done"})
+    url = _url(scope, opened.group)
+    return outcome.lead(f"{url}?{shown}" if shown else url)
 
 
 def _all_paths(scope: ProjectScope, opened: OpenList) -> list[str]:

@@ -1,24 +1,26 @@
 """The content of a project: folders and files, and their creation, renaming and deletion."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
-from urllib.parse import quote, urlencode
+from typing import Annotated
+from urllib.parse import urlencode
 
 from flask import Response, request
 from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import INPUTS, destination, is_proposal, may_only_propose, save
 from app.console.editor.page_source import present_head
-from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api, frame
+from app.console.editor.scope import EDITOR, EditorScope, edit_url, proposed_url
+from app.console.project.project_home import BASE, MEMBER
+from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content import routes as content
+from app.resources.change_set.queries import sets_of_paths
 from app.resources.project_content.index import indexes, unreadable
 from app.resources.project_content.schema.site_content import site_content
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
@@ -34,13 +36,6 @@ class FolderQuery(RequestQuery):
     q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
     hidden: Annotated[str, fields.String(load_default="omit", validate=validate.OneOf(["omit", "show"]))]
-
-
-def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> dict[str, Any]:
-    """Save files as one change. Raises SaveConflict and the errors of the schema."""
-    data = {"message": message, "base_sha": base_sha, "files": list(files)}
-    result: dict[str, Any] = api.write(content.commit, scope.path, data)
-    return result
 
 
 Listing = tuple[str, FolderPage]
@@ -89,6 +84,8 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Res
         shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
         more=urlencode(more) if more else None,
         head=head,
+        only_proposes=may_only_propose(scope),
+        also=sets_of_paths(scope.project.id, [one.path for one in listed.files]),
         unreadable=unreadable.paths(scope.index),
         parents=_parents(path),
     )
@@ -102,23 +99,32 @@ def _parents(path: str) -> list[tuple[str, str]]:
 
 @blueprint.post(f"{BASE}/rename/<path:file>")
 @Page(
-    guard=MEMBER, inputs=("base_sha", "base_blob_sha", "new_path"), shown_by="edit", names={"files.0.path": "new_path"}
+    guard=EDITOR,
+    inputs=("base_sha", "base_blob_sha", "new_path", *INPUTS),
+    shown_by="edit",
+    names={"files.0.path": "new_path"},
 )
-def rename_file(*, scope: ProjectScope, form: Form) -> Response:
+def rename_file(*, scope: EditorScope, form: Form) -> Response:
     """Rename a file or move it to another folder."""
     old, new = scope.path["file"], form.text("new_path").strip().strip("/")
     if old == new:
-        return see_other(project_url(scope, f"/edit/{quote(old)}?done=unchanged"))
+        return see_other(edit_url(scope, old, "done=unchanged"))
     file = {"path": new, "action": "move", "previous_path": old, "base_blob_sha": form.text("base_blob_sha")}
-    save(scope, _("Rename %(old)s to %(new)s", old=old, new=new), form.text("base_sha"), file)
-    return see_other(project_url(scope, f"/edit/{quote(new)}?done=renamed"))
+    message = _("Rename %(old)s to %(new)s", old=old, new=new)
+    with destination(scope, form, message) as to:
+        save(to, message, form.text("base_sha"), file, merges=is_proposal(form))
+    return see_other(edit_url(to, new, "done=renamed" if to.change_set is None else "done=saved"))
 
 
 @blueprint.post(f"{BASE}/delete/<path:file>")
-@Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha"), shown_by="edit")
-def delete_file(*, scope: ProjectScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=("base_sha", "base_blob_sha", *INPUTS), shown_by="edit")
+def delete_file(*, scope: EditorScope, form: Form) -> Response:
     """Delete a file and lead to the list that contained it, with a link to its history, which restores it."""
     path = scope.path["file"]
     file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}
-    save(scope, _("Delete %(name)s", name=path), form.text("base_sha"), file)
+    message = _("Delete %(name)s", name=path)
+    with destination(scope, form, message) as to:
+        save(to, message, form.text("base_sha"), file, merges=is_proposal(form))
+    if to.change_set is not None:
+        return see_other(proposed_url(to))
     return see_other(frame.current().list_url(done="deleted", file=path))

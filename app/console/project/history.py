@@ -12,7 +12,9 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import may_only_propose, new_set, save
 from app.console.editor.page_source import branch_source, present_head
+from app.console.editor.scope import proposed_url
 from app.console.project import changes
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api, dates
@@ -23,12 +25,16 @@ from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.content.page_changes import page_changes
+from app.core.errors import NotFound, UnprocessableEntity
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.errors import DriverError
+from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.port import EntryType
 from app.http.endpoint import endpoint_of
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
+from app.resources.project_content.source import NO_COMMIT, is_readable
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.comparison import read_versions
 from app.resources.project_content.versions.history import last_change, people_of
@@ -62,6 +68,7 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
         versions=changes.shown_versions(scope, versions, file),
         meta=meta,
         head=present_head(scope),
+        only_proposes=may_only_propose(scope),
     )
 
 
@@ -83,6 +90,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
         meta=meta,
         query=query,
         head=head,
+        only_proposes=may_only_propose(scope),
         label_of=label_of,
         value_text=changes.value_text,
     )
@@ -138,16 +146,40 @@ def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> ComparedText | Non
 @Page(guard=endpoint_of(content.restore).guard, inputs=("commit_sha", "base_sha"), shown_by="file_history")
 def restore_version(*, scope: ProjectScope, form: Form) -> Response:
     """Restore an earlier version of a file as a new change."""
-    file = scope.path["file"]
+    file, message = scope.path["file"], _restore_message(scope, scope.path["file"], form.text("commit_sha"))
+    if may_only_propose(scope):
+        return _propose_version(scope, file, form, message)
     data = {
         "file": file,
         "commit_sha": form.text("commit_sha"),
         "base_sha": form.text("base_sha"),
-        "message": _restore_message(scope, file, form.text("commit_sha")),
+        "message": message,
     }
     restored = api.write(content.restore, {"project_id": scope.path["project_id"]}, data)
     done = "restored" if restored["files"] else "unchanged"
     return see_other(project_url(scope, f"/history/{quote(file)}?done={done}"))
+
+
+def _propose_version(scope: ProjectScope, file: str, form: Form, message: str) -> Response:
+    """Propose an earlier version of a file in a new change set. Raises NotFound, SaveConflict."""
+    source, base_sha, sha = branch_source(scope), form.text("base_sha"), form.text("commit_sha")
+    if not is_sha(base_sha) or not is_sha(sha) or not is_readable(source, sha):
+        raise NotFound(NO_COMMIT)
+    version = source.git.entries(source.repo, sha, [file]).get(file)
+    present = source.git.entries(source.repo, base_sha, [file]).get(file)
+    if version is None or version.type != EntryType.BLOB or version.mode == SYMLINK:
+        raise UnprocessableEntity(_("This version cannot be restored."))
+    if present is not None and present.sha == version.sha:
+        return see_other(project_url(scope, f"/history/{quote(file)}?done=unchanged"))
+    change = {
+        "path": file,
+        "action": "create" if present is None else "update",
+        "content": source.git.blob(source.repo, version.sha),
+        "base_blob_sha": present.sha if present is not None else None,
+    }
+    with new_set(scope, message) as to:
+        save(to, message, base_sha, change)
+    return see_other(proposed_url(to))
 
 
 def _restore_message(scope: ProjectScope, file: str, sha: str) -> str:

@@ -9,8 +9,9 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.editor.destinations import INPUTS, destination, proposals, save
 from app.console.editor.page_source import present_head
-from app.console.project.content import save
+from app.console.editor.scope import proposed_url
 from app.console.project.images import has_thumbnail, media_folder
 from app.console.project.project_home import BASE, MEMBER, project_url
 from app.console.shell import api
@@ -56,6 +57,7 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
         has_thumbnail=has_thumbnail,
         pages=count_pages(scope.project, scope.index, [one.path for one in listed.images]),
         folder=media_folder(scope.project),
+        proposals=proposals(scope, _("New images")),
     )
 
 
@@ -69,7 +71,7 @@ def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
 
 
 @blueprint.post(f"{BASE}/media")
-@Page(guard=MEMBER, inputs=("file", "base_sha", "folder"), shown_by="media", names={"files.0.path": "folder"})
+@Page(guard=MEMBER, inputs=("file", "base_sha", "folder", *INPUTS), shown_by="media", names={"files.0.path": "folder"})
 def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     """Add an image to the repository."""
     file = form.files.get("file")
@@ -82,11 +84,16 @@ def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     folder = form.text("folder").strip().strip("/")
     path = f"{folder}/{name}" if folder else name
     change = {"path": path, "action": "create", "content": file.read()}
+    message = _("Add %(name)s", name=path)
     try:
-        save(scope, _("Add %(name)s", name=path), form.text("base_sha") or present_head(scope), change)
+        with destination(scope, form, message) as to:
+            base_sha = form.text("base_sha") if to.change_set is None else ""
+            save(to, message, base_sha or present_head(to), change)
     except Conflict as error:
         if not error.fields:
             raise
         message = _("A file of this name exists already. Rename the image, or choose another folder.")
         raise Conflict(message, fields=[FieldError("folder", message)]) from error
+    if to.change_set is not None:
+        return see_other(proposed_url(to))
     return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))

@@ -5,10 +5,10 @@ from typing import Any
 from flask import Response
 from marshmallow import ValidationError
 
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.page_source import EDITOR_INPUTS, edited, open_edited
-from app.console.editor.saving import edit_url
+from app.console.editor.scope import EDITOR, EditorScope, edit_url
 from app.console.project.project_home import BASE, MEMBER, project_url, read_preview
 from app.console.shell import api
 from app.console.shell.forms import Form
@@ -24,8 +24,10 @@ from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandboxBody
 
 
-def _body(scope: Scope, **more: Any) -> Any:
-    return instance(CreateSandboxBody.schema).load({"projectId": scope.path["project_id"]} | more)
+def _body(scope: ProjectScope, **more: Any) -> Any:
+    """Return the body of a start. A page of a change set starts a preview of the set."""
+    branch = {"branch": scope.branch} if scope.branch != scope.project.branch else {}
+    return instance(CreateSandboxBody.schema).load({"projectId": scope.path["project_id"]} | branch | more)
 
 
 def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) -> str | None:
@@ -72,8 +74,8 @@ def preview(*, scope: ProjectScope) -> Response:
 
 
 @blueprint.post(f"{BASE}/preview")
-@Page(guard=MEMBER, inputs=("file",), shown_by="preview")
-def start_preview(*, scope: ProjectScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=("file",), shown_by="preview")
+def start_preview(*, scope: EditorScope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one. The page shows the steps."""
     sandbox.connect(scope, _body(scope, forceSync=True))
     file = form.text("file")
@@ -81,14 +83,16 @@ def start_preview(*, scope: ProjectScope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/preview-text/<path:file>")
-@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
-def preview_text(*, scope: ProjectScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=EDITOR_INPUTS)
+def preview_text(*, scope: EditorScope, form: Form) -> Response:
     """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
     path = scope.path["file"]
     opened = open_edited(scope, form)
     data = edited(opened, form)
     address = running_address(scope, {"path": path, "content": data.decode()})
-    return json_response({"active": address is not None, "changed": opened.is_new or data != opened.data}, 200)
+    # A running preview can show the site, which does not contain the version of a change set.
+    is_changed = opened.is_new or data != opened.data or scope.change_set is not None
+    return json_response({"active": address is not None, "changed": is_changed}, 200)
 
 
 @blueprint.post(f"{BASE}/preview/stop")

@@ -16,6 +16,8 @@ def notice(name: str | None) -> str | None:
     """Return the notice of a finished action, or None for an unknown name."""
     texts = {
         "saved": _("Saved"),
+        "proposed": _("Proposed. The site has not changed yet."),
+        "set-ended": _("The changes that you edited are published or closed. This is the page of the site."),
         "created": _("Created"),
         "saved-renamed": _("Saved. An image got another name, because the site has a new file with its name."),
         "deleted": _("Deleted"),
@@ -55,6 +57,7 @@ def error_text(error: AppError) -> str:
             "This page was opened under another address. Open the console at its own address and try again"
         ),
         "INVALID_TOKEN": _("The link is not valid anymore. Ask for a new one"),
+        "CHANGE_SET_REQUIRED": _("This project only accepts proposed changes. Select “Propose”."),
         "NOT_ALLOWED": _("You are not allowed to do this"),
         "NOT_FOUND": _("This page does not exist, or it was deleted"),
         "INTERNAL": _("Something went wrong. Try again"),

@@ -7,6 +7,7 @@ from app.core.errors import PayloadTooLarge
 from app.core.limits import CommitLimits
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import Commit
 from app.models.change_set import ChangeSet
 from app.models.project import Project
 from app.resources.change_set.content import (
@@ -91,7 +92,7 @@ def update(
             expected_head=present.head_sha,
             author=attribution.author,
         )
-    return Content(head, commit.sha, len(changes))
+    return _content_of(head, commit)
 
 
 def create_revert(change_set: ChangeSet, project: Project, *, hosts: GitHosts, by: Actor) -> tuple[NewBranch, Content]:
@@ -123,7 +124,13 @@ def create_revert(change_set: ChangeSet, project: Project, *, hosts: GitHosts, b
         except BaseException:
             branch.discard()
             raise
-    return branch, Content(head, commit.sha, len(changes))
+    return branch, _content_of(head, commit)
+
+
+def _content_of(base_sha: str, commit: Commit) -> Content:
+    """Return the content of a set whose only difference from a commit of the working branch is a new commit."""
+    paths = frozenset(change.path for change in commit.changes)
+    return Content(base_sha, commit.sha, len(paths), paths=paths)
 
 
 def revert_title(change_set: ChangeSet) -> str:

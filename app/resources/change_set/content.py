@@ -45,13 +45,14 @@ class Content:
     """The head of a set, the commit from which it starts, and the number of changed files.
 
     `recorded_head` is the head that the row of the set had when the content was read. If the row has another one now,
-    a later commit was recorded since.
+    a later commit was recorded since. `paths` are the changed files, or None for the recorded content.
     """
 
     base_sha: str
     head_sha: str
     files: int
     recorded_head: str | None = None
+    paths: frozenset[str] | None = None
 
 
 def branch_name(prefix: str, title: str, set_id: str) -> str:
@@ -100,7 +101,8 @@ def read_content_at(source: Source, change_set: ChangeSet, working_branch: str, 
 
 def content_at(source: Source, base_sha: str, head_sha: str) -> Content:
     """Return the content between two commits."""
-    return Content(base_sha, head_sha, sum(1 for _ in source.git.changes(source.repo, base_sha, head_sha)))
+    paths = frozenset(change.path for change in source.git.changes(source.repo, base_sha, head_sha))
+    return Content(base_sha, head_sha, len(paths), paths=paths)
 
 
 def _base_of(source: Source, change_set: ChangeSet, head: str, working_branch: str) -> str:

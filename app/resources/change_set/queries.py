@@ -1,7 +1,7 @@
 """Read-only statements that return change sets, their reviews and comments as response dictionaries."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from app.models.change_set import (
     ChangeSet,
     ChangeSetAuthor,
     ChangeSetComment,
+    ChangeSetPath,
     ChangeSetReview,
     ChangeSetSchedule,
     ChangeSetState,
@@ -150,6 +151,35 @@ def count_open(project_id: str) -> int:
     statement = sa.select(sa.func.count()).select_from(ChangeSet)
     states = [*OPEN, ChangeSetState.PUBLISHING]
     return db.session.scalar(statement.where(ChangeSet.project_id == project_id, ChangeSet.state.in_(states))) or 0
+
+
+def open_sets(project_id: str) -> Sequence[ChangeSet]:
+    """Return the sets of a project that can change, the latest first."""
+    own = ChangeSet.project_id == project_id, ChangeSet.state.in_(OPEN)
+    return db.session.scalars(sa.select(ChangeSet).where(*own).order_by(ChangeSet.id.desc())).all()
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """The id and the title of a set."""
+
+    id: str
+    title: str
+
+
+def sets_of_paths(project_id: str, paths: Collection[str]) -> dict[str, list[NamedSet]]:
+    """Return the open sets that change each of some paths, the oldest first. Other paths are omitted."""
+    statement = (
+        sa.select(ChangeSetPath.path, ChangeSet.id, ChangeSet.title)
+        .join(ChangeSet, ChangeSet.id == ChangeSetPath.change_set_id)
+        .where(ChangeSet.project_id == project_id, ChangeSet.state.in_([*OPEN, ChangeSetState.PUBLISHING]))
+        .where(ChangeSetPath.path.in_(paths))
+        .order_by(ChangeSet.id)
+    )
+    listed = defaultdict[str, list[NamedSet]](list)
+    for path, set_id, title in db.session.execute(statement):
+        listed[path].append(NamedSet(set_id, title))
+    return dict(listed)
 
 
 def author_ids(change_set_id: str) -> frozenset[str]:

@@ -12,7 +12,7 @@ from app.core.outbound import OutsideResource
 from app.core.permissions import Role
 from app.drivers.errors import DriverError
 from app.extensions import current_settings, db
-from app.models.change_set import ChangeSet, ChangeSetAuthor, ScheduledAction
+from app.models.change_set import ChangeSet, ChangeSetAuthor, ChangeSetPath, ScheduledAction
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project, Publishers
 from app.models.user import User
@@ -25,6 +25,9 @@ from app.resources.project_content.source import Source
 from app.resources.user.mail import notify
 
 MAX_OPEN, MAX_TITLE = 200, 200
+MAX_PATHS = 1_000
+"""The paths of a set that lists of pages know. Only a push can change more files than a commit."""
+
 ID_PREFIX = "chg"
 
 
@@ -93,6 +96,7 @@ def create(
     db.session.flush()
     if content is not None:
         _add_author(change_set, by)
+        _store_paths(change_set, content)
     return change_set
 
 
@@ -154,6 +158,17 @@ def update_content(row: ChangeSet, content: Content) -> None:
     if row.state == State.SCHEDULED and state != State.SCHEDULED:
         _cancel_schedule(row)
     states.move(row, state, **values)
+    _store_paths(row, content)
+
+
+def _store_paths(row: ChangeSet, content: Content) -> None:
+    """Replace the paths of a set, if its content was read."""
+    if content.paths is None:
+        return
+    db.session.execute(sa.delete(ChangeSetPath).where(ChangeSetPath.change_set_id == row.id))
+    paths = [{"change_set_id": row.id, "path": path} for path in sorted(content.paths)[:MAX_PATHS]]
+    if paths:
+        db.session.execute(sa.insert(ChangeSetPath), paths)
 
 
 def _cancel_schedule(row: ChangeSet) -> None:
@@ -200,10 +215,22 @@ def anonymize_creator(user: User) -> None:
     db.session.execute(statement.values(token_name=None).execution_options(synchronize_session=False))
 
 
+def discard(change_set: ChangeSet) -> None:
+    """Delete a set whose branch was deleted, as if it had not been created. Raises StateConflict."""
+    row = states.locked(change_set.id)
+    states.require(row, Step.CLOSE)
+    db.session.delete(row)
+
+
 def check_publisher(project: Project, role: Role | None) -> None:
     """Refuse a member who may not publish in the project. Raises NotPublisher."""
-    if role is None or (project.publishers == Publishers.ADMINS and role == Role.EDITOR):
+    if not is_publisher(project, role):
         raise NotPublisher
+
+
+def is_publisher(project: Project, role: Role | None) -> bool:
+    """Return whether a member may publish, schedule and revert in the project."""
+    return role is not None and (project.publishers != Publishers.ADMINS or role != Role.EDITOR)
 
 
 def check_approved(row: ChangeSet, project: Project, step: Step) -> None:

@@ -78,19 +78,21 @@ def is_working_branch(project: Project, name: str) -> bool:
 
 
 def check_direct_commit(project_id: str, branch: str) -> None:
-    """Refuse a commit on a working branch that receives only change sets.
+    """Refuse a commit on a working branch that receives only change sets. Raises ChangeSetRequired."""
+    if requires_change_sets(project_id, branch):
+        raise ChangeSetRequired
+
+
+def requires_change_sets(project_id: str, branch: str) -> bool:
+    """Return whether a working branch receives only change sets.
 
     The setting of any project on the same repository counts.
-
-    Raises:
-        ChangeSetRequired.
     """
     own, other = sa.orm.aliased(Project), sa.orm.aliased(Project)
     same = sa.and_(other.provider == own.provider, other.repository == own.repository)
     statement = sa.select(other.id).join_from(own, other, same).where(own.id == project_id)
     required = statement.where(other.branch == branch, other.require_change_sets).limit(1)
-    if db.session.scalar(required) is not None:
-        raise ChangeSetRequired
+    return db.session.scalar(required) is not None
 
 
 def record_deletion(project: Project, name: str) -> dict[str, object]:

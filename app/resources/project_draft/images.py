@@ -5,6 +5,7 @@ The functions that change rows run in the transaction of their caller.
 
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count, islice
 
@@ -41,9 +42,9 @@ def free_names(name: str, taken: Collection[str]) -> list[str]:
     return list(islice((one for one in numbered if folded(one) not in taken), MAX_NAMES))
 
 
-def listed(project: Project, *, by: User, file: str) -> Sequence[DraftImage]:
-    """Return the images of a draft on the working branch without their bytes, by time."""
-    statement = sa.select(DraftImage).where(*_of(project, by, file))
+def listed(project: Project, *, by: User, branch: str | None = None, file: str) -> Sequence[DraftImage]:
+    """Return the images of a draft without their bytes, by time. None is the working branch."""
+    statement = sa.select(DraftImage).where(*_of(project, by, file, branch))
     return db.session.scalars(statement.order_by(DraftImage.created_at, DraftImage.id)).all()
 
 
@@ -52,9 +53,9 @@ def content(image_id: str) -> bytes | None:
     return db.session.scalar(sa.select(DraftImage.content).where(DraftImage.id == image_id))
 
 
-def find(project: Project, *, by: User, file: str, url: str) -> DraftImage:
+def find(project: Project, *, by: User, branch: str | None = None, file: str, url: str) -> DraftImage:
     """Return the image of a draft with an address, without its bytes. Raises NotFound."""
-    image = db.session.scalar(sa.select(DraftImage).where(*_of(project, by, file), DraftImage.url == url))
+    image = db.session.scalar(sa.select(DraftImage).where(*_of(project, by, file, branch), DraftImage.url == url))
     if image is None:
         raise NotFound("The draft has no such image")
     return image
@@ -64,6 +65,7 @@ def add(
     project: Project,
     *,
     by: User,
+    branch: str | None = None,
     file: str,
     names: Sequence[str],
     folder: str,
@@ -83,13 +85,14 @@ def add(
     if db.session.scalar(sa.select(User.id).where(User.id == by.id).with_for_update(key_share=True)) is None:
         raise NotFound("The account no longer exists")
     try:
-        _check_limits(project, by, file, len(data))
+        _check_limits(project, by, file, branch, len(data))
     except (PayloadTooLarge, UnprocessableEntity):
         before = clock.now() - timedelta(seconds=DraftLimits.removed_ttl_s)
         is_removed = sa.and_(DraftImage.id.in_(unnamed), DraftImage.created_at < before)
-        db.session.execute(sa.delete(DraftImage).where(*_of(project, by, file), is_removed))
-        _check_limits(project, by, file, len(data))
-    on_branch = (DraftImage.project_id == project.id, DraftImage.branch == project.branch)
+        db.session.execute(sa.delete(DraftImage).where(*_of(project, by, file, branch), is_removed))
+        _check_limits(project, by, file, branch, len(data))
+    branch = branch or project.branch
+    on_branch = (DraftImage.project_id == project.id, DraftImage.branch == branch)
     taken = {folded(path) for path in db.session.scalars(sa.select(DraftImage.path).where(*on_branch))}
     paths = {name: f"{folder}/{name}" if folder else name for name in names}
     name = next((name for name, path in paths.items() if folded(path) not in taken), None)
@@ -98,7 +101,7 @@ def add(
     image = DraftImage(
         project_id=project.id,
         user_id=by.id,
-        branch=project.branch,
+        branch=branch,
         file=file,
         path=paths[name],
         url=f"{address}{name}",
@@ -110,11 +113,31 @@ def add(
     return image
 
 
-def move(project: Project, *, by: User, file: str, new_file: str, paths: Mapping[str, str]) -> None:
-    """Attach the images of a draft to another file. `paths` contains their new paths by id."""
+@dataclass(frozen=True)
+class DraftFile:
+    """The file of a draft and its branch. None is the working branch."""
+
+    branch: str | None
+    file: str
+
+
+def move(project: Project, draft: DraftFile, to: DraftFile, *, by: User, paths: Mapping[str, str]) -> None:
+    """Attach the images of a draft to another one. `paths` contains their new paths by id.
+
+    Raises:
+        Conflict: a draft of the other branch has an image with one of the paths.
+    """
+    branch = to.branch or project.branch
+    if branch != (draft.branch or project.branch):
+        on_branch = sa.select(DraftImage.path).where(DraftImage.project_id == project.id, DraftImage.branch == branch)
+        taken = {folded(path) for path in db.session.scalars(on_branch)}
+        name = next((path.rpartition("/")[2] for path in paths.values() if folded(path) in taken), None)
+        if name is not None:
+            message = ErrorMessage("Another draft has an image “%(name)s”. Rename the image", name=name)
+            raise Conflict(message, code="NAME_TAKEN")
     for image_id, path in paths.items():
-        statement = sa.update(DraftImage).where(*_of(project, by, file), DraftImage.id == image_id)
-        db.session.execute(statement.values(file=new_file, path=path))
+        statement = sa.update(DraftImage).where(*_of(project, by, draft.file, draft.branch), DraftImage.id == image_id)
+        db.session.execute(statement.values(branch=branch, file=to.file, path=path))
 
 
 def delete_of_draft(project: Project, *, by: User, branch: str, file: str) -> None:
@@ -122,14 +145,14 @@ def delete_of_draft(project: Project, *, by: User, branch: str, file: str) -> No
     db.session.execute(sa.delete(DraftImage).where(*_of(project, by, file, branch)))
 
 
-def delete_saved(project: Project, *, by: User, file: str, ids: Sequence[str]) -> None:
+def delete_saved(project: Project, *, by: User, branch: str | None = None, file: str, ids: Sequence[str]) -> None:
     """Delete the images that a save has committed, and older ones, which the saved text does not name.
 
     An image that was uploaded during the save stays: the text of the next save can name it.
     """
     before = clock.now() - timedelta(seconds=DraftLimits.unnamed_ttl_s)
     is_done = sa.or_(DraftImage.id.in_(ids), DraftImage.created_at < before)
-    db.session.execute(sa.delete(DraftImage).where(*_of(project, by, file), is_done))
+    db.session.execute(sa.delete(DraftImage).where(*_of(project, by, file, branch), is_done))
 
 
 def _of(project: Project, by: User, file: str, branch: str | None = None) -> tuple[sa.ColumnElement[bool], ...]:
@@ -142,10 +165,11 @@ def _of(project: Project, by: User, file: str, branch: str | None = None) -> tup
     )
 
 
-def _check_limits(project: Project, by: User, file: str, size: int) -> None:
+def _check_limits(project: Project, by: User, file: str, branch: str | None, size: int) -> None:
     """Compare the images of the draft and of the user with the limits. The caller has locked the user."""
     limits, total = DraftLimits(), sa.func.coalesce(sa.func.sum(DraftImage.size), 0)
-    number, in_draft = db.session.execute(sa.select(sa.func.count(), total).where(*_of(project, by, file))).one()
+    of_draft = sa.select(sa.func.count(), total).where(*_of(project, by, file, branch))
+    number, in_draft = db.session.execute(of_draft).one()
     of_user = db.session.scalar(sa.select(total).where(DraftImage.user_id == by.id)) or 0
     mebibytes, of_all = limits.image_bytes // MIB, limits.user_image_bytes // MIB
     message = None

@@ -132,21 +132,21 @@ def save(
     return find(project, by=by, branch=branch, file=file)
 
 
-def create(project: Project, *, by: User, file: str, content: str) -> DraftWithHead:
-    """Store the draft of a new file of the working branch.
+def create(project: Project, *, by: User, branch: str | None, file: str, content: str) -> DraftWithHead:
+    """Store the draft of a new file of a branch.
 
     Raises:
         DraftExists: the user has a draft of this file.
         LimitReached: the user has the maximum number of drafts in this project.
     """
-    key = {"project_id": project.id, "user_id": by.id, "branch": project.branch, "file": file}
+    key = {"project_id": project.id, "user_id": by.id, "branch": branch or project.branch, "file": file}
     now = utcnow_ms()
     row = key | {"content": content, "base_blob_sha": None, "created_at": now, "updated_at": now}
     statement = insert_or_ignore(db.engine.dialect.name, ProjectDraft, row, unique=UNIQUE)
     if db.session.scalar(statement.returning(ProjectDraft.file)) is None:
         raise DraftExists
     _check_limit(project, by)
-    return find(project, by=by, branch=None, file=file)
+    return find(project, by=by, branch=branch, file=file)
 
 
 def delete(project: Project, *, by: User, branch: str | None, file: str) -> None:

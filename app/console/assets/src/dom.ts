@@ -34,6 +34,11 @@ export function formBody(form: HTMLFormElement, submitter?: HTMLElement | null):
   return new URLSearchParams([...new FormData(form, submitter)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
 }
 
+/** Return a URL of the page with more parameters. */
+export function withQuery(url: string, parameters: URLSearchParams): string {
+  return `${url}${url.includes("?") ? "&" : "?"}${parameters}`;
+}
+
 /** Show a modal dialog until it closes, and return its value. It removes itself. */
 export function show(dialog: HTMLDialogElement): Promise<string> {
   const focused = document.activeElement as HTMLElement | null;

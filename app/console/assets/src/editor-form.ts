@@ -41,7 +41,13 @@ class EditorForm {
       const dialog = document.querySelector("dialog[open]");
       // What a dialog contains is part of the page only after the dialog is applied.
       if (dialog) return dialog.querySelector<HTMLButtonElement>("form[method=dialog] .button--primary")?.click();
-      form.requestSubmit(document.querySelector<HTMLButtonElement>(`button[form="${form.id}"][type=submit], #${form.id} button[type=submit]`));
+      const button = document.querySelector<HTMLButtonElement>(`button[form="${form.id}"][type=submit], #${form.id} button[type=submit]`);
+      const menu = button?.closest<HTMLDetailsElement>("details.propose:not([open])");
+      // Only the choice of the menu says where the text is saved.
+      if (menu) {
+        menu.open = true;
+        menu.querySelector<HTMLElement>("select")?.focus();
+      } else form.requestSubmit(button);
     });
     window.addEventListener("beforeunload", (event) => {
       if (this.isSaving || !this.isChanged() || this.sendBeacon()) return;
@@ -136,14 +142,15 @@ class EditorForm {
       return;
     }
     const isRenamed = new URL(response.url).searchParams.get("done") === "saved-renamed";
-    const isSamePage = response.redirected && new URL(response.url).pathname === location.pathname;
+    const isMoved = setOf(response.url) !== setOf(location.href);
+    const isSamePage = response.redirected && !isMoved && new URL(response.url).pathname === location.pathname;
     if (isSamePage && !isRenamed && (await this.takeOver(await response.text(), body, snapshot))) {
       this.isSaving = false;
       this.onInput();
       return;
     }
     // The draft keeps what was typed during the save. Without that, the stored text is newer than the form.
-    this.isSaving = isRenamed && this.snapshotWithout(READ_ON_SAVE) === snapshot;
+    this.isSaving = (isRenamed || isMoved) && this.snapshotWithout(READ_ON_SAVE) === snapshot;
     location.assign(response.url);
   }
 
@@ -173,6 +180,9 @@ class EditorForm {
       takeOverLists(this.form, other, initFields);
     }
     this.form.dataset.images = other.dataset.images;
+    const media = other.querySelector<HTMLElement>("[data-media-url]")?.dataset.mediaUrl;
+    const editor = this.form.querySelector<HTMLElement>("[data-media-url]");
+    if (editor && media) editor.dataset.mediaUrl = media;
     if (!page.querySelector("[data-draft-banner]")) document.querySelector("[data-draft-banner]")?.remove();
     for (const input of other.querySelectorAll<HTMLInputElement>("input[name]")) {
       if (!READ_ON_SAVE.includes(input.name)) continue;
@@ -227,6 +237,11 @@ class EditorForm {
     });
     count();
   }
+}
+
+/** Return the change set whose version of a page a URL names. */
+function setOf(url: string): string | null {
+  return new URL(url).searchParams.get("set");
 }
 
 function lineFeeds(value: string): string {

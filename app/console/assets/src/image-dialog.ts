@@ -1,5 +1,5 @@
 // Choice of an image and of its description: from the media library of the repository, or a new file.
-import { create, createDialog, show } from "./dom.ts";
+import { create, createDialog, show, withQuery } from "./dom.ts";
 import { text } from "./texts.ts";
 import { imagesUrl, addPreview, upload } from "./upload.ts";
 
@@ -125,7 +125,7 @@ function option(image: ListedImage, select: () => void): HTMLElement {
 async function listImages(editor: HTMLElement, filter: string, field: string): Promise<{ images: ListedImage[]; message: string }> {
   const query = new URLSearchParams({ q: filter, field });
   try {
-    const response = await fetch(`${imagesUrl(editor)}?${query}`, { headers: { Accept: "application/json" } });
+    const response = await fetch(withQuery(imagesUrl(editor), query), { headers: { Accept: "application/json" } });
     const { images, message = "" } = await response.json();
     return { images: images ?? [], message: images?.length === 0 ? text("No image matches.") : message };
   } catch {

@@ -26,7 +26,7 @@ async function follow(page: HTMLElement, forceSync: boolean, form: HTMLFormEleme
   status.textContent = text("Starting the preview …");
   let isRecorded = false;
   try {
-    for await (const message of startPreview(page.dataset.project!, forceSync)) {
+    for await (const message of startPreview(page.dataset.project!, { forceSync })) {
       if (message.step && !message.error) {
         mark(page, STEPS.indexOf(message.step));
         status.textContent = stepText(message.step);

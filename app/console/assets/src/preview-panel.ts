@@ -66,7 +66,7 @@ export class PreviewPanel implements PanelPart {
     this.element("start").hidden = true;
     this.show(text("Starting the preview …"));
     try {
-      for await (const message of startPreview(this.part.dataset.project!)) this.receive(message);
+      for await (const message of startPreview(this.part.dataset.project!, { branch: this.part.dataset.branch })) this.receive(message);
     } catch (error) {
       this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
     }
@@ -161,7 +161,8 @@ export class PreviewPanel implements PanelPart {
         isChanged = result.changed;
         if (this.part.dataset.reloads === undefined && (isChanged || this.isUnsaved)) this.loadAfterBuild();
         this.isUnsaved = isChanged;
-        this.show(isChanged ? text("The preview shows your unsaved text.") : text("The preview shows the saved version of the site."));
+        const unsaved = this.part.dataset.shownText || text("The preview shows your unsaved text.");
+        this.show(isChanged ? unsaved : text("The preview shows the saved version of the site."));
       }
     } catch {
       this.show(text("The preview does not follow at the moment."));

@@ -18,8 +18,8 @@ export interface StartMessage {
 export class StartRefused extends Error {}
 
 /** Connect to the running preview or start it, and yield the messages of the service. `forceSync` reads the newest version. */
-export async function* startPreview(projectId: string, forceSync = false): AsyncGenerator<StartMessage> {
-  const response = await post("/api/sandbox/create", { projectId, forceSync });
+export async function* startPreview(projectId: string, { forceSync = false, branch }: { forceSync?: boolean; branch?: string } = {}): AsyncGenerator<StartMessage> {
+  const response = await post("/api/sandbox/create", { projectId, forceSync, branch });
   if (!response.ok) throw new StartRefused((await response.json()).message);
   yield* events<StartMessage>(response);
 }

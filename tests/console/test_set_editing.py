@@ -1,0 +1,359 @@
+"""Pages that are edited in proposed changes, without scripts: proposals, saves, drafts, conflicts and ended changes."""
+
+import html
+import io
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import sqlalchemy as sa
+
+from app.extensions import db
+from app.models.change_set import ChangeSet, ChangeSetState
+from app.models.project_content import ProjectDraft
+from app.resources.change_set import branches, service
+from tests.console.conftest import ConsoleScene
+from tests.console.test_editing import FILE, form_of
+from tests.console.test_organizations import submit
+from tests.resources.project_content.conftest import make_site
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import Person, World
+
+NEW = {"save-to": "proposal", "change-set": "new"}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@dataclass
+class Proposer:
+    """A member at the pages of the project."""
+
+    console: ConsoleScene
+    person: Person
+
+    @property
+    def base(self) -> str:
+        return f"/console/projects/{self.console.ids['project_id']}"
+
+    @property
+    def edit(self) -> str:
+        return f"{self.base}/edit/{FILE}"
+
+    @property
+    def repo(self) -> GitRepo:
+        return self.console.site.repo
+
+    def form(self, url: str, name: str = "editor-form") -> dict[str, str]:
+        return form_of(self.person.client.get(url), name)
+
+    def typed(self, url: str, text: str = "My line.", line: str = "One line.") -> dict[str, str]:
+        """Return the fields of the editor at a URL with a changed line."""
+        sent = self.form(url)
+        assert line in sent["body"]
+        return sent | {"body": sent["body"].replace(line, text)}
+
+    def propose(self, text: str = "My line.", **more: str) -> str:
+        """Propose a changed line in new changes, and return the URL of the editor there."""
+        sent = submit(self.person, self.edit, **self.typed(self.edit, text) | NEW | {"change-set-title": "Fog"} | more)
+        assert sent.status_code == 303, sent.text
+        return sent.location
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        return getattr(self.person.again(), method)(path, body).ok()
+
+    def end(self, set_id: str, *, is_published: bool = True) -> None:
+        """Publish or close changes."""
+        if not is_published:
+            self.person.again().delete(f"/change-set/{set_id}").ok()
+            return
+        self.call("patch", f"/project/{self.console.ids['project_id']}", {"required_approvals": 0})
+        self.call("post", f"/change-set/{set_id}/publish", None)
+
+    def sets(self) -> list[dict[str, Any]]:
+        return self.person.again().get(f"/project/{self.console.ids['project_id']}/change-sets").ok()
+
+    def text(self, branch: str, path: str = FILE) -> str:
+        return self.repo.git("show", f"{branch}:{path}").decode()
+
+    def drafts(self) -> dict[str, str]:
+        """Return the texts of the drafts by branch."""
+        with self.console.app.app_context():
+            draft, project = ProjectDraft, self.console.ids["project_id"]
+            statement = sa.select(draft.branch, draft.content).where(draft.project_id == project)
+            return dict(db.session.execute(statement).all())
+
+
+@pytest.fixture
+def me(console: ConsoleScene) -> Proposer:
+    return Proposer(console, console.site.owner)
+
+
+def set_of(url: str) -> str:
+    return parse_qs(urlsplit(url).query)["set"][0]
+
+
+def test_page_is_proposed_and_edited_in_new_changes(me: Proposer) -> None:
+    head = me.repo.head()
+    assert re.search(r'name="change-set-title" value="First post"', me.person.client.get(me.edit).text)
+    url = me.propose()
+    [made] = me.sets()
+    assert (made["title"], made["files"], set_of(url)) == ("Fog", 1, made["id"])
+    assert ("My line." in me.text(made["branch"]), me.repo.head(), me.drafts()) == (True, head, {})
+    shown = me.person.client.get(url).text
+    for text in ("Saved in “Fog”", "You are editing “<bdi>Fog</bdi>”. Not on the site yet.", "My line."):
+        assert text in shown
+    assert f'href="{me.base}/changes/{made["id"]}"' in shown
+    assert 'name="change-set"' not in shown
+    in_set = f"{me.edit}?set={made['id']}"
+    typed = me.typed(in_set, "Typed.", "My line.")
+    assert submit(me.person, f"{me.base}/draft/{FILE}?set={made['id']}", **typed).status_code == 204
+    assert list(me.drafts()) == [made["branch"]]
+    assert ("Typed." in me.form(in_set)["body"], "One line." in me.form(me.edit)["body"]) == (True, True)
+    assert "done=saved" in submit(me.person, in_set, **typed | {"fm.title": "In the set"}).location
+    assert ("title: In the set" in me.text(made["branch"]), me.drafts()) == (True, {})
+    assert "done=unchanged" in submit(me.person, in_set, **me.form(in_set)).location
+
+
+def test_page_is_proposed_in_open_changes_and_merged_with_their_version(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    branch = me.sets()[0]["branch"]
+    assert f'<option value="{set_id}">Fog</option>' in me.person.client.get(me.edit).text
+    sent = me.typed(me.edit, "Other line.", "Another line.") | {"save-to": "proposal", "change-set": set_id}
+    assert set_of(submit(me.person, me.edit, **sent).location) == set_id
+    assert me.text(branch).endswith("\nMy line.\n\nOther line.\n")
+    submit(me.person, f"{me.base}/draft/{FILE}", **me.typed(me.edit, "Third line."))
+    sent = me.typed(me.edit, "Their line.", "Third line.") | {"save-to": "proposal", "change-set": set_id}
+    stopped = submit(me.person, me.edit, **sent)
+    assert stopped.location == f"{me.base}/conflict/{FILE}?set={set_id}"
+    assert ("Their line." in me.drafts()[branch], list(me.drafts())) == (True, [branch])
+    view = me.person.client.get(stopped.location)
+    for text in ("One line.", "My line.", "Their line.", "You are editing “<bdi>Fog</bdi>”"):
+        assert text in view.text
+    assert submit(me.person, stopped.location, **form_of(view, "conflict-form")).location.startswith(f"{me.edit}?set=")
+    assert (me.text(branch).endswith("\nTheir line.\n\nOther line.\n"), me.drafts()) == (True, {})
+
+
+def test_text_with_another_draft_in_the_changes_stays_in_the_form(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    in_set = f"{me.edit}?set={set_id}"
+    submit(me.person, f"{me.base}/draft/{FILE}?set={set_id}", **me.typed(in_set, "Typed there.", "My line."))
+    sent = me.typed(me.edit, "Typed here.") | {"save-to": "proposal", "change-set": set_id}
+    failed = submit(me.person, me.edit, **sent)
+    assert (failed.status_code, "Typed here." in failed.text) == (409, True)
+    assert "You have another draft of this page in “Fog”." in failed.text
+    assert f'<option value="{set_id}" selected>' in failed.text
+    assert "Typed there." in me.form(in_set)["body"]
+
+
+def test_change_of_the_site_is_compared_before_new_changes_are_created(me: Proposer) -> None:
+    sent = me.typed(me.edit) | NEW
+    me.repo.commit({FILE: me.repo.show(FILE).replace(b"Another line.", b"Their line.")})
+    conflict = submit(me.person, me.edit, **sent).location
+    assert (conflict, me.sets()) == (f"{me.base}/conflict/{FILE}", [])
+    fields = me.form(conflict, "conflict-form") | NEW | {"change-set-title": "Fog"}
+    assert "set=" in submit(me.person, conflict, **fields).location
+    [made] = me.sets()
+    assert me.text(made["branch"]).endswith("\nMy line.\n\nTheir line.\n")
+    assert (me.drafts(), "One line." in me.text("main")) == ({}, True)
+
+
+@pytest.mark.parametrize("is_published", [True, False])
+def test_text_for_ended_changes_continues_on_the_site(me: Proposer, is_published: bool) -> None:
+    set_id = set_of(me.propose())
+    in_set, draft = f"{me.edit}?set={set_id}", f"{me.base}/draft/{FILE}?set={set_id}"
+    sent = me.typed(in_set, "Typed.", "Another line.")
+    assert submit(me.person, draft, **sent).status_code == 204
+    me.end(set_id, is_published=is_published)
+    assert (
+        submit(me.person, draft, **sent | {"body": sent["body"].replace("Typed.", "Typed later.")}).status_code == 204
+    )
+    assert "Typed later." in next(iter(me.drafts().values()))
+    left = submit(me.person, in_set, **sent)
+    assert left.location == f"{me.edit}?done=set-ended"
+    assert ("Typed." in me.drafts()["main"], list(me.drafts())) == (True, ["main"])
+    page = me.person.client.get(left.location).text
+    assert "The changes that you edited are published or closed." in page
+    if is_published:
+        assert form_of(me.person.client.get(me.edit), "editor-form")["body"].endswith("My line.\r\n\r\nTyped.\r\n")
+    else:
+        assert "Compare the versions" in page
+        assert "Typed." in me.person.client.get(f"{me.base}/conflict/{FILE}").text
+
+
+def test_draft_of_ended_changes_moves_with_the_next_visit_unless_the_site_has_one(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    in_set = f"{me.edit}?set={set_id}"
+    submit(me.person, f"{me.base}/draft/{FILE}?set={set_id}", **me.typed(in_set, "Typed there.", "Another line."))
+    submit(me.person, f"{me.base}/draft/{FILE}", **me.typed(me.edit, "Typed here."))
+    me.end(set_id)
+    refused = me.person.client.get(in_set)
+    assert (refused.status_code, "You have another draft of this page on the site." in refused.text) == (409, True)
+    submit(me.person, f"{me.base}/discard-draft/{FILE}")
+    assert me.person.client.get(in_set).location == f"{me.edit}?done=set-ended"
+    assert "Typed there." in me.drafts()["main"]
+    assert me.person.client.get(f"{me.base}/conflict/{FILE}?set={set_id}").status_code == 303
+
+
+def test_refused_proposals_keep_the_text_and_create_nothing(me: Proposer, monkeypatch: pytest.MonkeyPatch) -> None:
+    set_id = set_of(me.propose())
+    me.end(set_id, is_published=False)
+    sent = me.typed(me.edit, "Typed.")
+    for chosen, message in ((set_id, "“Fog” cannot be changed any more."), ("chg_1", "These changes do not exist.")):
+        failed = submit(me.person, me.edit, **sent | {"save-to": "proposal", "change-set": chosen})
+        assert (failed.status_code, message in failed.text, "Typed." in failed.text) == (400, True, True)
+    open_sets = {one["id"] for one in me.sets()}
+    with monkeypatch.context() as patch:
+        patch.setattr(service, "MAX_OPEN", 0)
+        assert "Typed." in _refused(me, sent, 403, "A project can have at most 0 open change sets")
+    with monkeypatch.context() as patch:
+        patch.setattr(branches.CommitLimits, "files", 0)
+        assert "Typed." in _refused(me, sent, 413, "A change set can contain at most")
+    assert {one["id"] for one in me.sets()} == open_sets
+    assert set(me.repo.git("branch", "--format=%(refname:short)").decode().split()) == {"main"}
+
+
+def _refused(me: Proposer, sent: dict[str, str], status: int, message: str) -> str:
+    failed = submit(me.person, me.edit, **sent | NEW)
+    assert (failed.status_code, message in failed.text) == (status, True)
+    return failed.text
+
+
+def test_save_during_a_publication_keeps_the_text(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    in_set = f"{me.edit}?set={set_id}"
+    with me.console.app.app_context():
+        db.session.execute(sa.update(ChangeSet).where(ChangeSet.id == set_id).values(state=ChangeSetState.PUBLISHING))
+        db.session.commit()
+    failed = submit(me.person, in_set, **me.typed(in_set, "Typed.", "My line."))
+    assert (failed.status_code, "Typed." in failed.text, "“Fog” is being published." in failed.text) == (
+        409,
+        True,
+        True,
+    )
+
+
+def test_new_page_is_proposed_with_its_images(me: Proposer) -> None:
+    path = "content/posts/pier.md"
+    sent = form_of(me.person.client.get(f"{me.base}/new?folder=content/posts"), "data-new-form")
+    made = submit(me.person, f"{me.base}/new", **sent | {"title": "Pier"}).location
+    with me.console.app.app_context():
+        image = (io.BytesIO(PNG), "pier.png")
+        origin = {"Origin": "http://127.0.0.1:8000"}
+        stored = me.person.client.post(f"{me.base}/images/{path}", data={"image": image}, headers=origin)
+    fields = me.form(made) | {"body": f"![Pier]({stored.json['url']})"} | NEW
+    assert 'value="New page: Pier"' in me.person.client.get(made).text
+    assert set_of(submit(me.person, made, **fields).location) == me.sets()[0]["id"]
+    branch, url = me.sets()[0]["branch"], f"{me.base}/edit/{path}?set={me.sets()[0]['id']}"
+    changed = me.repo.git("diff", "--name-only", f"main..{branch}").decode().split()
+    assert sorted(changed) == sorted([path, stored.json["path"]])
+    assert (me.drafts(), me.person.client.get(f"{me.base}/edit/{path}").status_code) == ({}, 404)
+    page = me.person.client.get(url).text
+    media = html.unescape(re.search(r'data-media-url="([^"]*)"', page)[1])  # type: ignore[index]
+    assert me.person.client.get(media + stored.json["path"]).data == PNG
+
+
+def test_draft_images_follow_a_text_that_conflicts_in_the_changes(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    branch = me.sets()[0]["branch"]
+    with me.console.app.app_context():
+        origin, image = {"Origin": "http://127.0.0.1:8000"}, (io.BytesIO(PNG), "pier.png")
+        stored = me.person.client.post(f"{me.base}/images/{FILE}", data={"image": image}, headers=origin)
+    text = f"![Pier]({stored.json['url']})"
+    sent = me.typed(me.edit, text) | {"save-to": "proposal", "change-set": set_id}
+    conflict = submit(me.person, me.edit, **sent).location
+    shown = me.person.client.get(f"{me.base}/draft-image/{FILE}?set={set_id}&url={stored.json['url']}")
+    assert (shown.data, conflict) == (PNG, f"{me.base}/conflict/{FILE}?set={set_id}")
+    submit(me.person, conflict, **me.form(conflict, "conflict-form"))
+    assert text in me.text(branch)
+    assert me.repo.git("show", f"{branch}:{stored.json['path']}") == PNG
+
+
+def test_lists_and_editor_link_open_changes_of_a_page(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    link = f'href="{me.edit}?set={set_id}">Also changed in “Fog”</a>'
+    posts = me.person.client.get(f"{me.base}/collections").location
+    lists = [posts, f"{posts}?view=grid", f"{me.base}/content/content/posts"]
+    for url in (*lists, me.edit):
+        assert me.person.client.get(url).text.count(link) == 1
+    for url in (f"{me.edit}?set={set_id}", f"{me.base}/edit/content/posts/second.md"):
+        assert "Also changed" not in me.person.client.get(url).text
+    [made] = me.sets()
+    me.repo.commit({FILE: me.repo.show(FILE), "content/posts/second.md": b"Pushed.\n"}, branch=made["branch"])
+    me.call("post", f"/change-set/{set_id}/submit", None)
+    assert "Also changed" in me.person.client.get(f"{me.base}/edit/content/posts/second.md").text
+    assert link not in me.person.client.get(me.edit).text
+    me.end(set_id, is_published=False)
+    assert "Also changed" not in me.person.client.get(f"{me.base}/edit/content/posts/second.md").text
+
+
+class TestRequiredProposals:
+    @pytest.fixture(autouse=True)
+    def required(self, me: Proposer) -> None:
+        me.call("patch", f"/project/{me.console.ids['project_id']}", {"require_change_sets": True})
+
+    def test_editor_offers_only_proposals_and_explains_a_refused_save(self, me: Proposer) -> None:
+        page = me.person.client.get(me.edit).text
+        assert not re.search(r'<button class="button button--primary" type="submit" form="editor-form">', page)
+        failed = submit(me.person, me.edit, **me.typed(me.edit))
+        assert (failed.status_code, "My line." in failed.text) == (403, True)
+        assert "This project only accepts proposed changes. Select “Propose”." in failed.text
+        assert "set=" in me.propose()
+
+    def test_deletion_and_renaming_are_proposed(self, me: Proposer) -> None:
+        sent = me.form(me.edit, f"{me.base}/delete/") | {"change-set": "new", "change-set-title": "Remove it"}
+        assert submit(me.person, f"{me.base}/delete/{FILE}", **sent | {"save-to": ""}).status_code == 403
+        deleted = submit(me.person, f"{me.base}/delete/{FILE}", **sent)
+        sent = me.form(me.edit, f"{me.base}/rename/") | {"change-set": "new", "new_path": "content/posts/moved.md"}
+        renamed = submit(me.person, f"{me.base}/rename/{FILE}", **sent)
+        moved, removed = me.sets()
+        assert deleted.location == f"{me.base}/changes/{removed['id']}?done=proposed"
+        assert renamed.location == f"{me.base}/edit/content/posts/moved.md?set={moved['id']}&done=saved"
+        assert [one["title"] for one in (removed, moved)] == ["Remove it", "Rename “First post”"]
+        assert me.repo.git("diff", "--name-status", f"main..{removed['branch']}").decode() == f"D\t{FILE}\n"
+
+    def test_earlier_version_is_proposed(self, me: Proposer) -> None:
+        first = me.repo.head()
+        before = me.repo.show(FILE)
+        me.repo.commit({FILE: before.replace(b"One line.", b"New line.")})
+        page = me.person.client.get(f"{me.base}/history/{FILE}").text
+        assert "Propose this version" in page
+        fields = {"commit_sha": first, "base_sha": me.repo.head()}
+        sent = submit(me.person, f"{me.base}/restore/{FILE}", **fields)
+        [made] = me.sets()
+        assert sent.location == f"{me.base}/changes/{made['id']}?done=proposed"
+        assert me.text(made["branch"]) == before.decode()
+        assert submit(me.person, f"{me.base}/restore/{FILE}", **fields | {"commit_sha": "0" * 40}).status_code == 404
+        again = submit(me.person, f"{me.base}/restore/{FILE}", **fields | {"commit_sha": me.repo.head()})
+        assert again.location.endswith("done=unchanged")
+
+    def test_selected_files_are_changed_by_new_changes(self, me: Proposer) -> None:
+        folder, fields = "content/posts", {"folder": "content/posts", "base_sha": me.repo.head()}
+        assert "Actions on selected files propose changes." in me.person.client.get(f"{me.base}/content/{folder}").text
+        selected = {"select": [FILE, "content/posts/second.md"]}
+        unchanged = submit(me.person, f"{me.base}/bulk-state", **fields, select=[FILE], state="draft")
+        assert ("done=unchanged" in unchanged.location, me.sets()) == (True, [])
+        for name, more in (("delete", {}), ("move", {"target": "content"}), ("state", {"state": "published"})):
+            done = submit(me.person, f"{me.base}/bulk-{name}", **fields | selected | more)
+            assert done.location == f"{me.base}/changes/{me.sets()[0]['id']}?done=proposed"
+        assert [one["title"] for one in me.sets()] == [
+            "Publish 2 pages", "Move 2 files to content", "Delete 2 files"
+        ]  # fmt: skip
+        many = submit(me.person, f"{me.base}/bulk-delete", **fields, select=[f"{number}.md" for number in range(301)])
+        assert (many.status_code, "Select at most 300 files." in many.text, len(me.sets())) == (400, True, 3)
+
+
+def test_editors_propose_where_only_admins_publish(me: Proposer) -> None:
+    me.call("patch", f"/project/{me.console.ids['project_id']}", {"publishers": "admins"})
+    save = '<button class="button button--primary" type="submit" form="editor-form">Save'
+    pages = {name: me.console.send(name, "GET", me.edit).text for name in ("editor", "admin")}
+    assert {name: save in page for name, page in pages.items()} == {"editor": False, "admin": True}
+
+
+def test_changes_of_another_project_are_not_found(me: Proposer, world: World) -> None:
+    other = make_site(world, {"a.md": b"A.\n"})
+    made = other.owner.post(f"/project/{other.project}/change-sets", {"title": "Other"}).ok(201)
+    for url in (f"{me.edit}?set={made['id']}", f"{me.edit}?set=chg_1", f"{me.base}/conflict/{FILE}?set={made['id']}"):
+        assert me.person.client.get(url).status_code == 404
+    sent = me.typed(me.edit) | {"save-to": "proposal", "change-set": made["id"]}
+    assert submit(me.person, me.edit, **sent).status_code == 400

@@ -1,0 +1,95 @@
+"""Proposed changes in the editor in Chromium, by keyboard alone: a proposal, saves in it, and the hints on the site.
+
+`GALLEY_SCREENSHOTS=FOLDER` writes each page in both sizes.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.serving.test_console_screens import FILE, RELOADS, VIEWS, Console, repository, running_console
+
+
+@pytest.fixture(scope="module")
+def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with running_console(browser, tmp_path_factory.mktemp("proposals")) as console:
+        console.resize(*VIEWS[0])
+        yield console
+
+
+def check(console: Console, name: str, *, menu: bool = False) -> None:
+    """Require that the open page has no finding in both sizes, and take a picture if a folder is set."""
+    folder = os.environ.get("GALLEY_SCREENSHOTS")
+    for size, theme in VIEWS if folder else ():
+        console.resize(size, theme)
+        if menu:
+            console.page.evaluate("document.querySelector('details.propose').open = true")
+        console.page.screenshot(path=Path(str(folder)) / f"{name}-{size['width']}.png")
+    console.resize(*VIEWS[0])
+    assert console.problems() == {}, name
+    console.resize(*VIEWS[0])
+
+
+def reach(page: Page, selector: str) -> None:
+    """Move the focus with the Tab key."""
+    for _ in range(RELOADS):
+        page.keyboard.press("Tab")
+        if page.locator(selector).first.evaluate("each => each === document.activeElement"):
+            return
+    raise AssertionError(f"the Tab key does not reach {selector}")
+
+
+def write(page: Page, text: str) -> None:
+    """Write at the start of the formatted text."""
+    page.locator(".ProseMirror").focus()
+    page.keyboard.press("Control+Home")
+    page.keyboard.type(text)
+
+
+@pytest.mark.server
+def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
+    page, project = console.page, console.sign_in()
+    repo = repository(console.service)
+    head, url = repo.head(), f"{project}/edit/{FILE}"
+    console.open(url, ".ProseMirror")
+    write(page, "Listen first. ")
+    page.keyboard.press("Escape")
+    page.locator(".skip-link").focus()
+    reach(page, "details.propose > summary")
+    page.keyboard.press("Enter")
+    check(console, "propose", menu=True)
+    reach(page, "#change-set")
+    reach(page, "#change-set-title")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Listening")
+    reach(page, "details.propose button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/edit/**set=chg_**")
+    page.locator(".ProseMirror").wait_for()
+    expect(page.locator(".toast")).to_contain_text("Saved in “Listening”")
+    expect(page.locator("[data-set-banner]")).to_have_text(
+        "You are editing “Listening”. Not on the site yet. Show these changes"
+    )
+    check(console, "in-set")
+    in_set = page.url.partition("&")[0].removeprefix(console.service.base)
+    write(page, "Really. ")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".content-header .status")).to_have_text("Saved")
+    assert in_set in page.url
+    branch = next(name for name in repo.text("branch", "--format=%(refname:short)").split() if name != "main")
+    assert (b"Really. Listen first. " in repo.show(FILE, branch), repo.head()) == (True, head)
+    console.open(url, ".ProseMirror")
+    assert "Listen first" not in page.locator("textarea[name=body]").input_value()
+    expect(page.get_by_role("link", name="Also changed in “Listening”")).to_be_visible()
+    check(console, "also-changed")
+    console.open(f"{project}/collections/content-posts")
+    link = page.get_by_role("link", name="Also changed in “Listening”").first
+    check(console, "list")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.locator(".ProseMirror").wait_for()
+    expect(page.locator("[data-set-banner]")).to_be_visible()
+    assert page.evaluate("problems") == []
