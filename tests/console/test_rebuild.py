@@ -210,6 +210,8 @@ def test_hint_after_a_save_ends_with_a_webhook_or_when_it_is_hidden(
     hidden = submit(bare.site.owner, url_of(bare, "/rebuild-hint"), file="content/posts/first.md")
     assert hidden.location == url_of(bare, "/edit/content/posts/first.md")
     assert hint not in saved_page(bare)
+    members = {"url": f"{receiver.url}/members", "events": ["member.joined"]}
+    bare.site.owner.post(f"/organization/{bare.ids['org_id']}/webhooks", members).ok(201)
     assert hint in saved_page(bare, "admin")
     create(bare, receiver)
     assert hint not in saved_page(bare, "admin")

@@ -13,10 +13,12 @@ from app.models.outbound_webhook import (
     WebhookAttempt,
     WebhookDelivery,
     WebhookEndpoint,
+    WebhookFormat,
     WebhookMessage,
     WebhookState,
 )
 from app.models.project import Project
+from app.resources.outbound_webhook.event_types import event_types
 
 MAX_ATTEMPTS = 50
 _D, _M = WebhookDelivery, WebhookMessage
@@ -51,13 +53,15 @@ def of_organization(organization_id: str) -> Sequence[WebhookEndpoint]:
 
 
 def reports(project: Project) -> bool:
-    """Return whether the project or its organization has a webhook that is not disabled."""
-    condition = sa.exists().where(
+    """Return whether a webhook of the project or of its organization receives the commits of the project."""
+    statement = sa.select(WebhookEndpoint.format, WebhookEndpoint.events).where(
         WebhookEndpoint.organization_id == project.organization_id,
         sa.or_(WebhookEndpoint.project_id.is_(None), WebhookEndpoint.project_id == project.id),
         WebhookEndpoint.state != WebhookState.DISABLED,
     )
-    return bool(db.session.scalar(sa.select(condition)))
+    deployed = {one.name for one in event_types.values() if one.is_deployed}
+    rows = db.session.execute(statement)
+    return any(row.format == WebhookFormat.EMPTY or not deployed.isdisjoint(row.events) for row in rows)
 
 
 def newest_deliveries(organization_id: str) -> Mapping[str, DeliveryRow]:
