@@ -51,6 +51,15 @@ class TestEffects:
         [entry] = site.log()
         assert (entry["source"], entry["user_id"]) == ("push", site.owner.id)
 
+    def test_pusher_is_an_author_of_a_change_set(self, site: Site, git: GitClient) -> None:
+        person = site.member(Role.EDITOR)
+        made = site.owner.post(f"/project/{site.project}/change-sets", {"title": "Words"}).ok(201)
+        git.clone(site.url(site.token("read", "write", person=person)), "--branch", made["branch"])
+        git.commit("site", {"a.md": b"a\n"})  # Names another user.
+        git.ok("push", "--quiet", within="site")
+        site.owner.post(f"/change-set/{made['id']}/submit", {}).ok()
+        person.post(f"/change-set/{made['id']}/reviews", {"verdict": "approve"}).fails(403, "OWN_REVIEW")
+
     def test_service_account_is_named_in_the_log(self, site: Site, git: GitClient) -> None:
         site.log()
         git.clone(site.url(site.token("read", "publish", organization=site.organization)))

@@ -22,6 +22,7 @@ from app.models.project import Project, Provider
 from app.models.user import User
 from app.resources.change_set import branches, host_changes, publishing, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
+from app.resources.project.branches import is_working_branch
 from app.resources.project.events import branch_deleted
 from app.resources.project_content.saving.merging import MergeRefused
 from app.resources.project_content.source import source_of
@@ -210,10 +211,13 @@ def follow_remote() -> None:
 
 @job("change_sets.delete_branch", retries=8, uses=("git",))
 def delete_branch(*, change_set_id: str, expected_head: str, git: GitHosts) -> None:
-    """Delete the branch of a published set. A branch that has later commits, or that the host protects, stays."""
+    """Delete the branch of a published set.
+
+    A branch that has later commits stays, and one that a project uses as its working branch or that the host protects.
+    """
     row = db.session.get(ChangeSet, change_set_id)
     project = db.session.get(Project, row.project_id) if row is not None else None
-    if row is None or project is None or not project.repository:
+    if row is None or project is None or not project.repository or is_working_branch(project, row.branch):
         return
     with transactions.outside_transaction():
         source = source_of(project, git, branch=row.branch)

@@ -50,12 +50,18 @@ def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
     """Return the approvals of sets by id.
 
     The last review of each user counts. A review that asks for changes invalidates the approvals before it.
+    Approvals of users who changed the set do not count.
     """
+    is_own = sa.exists().where(
+        ChangeSetAuthor.change_set_id == ChangeSetReview.change_set_id,
+        ChangeSetAuthor.user_id == ChangeSetReview.user_id,
+        ChangeSetReview.verdict == Verdict.APPROVE,
+    )
     heads = {one.id: one.head_sha for one in change_sets}
     reviews = db.session.execute(
         sa.select(ChangeSetReview.change_set_id, ChangeSetReview.user_id, ChangeSetReview.id)
         .add_columns(ChangeSetReview.verdict, ChangeSetReview.head_sha)
-        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT)
+        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT, ~is_own)
         .order_by(ChangeSetReview.id)
     )
     valid, stale = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)

@@ -26,6 +26,8 @@ from app.resources.change_set.queries import ChangeSetFilter, Shown
 from app.resources.change_set.reviews import CommentTarget, Reviewed
 from app.resources.change_set.service import Actor, NewBranch
 from app.resources.change_set.states import Step
+from app.resources.project.branches import is_working_branch
+from app.resources.project.events import branch_moved
 from app.resources.project_content.responses import save_result
 from app.resources.project_content.routes import MERGED_SAVE, branch_source, save_files
 from app.resources.project_content.saving.commit_builder import NoChange, Saved
@@ -147,10 +149,16 @@ def prepare_set(scope: ProjectScope, body: s.CreateChangeSetBody) -> NewBranch:
 
 
 def close_branch(scope: ChangeSetScope) -> None:
-    """Delete the branch of the set, unless it is deleted already. Raises StateConflict, SetBusy, UpstreamRejected."""
-    with content.held(scope.change_set.id, Step.CLOSE) as row, transactions.outside_transaction():
-        source = content.source_of_set(scope.project, row, drivers.git, scope.user)
-        with suppress(GitObjectMissing):
+    """Delete the branch of the set, unless it is deleted already or a working branch.
+
+    Raises:
+        StateConflict, SetBusy, UpstreamRejected.
+    """
+    with content.held(scope.change_set.id, Step.CLOSE) as row:
+        if is_working_branch(scope.project, row.branch):
+            return
+        with transactions.outside_transaction(), suppress(GitObjectMissing):
+            source = content.source_of_set(scope.project, row, drivers.git, scope.user)
             source.git.delete_branch(source.repo, source.branch)
 
 
@@ -455,6 +463,7 @@ def remove_schedule(*, scope: ChangeSetScope) -> Shown:
 def update(*, scope: ChangeSetScope, prepared: Content) -> Shown:
     """Bring the present working branch into a change set. Conflicts are 409."""
     row = service.record_commit(scope.change_set, prepared, by=None)
+    branch_moved.publish(scope.project, row.branch, row.head_sha)
     return queries.shown(row, scope.project)
 
 
@@ -471,6 +480,7 @@ def update(*, scope: ChangeSetScope, prepared: Content) -> Shown:
 def resolve(*, scope: ChangeSetScope, body: s.ResolveBody, prepared: Content) -> Shown:
     """Bring the present working branch into a change set, with a resolution of each conflict."""
     row = service.record_commit(scope.change_set, prepared, by=actor_of(scope))
+    branch_moved.publish(scope.project, row.branch, row.head_sha)
     return queries.shown(row, scope.project)
 
 

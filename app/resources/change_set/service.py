@@ -10,6 +10,7 @@ from app.core.errors import ErrorMessage, LimitReached
 from app.core.ids import new_id
 from app.core.outbound import OutsideResource
 from app.core.permissions import Role
+from app.database.inserts import insert_or_ignore
 from app.drivers.errors import DriverError
 from app.extensions import current_settings, db
 from app.models.change_set import ChangeSet, ChangeSetAuthor, ChangeSetPath, ScheduledAction
@@ -95,7 +96,7 @@ def create(
     db.session.add(change_set)
     db.session.flush()
     if content is not None:
-        _add_author(change_set, by)
+        add_author(change_set.id, by.user.id)
         _store_paths(change_set, content)
     return change_set
 
@@ -128,17 +129,18 @@ def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) 
     row = states.locked(change_set.id)
     states.require(row, Step.COMMIT)
     if by is not None:
-        _add_author(row, by)
+        add_author(row.id, by.user.id)
     update_content(row, content)
     row.busy_until = None
     db.session.flush()
     return row
 
 
-def _add_author(change_set: ChangeSet, by: Actor) -> None:
-    if db.session.get(ChangeSetAuthor, (change_set.id, by.user.id)) is None:
-        db.session.add(ChangeSetAuthor(change_set_id=change_set.id, user_id=by.user.id))
-        db.session.flush()
+def add_author(change_set_id: str, user_id: str) -> None:
+    """Record that a user changed a set. Approvals of this user do not count."""
+    values = {"change_set_id": change_set_id, "user_id": user_id}
+    dialect = db.session.connection().dialect.name
+    db.session.execute(insert_or_ignore(dialect, ChangeSetAuthor, values, unique=list(values)))
 
 
 def update_content(row: ChangeSet, content: Content) -> None:

@@ -2,14 +2,30 @@
 
 import sqlalchemy as sa
 
+from app.extensions import db
 from app.models.change_set import ChangeSet
 from app.models.project import Project
 from app.resources.change_set import service
 from app.resources.change_set.host_changes import enqueue_follow
-from app.resources.project.events import branch_deleted, branch_moved, project_connected
+from app.resources.change_set.states import OPEN
+from app.resources.project.events import BranchWriter, branch_deleted, branch_moved, branch_written, project_connected
 from app.resources.user.events import user_deleting
 
 user_deleting.subscribe(service.anonymize_creator)
+
+
+@branch_written.subscribe
+def record_author(writer: BranchWriter) -> None:
+    """Record a user who wrote to the branch of a set without its routes as an author of the set."""
+    statement = sa.select(ChangeSet.id).join(Project, Project.id == ChangeSet.project_id)
+    on_branch = statement.where(
+        Project.provider == writer.provider,
+        Project.repository == writer.repository,
+        ChangeSet.branch == writer.branch,
+        ChangeSet.state.in_(OPEN),
+    )
+    for set_id in db.session.scalars(on_branch).all():
+        service.add_author(set_id, writer.user_id)
 
 
 @branch_moved.subscribe

@@ -11,6 +11,7 @@ from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project, Provider
 from app.resources.project.branches import ChangeSetRequired
+from app.resources.project.events import BranchWriter, branch_written
 
 BRANCHES, TAGS = "refs/heads/", "refs/tags/"
 MAX_UPDATES = 1_000
@@ -124,7 +125,10 @@ def _faults(update: RefUpdate, projects: Sequence[ServedProject], grant: TokenGr
 
 
 def enqueue_effects(repository: str, updates: Sequence[RefUpdate], *, user_id: str, token_id: str) -> None:
-    """Enqueue the effects of the branches that a push has moved or deleted, in the running transaction."""
+    """Publish and enqueue the effects of a push on branches, in the running transaction."""
+    for update in updates:
+        if update.branch is not None:
+            branch_written.publish(BranchWriter(Provider.LOCAL, repository, update.branch, user_id))
     moved = [[update.branch, update.before, update.after] for update in updates if update.branch is not None]
     if moved:
         jobs.enqueue(

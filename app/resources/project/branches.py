@@ -15,7 +15,7 @@ from app.extensions import db
 from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for
-from app.resources.project.events import branch_deleted
+from app.resources.project.events import BranchWriter, branch_deleted, branch_written
 
 
 class ChangeSetRequired(PermissionDenied):
@@ -47,10 +47,13 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, u
     git, repo = _reach(project, hosts, user)
     start = start or project.branch
     if not is_sha(start):
-        return git.create_branch(repo, name, git.head(repo, start))
-    if not isinstance(git, Revisions) or not git.is_reachable(repo, start, branch=project.branch or ""):
+        start = git.head(repo, start)
+    elif not isinstance(git, Revisions) or not git.is_reachable(repo, start, branch=project.branch or ""):
         raise GitObjectMissing("No branch of the repository contains this commit")
-    return git.create_branch(repo, name, start)
+    branch = git.create_branch(repo, name, start)
+    with transactions.write_transaction():
+        branch_written.publish(BranchWriter.through(project, name, user))
+    return branch
 
 
 def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> str:

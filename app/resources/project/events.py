@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from app.core.api_tokens import TokenGrant
 from app.core.events import Event
-from app.models.project import Project
+from app.models.project import Project, Provider
 from app.models.project_log import LogAction, LogSource
 from app.models.user import User
 
@@ -44,6 +44,21 @@ class FilesChanged:
     move: BranchMove | None = None
 
 
+@dataclass(frozen=True)
+class BranchWriter:
+    """A user who wrote to a branch of a repository."""
+
+    provider: Provider
+    repository: str
+    branch: str
+    user_id: str
+
+    @classmethod
+    def through(cls, project: Project, branch: str, user: User) -> "BranchWriter":
+        """Return the user of a write through a project."""
+        return cls(project.provider, project.repository, branch, user.id)
+
+
 project_connected: Event[[Project]] = Event("project_connected")
 """A project was created, or its repository or working branch changed. Empty names mean that it was disconnected."""
 
@@ -58,6 +73,9 @@ project_archived: Event[[Project]] = Event("project_archived")
 
 branch_moved: Event[[Project, str, str]] = Event("branch_moved")
 """A branch has a new head through the project, but not by a save: the name of the branch and the head."""
+
+branch_written: Event[[BranchWriter]] = Event("branch_written")
+"""A user wrote to a branch through the service: with a save, a push, a merge, or by creating the branch."""
 
 branch_deleted: Event[[Project, str]] = Event("branch_deleted")
 """A branch of a project's repository was deleted through the service: its name."""

@@ -11,7 +11,7 @@ from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for
 from app.resources.project.branches import check_direct_commit
-from app.resources.project.events import branch_moved
+from app.resources.project.events import BranchWriter, branch_moved, branch_written
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,9 @@ def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Merg
     return git.merge_pull_request(repo, int(number))
 
 
-def record(project: Project, merged: Merged) -> dict[str, object]:
+def record(project: Project, merged: Merged, *, user: User) -> dict[str, object]:
     """Publish the new head of the branch and return the response."""
+    branch_written.publish(BranchWriter.through(project, merged.branch, user))
     branch_moved.publish(project, merged.branch, merged.sha)
     return {"merged": True, "commit_sha": merged.sha}
 

@@ -3,11 +3,19 @@
 from collections.abc import Iterator
 
 from app.core.api_tokens import TokenGrant
+from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.models.user import User
-from app.resources.project.events import BranchMove, FileEvent, FilesChanged, files_changed
+from app.resources.project.events import (
+    BranchMove,
+    BranchWriter,
+    FileEvent,
+    FilesChanged,
+    branch_written,
+    files_changed,
+)
 from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.saving.commit_builder import NoChange, Saved, SaveRequest
 from app.resources.project_content.source import Disconnected
@@ -32,6 +40,9 @@ def record_save(saved: Saved | NoChange, *, user: User | None, grant: TokenGrant
     merged: dict[str, object] = {} if saved.merged is None else {"merged": [vars(one) for one in saved.merged]}
     if isinstance(saved, NoChange):
         return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None, **merged}
+    if user is not None:
+        project = db.session.get_one(Project, saved.project_id)
+        branch_written.publish(BranchWriter.through(project, saved.branch, user))
     commit = saved.commit
     actions = dict(_actions(saved.save))
     events = tuple(FileEvent(path, action, commit.sha) for path, action in actions.items())

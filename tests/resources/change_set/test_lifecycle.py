@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from app.extensions import db
+from app.resources.change_set import service
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, on_all_hosts, run_job, update
 from tests.support.git_hosts import Hosts
 from tests.support.tokens import program
@@ -106,6 +108,46 @@ class TestSteps:
         team.repo.commit({OTHER: b"# About\n\nPushed.\n"}, message, branch=made["branch"])
         team.call(made, "reviews", {"verdict": "approve"}, by=team.owner).fails(403, "OWN_REVIEW")
 
+    @pytest.mark.parametrize("way", ["save", "new branch"])
+    def test_writers_of_the_branch_are_authors(self, team: Team, way: str) -> None:
+        # Commits of members with this preference do not name them.
+        team.reviewer.patch(f"/user-preference/{team.reviewer.id}", {"impersonate": True}).ok()
+        made = team.approved()
+        other = made["branch"] if way == "save" else "other"
+        if way == "new branch":
+            team.reviewer.post(f"/project/{team.project}/branches", {"branch": other}).ok(201)
+        body = {"message": "Mine", "branch": other, "base_sha": team.repo.head(other)}
+        files = [update(OTHER, "# About\n\nThem.\n")]
+        team.reviewer.post(f"/project-content/{team.project}/commit", body | {"files": files}).ok(201)
+        if way == "new branch":
+            team.reviewer.delete(f"/project/{team.project}/branches/{made['branch']}").ok()
+            start = {"branch": made["branch"], "from": other}
+            team.reviewer.again().post(f"/project/{team.project}/branches", start).ok(201)
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).fails(403, "OWN_REVIEW")
+        team.call(made, "publish").fails(409, "NOT_APPROVED")
+
+    def test_approval_of_a_later_author_does_not_count(self, team: Team) -> None:
+        made = team.approved()
+        with team.world.app.app_context():
+            service.add_author(made["id"], team.reviewer.id)
+            db.session.commit()
+        team.call(made, "publish").fails(409, "NOT_APPROVED")
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.admin).ok(201)
+        team.call(made, "publish").ok()
+
+    @pytest.mark.parametrize("is_published", [False, True])
+    def test_working_branch_is_not_deleted(self, team: Team, *, is_published: bool) -> None:
+        made = team.approved()
+        project = team.owner.get(f"/project/{team.project}").ok()
+        values = {"provider": project["provider"], "branch": made["branch"]}
+        team.owner.again().new_project(team.organization, project["repository"], **values)
+        if is_published:
+            team.call(made, "publish").ok()
+            team.world.work_off()
+        else:
+            team.editor.delete(f"/change-set/{made['id']}").ok()
+        assert team.repo.head(made["branch"]) == made["head_sha"]
+
     def test_review_of_an_older_head_is_refused(self, team: Team) -> None:
         made = team.edited()
         team.call(made, "submit").ok()
@@ -193,6 +235,16 @@ class TestMerge:
         assert text == TEXT.replace("title: Hello", f"title: {result}").replace(
             "First", {"Mine": "My", "Theirs": "Their"}[result]
         )
+
+    def test_update_reaches_the_index_of_the_branch(self, team: Team) -> None:
+        made, raw = team.edited(), f"/project-content/{team.project}/raw"
+        query = {"file": OTHER, "ref": made["branch"]}
+        team.editor.get(raw, query_string=query)
+        team.world.work_off()
+        team.repo.commit({OTHER: b"# About\n\nNew.\n"})
+        team.call(made, "update").ok()
+        team.world.work_off()
+        assert b"New." in team.editor.again().get(raw, query_string=query).response.data
 
     def test_whole_file_can_be_resolved(self, team: Team) -> None:
         made = team.new()

@@ -118,4 +118,4 @@ def _merge(scope: ProjectScope) -> Merged:
 )
 def merge_pull_request(*, scope: ProjectScope, prepared: Merged) -> dict[str, object]:
     """Merge a pull request. A working branch that receives only change sets refuses it."""
-    return pull_requests.record(scope.project, prepared)
+    return pull_requests.record(scope.project, prepared, user=scope.user)
