@@ -5,10 +5,16 @@ from collections.abc import Callable
 import pytest
 import sqlalchemy as sa
 
-from app.extensions import db
-from app.models.change_set import ChangeSet
+from app.database import transactions
+from app.database.transactions import reading_context
+from app.extensions import db, drivers
+from app.models.change_set import ChangeSet, Verdict
+from app.models.project import Project
 from app.models.project_log import ProjectLogEntry
-from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, run_due, run_job, update
+from app.models.user import User
+from app.resources.change_set import content, publishing, reviews, service, states
+from app.resources.change_set.errors import StaleApproval
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, come, run_due, run_job, update
 from tests.resources.change_set.races import trailers
 from tests.support.assertions.mailbox import Mailbox
 from tests.support.world import Person
@@ -132,6 +138,47 @@ class TestPublication:
         for number in range(3):
             team.schedule(team.approved(text=TEXT.replace("First", f"Text {number}")))
         assert waiting(team, "change_sets.publish_due") == 1
+
+
+class TestRunningPublication:
+    def test_refused_publication_at_a_time_does_not_fail_one_that_is_running(self, team: Team) -> None:
+        made = team.approved()
+        team.schedule(made)
+        come(team, made)
+        app = team.world.app
+        with reading_context(app), transactions.write_transaction():
+            publishing.claim(
+                states.locked(made["id"]), head=team.repo.head(), user=db.session.get_one(User, team.admin.id)
+            )
+            publishing.fail(made["id"], "Refused", is_scheduled=True)
+        assert team.read(made) | {"state": "publishing", "problem": None} == team.read(made)
+        assert [text for text in mails(team, team.editor) if "Refused" in text] == []
+        run_job(team, "change_sets.finish_publication", change_set_id=made["id"])
+        assert (team.read(made)["state"], trailers(team, made)) == ("published", 1)
+
+
+class TestEarlierContent:
+    def test_content_that_was_read_before_a_later_commit_is_ignored(self, team: Team) -> None:
+        """A slow request read the head before the commit. It must not publish or approve that head."""
+        made = team.approved()
+        app = team.world.app
+        with reading_context(app):
+            row = db.session.get_one(ChangeSet, made["id"])
+            project = db.session.get_one(Project, team.project)
+            with transactions.outside_transaction():
+                source = content.source_of_set(project, row, drivers.git)
+                earlier = content.read_content(source, row, "main")
+        team.commit(made, update(OTHER, "# Later\n")).ok(201)
+        later = team.read(made)
+        with reading_context(app), transactions.write_transaction():
+            service.update_content(states.locked(made["id"]), earlier)
+        assert team.read(made) == later
+        approval = reviews.Review(Verdict.APPROVE)
+        with reading_context(app), transactions.write_transaction():
+            user = db.session.get_one(User, team.reviewer.id)
+            with pytest.raises(StaleApproval):
+                reviews.review(row, project, reviews.Reviewed(earlier), approval, by=user)
+        assert team.read(made) == later
 
 
 def waiting(team: Team, name: str) -> int:
