@@ -15,6 +15,10 @@ from app.console.editor import (
 from app.console.organization import connect, imports, organizations, webhooks
 from app.console.project import (
     bulk,
+    change_set_conflicts,
+    change_set_schedule,
+    change_set_steps,
+    change_sets,
     collections,
     connect_page,
     content,
@@ -35,6 +39,10 @@ __all__ = [
     "billing",
     "blueprint",
     "bulk",
+    "change_set_conflicts",
+    "change_set_schedule",
+    "change_set_steps",
+    "change_sets",
     "collections",
     "conflict",
     "connect",

@@ -1,7 +1,7 @@
 """The pages and forms of the console, and the outcome for each caller: the authorization data of the console.
 
 `show`: the page or the effect of the form. `sign-in`: a redirect to the sign-in, 401 for a form. `verify`: a redirect to
-the verification, 403 for a form. `deny`: 403. `lead`: a redirect.
+the verification, 403 for a form. `deny`: 403. `hide`: 404. `lead`: a redirect.
 """
 
 from typing import NamedTuple
@@ -10,6 +10,7 @@ CALLERS = ("anonymous", "unverified", "nonmember", "editor", "admin", "owner", "
 ANYONE = "show show show show show show show show"
 VERIFIED = "sign-in verify show show show show show show"
 MEMBERS = "sign-in verify deny show show show deny deny"
+SET = "sign-in verify hide show show show hide hide"
 MANAGERS = "sign-in verify deny deny show show deny deny"
 OWNER = "sign-in verify deny deny deny show deny deny"
 PLATFORM = "sign-in verify deny deny deny deny deny show"
@@ -104,6 +105,20 @@ PAGES = (
             ),
         )
     ),
+    Row("GET", f"{PROJECT}/changes", MEMBERS),
+    Row("POST", f"{PROJECT}/changes", MEMBERS),
+    *(
+        Row("GET", f"{PROJECT}/changes/:change_set_id{path}", SET)
+        for path in ("", "/pages/:file", "/schedule", "/conflicts")
+    ),
+    *(
+        Row("POST", f"{PROJECT}/changes/:change_set_id/{path}", SET)
+        for path in (
+            *("details", "submit", "review", "comments", "comments/:comment_id", "publish", "schedule", "unschedule"),
+            *("take-back", "close", "conflicts"),
+        )
+    ),
+    Row("POST", f"{PROJECT}/settings/publishing", MANAGERS),
     *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project", "/connection")),
     Row("POST", f"{PROJECT}/move-project", OWNER),
     Row("GET", f"{PROJECT}/connect", MEMBERS),

@@ -23,6 +23,20 @@ _NAME = re.compile(r'<(?:input|select|textarea|button)[^>]* name="([^"]*)"')
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 
 
+@pytest.fixture
+def console(console: ConsoleScene) -> ConsoleScene:
+    """Add a set of changes with a comment to the project, which the owner can publish."""
+    site, editor = console.site, console.people["editor"]
+    site.owner.patch(f"/project/{site.project}", {"required_approvals": 0}).ok()
+    made = editor.post(f"/project/{site.project}/change-sets", {"title": "New words"}).ok(201)
+    files = [{"path": f"content/p{number}.md", "action": "create", "content": "New\n"} for number in range(4)]
+    body = {"message": "Add pages", "base_sha": made["head_sha"], "files": files}
+    editor.post(f"/change-set/{made['id']}/commit", body).ok(201)
+    comment = editor.post(f"/change-set/{made['id']}/comments", {"body": "Look"}).ok(201)
+    console.ids |= {"change_set_id": made["id"], "comment_id": comment["id"]}
+    return console
+
+
 def _served(app: Flask) -> set[tuple[str, str]]:
     rules = [rule for rule in app.url_map.iter_rules() if isinstance(_declared(app, rule.endpoint), Page)]
     return {
@@ -61,8 +75,8 @@ def _fits(response: TestResponse, row: Row, expected: str) -> bool:
     location = response.headers.get("Location", "")
     if expected == "lead":
         return response.status_code == 302
-    if expected == "deny":
-        return response.status_code == 403
+    if expected in ("deny", "hide"):
+        return response.status_code == (403 if expected == "deny" else 404)
     if expected in ("sign-in", "verify"):
         if row.method == "POST":
             return response.status_code == (401 if expected == "sign-in" else 403)
@@ -132,6 +146,7 @@ WITHOUT_A_LINK = {
     "/console/projects/:project_id/thumbnail/:sha",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
     *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),
+    "/console/projects/:project_id/changes/:change_set_id/conflicts",
     *("/console/projects/:project_id/images/:file", "/console/projects/:project_id/draft-image/:file"),
 }
 """Files, unknown pages, pages to which a mail or a redirect leads, and searches and images of scripts."""

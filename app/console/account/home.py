@@ -1,4 +1,4 @@
-"""The home page: organizations, projects and recent activity of the user."""
+"""The home page: what waits for the user, organizations, projects and recent activity."""
 
 from typing import Any
 
@@ -7,27 +7,38 @@ from flask import Response
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
+from app.console.project.change_set_texts import state_label, state_tone
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.resources.change_set import queries as change_sets
 from app.resources.organization import routes as organizations
 from app.resources.project_content.tree.folder_listing import titles_in_projects
 from app.resources.project_log import routes as log
 
-PROJECTS_WITH_ACTIVITY, ENTRIES = 5, 8
+PROJECTS_WITH_ACTIVITY, ENTRIES, WAITING = 5, 8, 20
 
 
 @blueprint.get("")
 @Page(guard=verified())
 def home(*, scope: Scope) -> Response:
-    """Show the organizations with their projects, and the latest changes."""
+    """Show the changes that wait for the user, the organizations with their projects, and the latest changes."""
     own = api.read(organizations.list_own, status="active")
     own.sort(key=lambda organization: not organization["projects"])
     projects = [project for organization in own for project in organization["projects"]]
     entries = _activity(projects)
     titles = titles_in_projects({(str(entry["project"]["project_id"]), str(entry["file"])) for entry in entries})
-    return page("home.html", organizations=own, activity=entries, titles=titles)
+    waiting = change_sets.waiting(scope.user.id, [project["project_id"] for project in projects], limit=WAITING)
+    return page(
+        "home.html",
+        organizations=own,
+        activity=entries,
+        titles=titles,
+        waiting=waiting,
+        state_label=state_label,
+        state_tone=state_tone,
+    )
 
 
 def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -160,6 +160,37 @@ def _possible_paths(line: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
+class ComparedText:
+    """The summary of the change of a page, and its changed texts."""
+
+    summary: str
+    parts: Sequence["ShownChange"]
+    is_complete: bool
+
+
+def read_page_changes(scope: ProjectScope, file: Mapping[str, Any]) -> PageChanges | None:
+    """Return the changes of a compared file, or None if it is not text. Reads both versions from the Git host.
+
+    A new page has changes from an empty one, a removed page to an empty one.
+    """
+    if file["diff"] is None:
+        return None
+    sides = [side for side in (file["before"], file["after"]) if side is not None]
+    with transactions.outside_transaction():
+        contents = read_versions(branch_source(scope), [(side["commit_sha"], side["path"]) for side in sides])
+    if None in contents:
+        return None
+    before = b"" if file["before"] is None else contents[0]
+    after = b"" if file["after"] is None else contents[-1]
+    return page_changes(file["path"], before or b"", after or b"")
+
+
+def compared_text(path: str, difference: PageChanges | None) -> ComparedText | None:
+    """Return the changes of a page as text, or None without changes."""
+    return None if difference is None else ComparedText(summary_text(difference), *rendered_changes(path, difference))
+
+
+@dataclass(frozen=True)
 class ShownChange:
     """The removed and the added text of a change as HTML."""
 

@@ -1,6 +1,6 @@
 """The history of a project and of a file: versions, comparison, restoring."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,6 @@ from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
-from app.content.page_changes import page_changes
 from app.core.errors import NotFound, UnprocessableEntity
 from app.core.refs import is_sha
 from app.database import transactions
@@ -36,7 +35,6 @@ from app.http.validation import Length, RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.source import NO_COMMIT, is_readable
 from app.resources.project_content.tree.folder_listing import titles_of
-from app.resources.project_content.versions.comparison import read_versions
 from app.resources.project_content.versions.history import last_change, people_of
 
 PER_PAGE = 50
@@ -120,26 +118,9 @@ def _sides(scope: ProjectScope, path: str, file: Mapping[str, Any], head: str) -
                 yield ComparedVersion(label, side["commit_sha"], people, change.date, is_present)
 
 
-@dataclass(frozen=True)
-class ComparedText:
-    """The summary of the change of a page, and its changed texts."""
-
-    summary: str
-    parts: Sequence[changes.ShownChange]
-    is_complete: bool
-
-
-def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> ComparedText | None:
+def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> changes.ComparedText | None:
     """Return the changes of a page. Reads both versions from the Git host."""
-    sides = [file["before"], file["after"]]
-    if file["diff"] is None or None in sides:
-        return None
-    with transactions.outside_transaction():
-        before, after = read_versions(branch_source(scope), [(side["commit_sha"], side["path"]) for side in sides])
-    difference = page_changes(file["path"], before, after) if before is not None and after is not None else None
-    if difference is None:
-        return None
-    return ComparedText(changes.summary_text(difference), *changes.rendered_changes(file["path"], difference))
+    return changes.compared_text(file["path"], changes.read_page_changes(scope, file))
 
 
 @blueprint.post(f"{BASE}/restore/<path:file>")

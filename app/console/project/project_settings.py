@@ -13,14 +13,17 @@ from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
 from app.core.permissions import Permission, Role, grants
 from app.http.endpoint import endpoint_of
 from app.models.project import Generator
 from app.resources.organization import routes as organizations
 from app.resources.project.routes import projects
+from app.resources.project.schemas import MAX_APPROVALS
 
 NAMES = {"project_name": "name"} | {f"paths.{name}": name for name in ("content", "media", "public")}
 PATHS = ("content", "media", "public")
+APPROVALS = tuple(map(str, range(MAX_APPROVALS + 1)))
 
 
 def _ids(scope: Scope) -> dict[str, str]:
@@ -41,6 +44,7 @@ def project_settings(*, scope: ProjectScope) -> Response:
     return page(
         "project/settings.html",
         details=details,
+        approvals=[(one, _("None") if one == "0" else one) for one in APPROVALS],
         generators=[(str(one), str(one).capitalize()) for one in Generator],
         destinations=_destinations(scope) if grants(scope.role, Permission.DELETE_ORG) else [],
     )
@@ -72,6 +76,25 @@ def change_project(*, scope: ProjectScope, form: Form) -> Response:
     api.write(projects.update, _ids(scope), data, method="PATCH")
     api.write(projects.set_generator, _ids(scope), {"generator": form.optional("generator")}, method="PATCH")
     api.write(projects.set_visibility, _ids(scope), form.texts("visibility"), method="PATCH")
+    return see_other(project_url(scope, "/settings?done=saved"))
+
+
+@blueprint.post(f"{BASE}/settings/publishing")
+@Page(
+    guard=_guard(projects.update),
+    inputs=("publishers", "required_approvals", "require_change_sets", "change_set_prefix"),
+    shown_by="project_settings",
+)
+def change_publishing(*, scope: ProjectScope, form: Form) -> Response:
+    """Change who publishes, the number of approvals, and whether each edit of the site is reviewed first."""
+    approvals = form.text("required_approvals")
+    data = {
+        "publishers": form.text("publishers"),
+        "required_approvals": int(approvals) if approvals in APPROVALS else approvals,
+        "require_change_sets": form.is_checked("require_change_sets"),
+        "change_set_prefix": form.text("change_set_prefix"),
+    }
+    api.write(projects.update, _ids(scope), data, method="PATCH")
     return see_other(project_url(scope, "/settings?done=saved"))
 
 

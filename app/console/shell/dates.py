@@ -2,7 +2,16 @@
 
 from datetime import UTC, datetime, timedelta, tzinfo
 
-from babel.dates import format_datetime, format_skeleton, format_timedelta, get_timezone
+from babel.dates import (
+    format_date,
+    format_datetime,
+    format_skeleton,
+    format_time,
+    format_timedelta,
+    get_datetime_format,
+    get_timezone,
+    get_timezone_gmt,
+)
 from flask import g
 
 from app.core import clock
@@ -12,7 +21,7 @@ KIB = 1024
 
 def user_zone() -> tzinfo:
     """Return the time zone of the user."""
-    return get_timezone(g.get("console_timezone") or "UTC")
+    return get_timezone(user_zone_name())
 
 
 def _moment(value: datetime | str) -> datetime:
@@ -25,6 +34,19 @@ def exact(value: datetime | str | None, language: str) -> str:
     if value is None:
         return ""
     return format_datetime(_moment(value), "medium", tzinfo=user_zone(), locale=language)
+
+
+def in_zone(value: datetime | str, zone: str, language: str, *, has_offset: bool = False) -> str:
+    """Return the day and the minute that the clocks of a zone show. `has_offset` adds the offset from GMT."""
+    moment = _moment(value).astimezone(get_timezone(zone))
+    day, time = format_date(moment, "full", locale=language), format_time(moment, "short", locale=language)
+    text = str(get_datetime_format("medium", locale=language)).replace("{0}", time).replace("{1}", day)
+    return f"{text} ({get_timezone_gmt(moment, 'long', locale=language)})" if has_offset else text
+
+
+def user_zone_name() -> str:
+    """Return the name of the time zone of the user."""
+    return str(g.get("console_timezone") or "UTC")
 
 
 def relative(value: datetime | str | None, language: str) -> str:

@@ -21,6 +21,7 @@ from app.extensions import drivers
 from app.models.organization import Organization
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex
+from app.resources.change_set import queries as change_sets
 from app.resources.outbound_webhook import queries as webhook_queries
 from app.resources.project import queries
 from app.resources.project_content.schema.site_content import SiteContent, Translation, site_content, translations
@@ -93,6 +94,13 @@ class Frame:
     def translations(self) -> Sequence[Translation]:
         """The open file in all languages of its collection."""
         return translations(self.index, self.content.groups, self.path["file"]) if "file" in self.path else ()
+
+    @cached_property
+    def waiting(self) -> int:
+        """The number of sets of changes of the project that wait for the user."""
+        if self.project is None or self.caller is None:
+            return 0
+        return change_sets.count_waiting(self.caller.user.id, self.project.id)
 
     @property
     def project_url(self) -> str:

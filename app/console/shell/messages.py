@@ -44,6 +44,14 @@ def notice(name: str | None) -> str | None:
         "canceled": _("Subscription canceled"),
         "tested": _("The test is on its way"),
         "resent": _("The messages are sent again"),
+        "submitted": _("In review"),
+        "approve": _("Approved"),
+        "changes": _("Changes requested"),
+        "commented": _("Saved"),
+        "published": _("Published"),
+        "scheduled": _("Saved"),
+        "resolved": _("Your choices are stored. Publish the changes again"),
+        "closed": _("Closed"),
     }
     return texts.get(name or "")
 
@@ -61,6 +69,14 @@ def error_text(error: AppError) -> str:
         "NOT_ALLOWED": _("You are not allowed to do this"),
         "NOT_FOUND": _("This page does not exist, or it was deleted"),
         "INTERNAL": _("Something went wrong. Try again"),
+        "STATE": _("These changes have moved on in the meantime. Look at them again"),
+        "BRANCH_GONE": _("These changes were deleted outside of Galley."),
+        "BRANCH_BUSY": _("Someone else is saving these changes right now. Try again"),
+        "NOT_APPROVED": _("These changes do not have enough approvals yet"),
+        "STALE_APPROVAL": _("These changes were edited after that. They need another look"),
+        "ALREADY_PUBLISHED": _("These changes are on the site."),
+        "NOTHING_TO_PUBLISH": _("These changes change nothing on the site"),
+        "OWN_REVIEW": _("A colleague has to review these changes, because you edited them."),
     }
     if error.code == InvalidRequest.code and not error.fields and error.message != InvalidRequest.message:
         return translate(error.message)

@@ -22,9 +22,9 @@ from app.resources.change_set.content import (
 )
 from app.resources.change_set.errors import NothingToPublish
 from app.resources.change_set.service import MAX_TITLE, Actor, NewBranch, check_limit, new_set_id
-from app.resources.project_content.saving.commit_builder import Attribution
+from app.resources.project_content.saving.commit_builder import Attribution, SaveConflict
 from app.resources.project_content.saving.commits import attribution_of
-from app.resources.project_content.saving.merging import MergePlanner, MergeRequest, Resolution
+from app.resources.project_content.saving.merging import MergePlan, MergePlanner, MergeRequest, Resolution
 from app.resources.project_content.saving.restore import edits_between
 from app.resources.project_content.source import Source, source_of
 
@@ -60,13 +60,16 @@ def update(
     *,
     hosts: GitHosts,
     by: Actor,
+    site_sha: str | None = None,
 ) -> Content:
     """Bring the present working branch into a set, with resolutions of conflicts. Return its new content.
 
     The commit names all authors of the set, because the branch can lose its earlier commits (`commit_merge`).
+    `site_sha` is the head of the working branch to which the resolutions belong, if it is known.
 
     Raises:
         MergeRefused: files conflict and have no resolution. Nothing is written.
+        SaveConflict: the working branch is not at `site_sha`.
         BranchMoved: another commit was made to the set.
     """
     attribution = attribution_of(by.user, by.grant) if resolutions else Attribution()
@@ -75,6 +78,8 @@ def update(
         own = replace(source, branch=change_set.branch)
         present = read_content(own, change_set, source.branch)
         head = source.git.head(source.repo, source.branch)
+        if site_sha not in (None, head):
+            raise SaveConflict(head, {})
         if head == present.base_sha:
             return present
         edits = edits_of(own, present.base_sha, present.head_sha)
@@ -93,6 +98,20 @@ def update(
             author=attribution.author,
         )
     return _content_of(head, commit)
+
+
+def plan_update(change_set: ChangeSet, project: Project, *, hosts: GitHosts, by: Actor) -> MergePlan:
+    """Return the merge of a set with the present working branch. Nothing is written. Call it outside of a transaction.
+
+    Raises:
+        MissingBranch: the branch of the set does not exist.
+    """
+    source = source_of(project, hosts, user=by.user)
+    own = replace(source, branch=change_set.branch)
+    present = read_content(own, change_set, source.branch)
+    head = source.git.head(source.repo, source.branch)
+    edits = edits_of(own, present.base_sha, present.head_sha)
+    return MergePlanner(source, MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)).plan(head)
 
 
 def create_revert(change_set: ChangeSet, project: Project, *, hosts: GitHosts, by: Actor) -> tuple[NewBranch, Content]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from app.core.errors import Conflict, ErrorMessage, PermissionDenied, UnprocessableEntity
+from app.core.errors import Conflict, PermissionDenied, UnprocessableEntity
 
 
 class StateConflict(Conflict):
@@ -12,59 +12,57 @@ class StateConflict(Conflict):
 
     def __init__(self, state: str, permitted: Iterable[str]) -> None:
         names = sorted(map(str, permitted))
-        message = ErrorMessage(
-            "The change set is “%(state)s”. This needs one of: %(permitted)s", state=state, permitted=", ".join(names)
-        )
+        message = f"The change set is “{state}”. This needs one of: {', '.join(names)}"
         super().__init__(message, result={"state": str(state), "permitted": names})
 
 
 class NotApproved(Conflict):
     """A publication without the required approvals (409)."""
 
-    code, message = "NOT_APPROVED", ErrorMessage("The change set does not have the required approvals")
+    code, message = "NOT_APPROVED", "The change set does not have the required approvals"
 
 
 class StaleApproval(Conflict):
     """A publication whose approvals belong to an older version of the set (409)."""
 
     code = "STALE_APPROVAL"
-    message = ErrorMessage("The change set was changed after its approval. It needs a new review")
+    message = "The change set was changed after its approval. It needs a new review"
 
 
 class MissingBranch(Conflict):
     """A change set whose branch was deleted (409)."""
 
-    code, message = "BRANCH_GONE", ErrorMessage("The branch of this change set does not exist any more")
+    code, message = "BRANCH_GONE", "The branch of this change set does not exist any more"
 
 
 class AlreadyPublished(Conflict):
     """The publication of a published set (409)."""
 
-    code, message = "ALREADY_PUBLISHED", ErrorMessage("The change set is published already")
+    code, message = "ALREADY_PUBLISHED", "The change set is published already"
 
 
 class NothingToPublish(Conflict):
     """A publication of a set without a change (409)."""
 
-    code, message = "NOTHING_TO_PUBLISH", ErrorMessage("The change set does not change anything on the site")
+    code, message = "NOTHING_TO_PUBLISH", "The change set does not change anything on the site"
 
 
 class SetBusy(Conflict):
     """A set whose branch another request is writing (409)."""
 
-    code, message = "BRANCH_BUSY", ErrorMessage("Another save of this change set is running. Try again")
+    code, message = "BRANCH_BUSY", "Another save of this change set is running. Try again"
 
 
 class OwnReview(PermissionDenied):
     """A review of one's own changes (403)."""
 
-    code, message = "OWN_REVIEW", ErrorMessage("Somebody else must review this change set: it contains your changes")
+    code, message = "OWN_REVIEW", "Somebody else must review this change set: it contains your changes"
 
 
 class NotPublisher(PermissionDenied):
     """A publication by a member who may not publish in this project (403)."""
 
-    message = ErrorMessage("In this project only owners and admins may publish")
+    message = "In this project only owners and admins may publish"
 
 
 class HostRefused(UnprocessableEntity):

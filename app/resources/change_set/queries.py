@@ -20,12 +20,16 @@ from app.models.change_set import (
     ChangeSetState,
     Verdict,
 )
+from app.models.organization import ArchiveStatus
 from app.models.project import Project
 from app.models.user import User
 from app.resources.change_set.states import OPEN
 
 Shown = dict[str, object]
 _CURSOR, _COMMENT_CURSOR = "change_sets", "change_set_comments"
+NEED_AUTHOR = (ChangeSetState.CHANGES_REQUESTED, ChangeSetState.FAILED)
+"""The states in which the creator of a set has to act."""
+
 _ALIASES = {"user": sa.orm.aliased(User), "resolver": sa.orm.aliased(User)}
 
 
@@ -186,6 +190,57 @@ def sets_of_paths(project_id: str, paths: Collection[str]) -> dict[str, list[Nam
     for path, set_id, title in db.session.execute(statement):
         listed[path].append(NamedSet(set_id, title))
     return dict(listed)
+
+
+@dataclass(frozen=True)
+class WaitingSet:
+    """A set that waits for a user, the name of its project and that of its creator."""
+
+    change_set: ChangeSet
+    project: str
+    creator: str | None
+
+
+def waiting(user_id: str, project_ids: Collection[str], *, limit: int) -> list[WaitingSet]:
+    """Return the sets of active projects that wait for a user, the one that waits longest first.
+
+    These are sets in review that the user may review and has not approved since the last change, and sets of the user
+    that need changes or whose publication failed.
+    """
+    rows = db.session.execute(
+        sa.select(ChangeSet, Project.name, User.name)
+        .join(Project, Project.id == ChangeSet.project_id)
+        .outerjoin(User, User.id == ChangeSet.creator_id)
+        .where(Project.id.in_(project_ids), Project.status == ArchiveStatus.ACTIVE, _waits_for(user_id))
+        .order_by(ChangeSet.updated_at, ChangeSet.id)
+        .limit(limit)
+    )
+    return [WaitingSet(*row) for row in rows]
+
+
+def count_waiting(user_id: str, project_id: str) -> int:
+    """Return the number of sets of a project that wait for a user."""
+    statement = sa.select(sa.func.count()).select_from(ChangeSet)
+    return db.session.scalar(statement.where(ChangeSet.project_id == project_id, _waits_for(user_id))) or 0
+
+
+def _waits_for(user_id: str) -> sa.ColumnElement[bool]:
+    author, review, later = ChangeSetAuthor, ChangeSetReview, sa.orm.aliased(ChangeSetReview)
+    is_author = sa.exists().where(author.change_set_id == ChangeSet.id, author.user_id == user_id)
+    is_refused = sa.exists().where(
+        later.change_set_id == review.change_set_id, later.id > review.id, later.verdict == Verdict.CHANGES
+    )
+    is_approved = sa.exists().where(
+        review.change_set_id == ChangeSet.id,
+        review.user_id == user_id,
+        review.head_sha == ChangeSet.head_sha,
+        review.verdict == Verdict.APPROVE,
+        ~is_refused,
+    )
+    is_other = ChangeSet.creator_id.is_distinct_from(user_id)
+    in_review = sa.and_(ChangeSet.state == ChangeSetState.IN_REVIEW, is_other, ~is_author, ~is_approved)
+    own = sa.and_(ChangeSet.creator_id == user_id, ChangeSet.state.in_(NEED_AUTHOR))
+    return sa.or_(in_review, own)
 
 
 def author_ids(change_set_id: str) -> frozenset[str]:

@@ -105,7 +105,7 @@ def comment(change_set: ChangeSet, body: str, location: CommentTarget, *, by: Us
     states.locked(change_set.id)
     count = sa.select(sa.func.count()).select_from(ChangeSetComment)
     if (db.session.scalar(count.where(ChangeSetComment.change_set_id == change_set.id)) or 0) >= MAX_COMMENTS:
-        raise LimitReached(ErrorMessage("A change set can have at most %(count)s comments", count=MAX_COMMENTS))
+        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=MAX_COMMENTS))
     row = ChangeSetComment(change_set_id=change_set.id, user_id=by.id, body=body, **vars(location))
     db.session.add(row)
     db.session.flush()

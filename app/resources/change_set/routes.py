@@ -88,13 +88,14 @@ def commit_to_set(scope: ChangeSetScope, body: SaveFilesBody) -> CommittedToSet:
 
 def update_from_site(scope: ChangeSetScope) -> Content:
     """Bring the working branch into the set. Raises MergeRefused, StateConflict, SetBusy."""
-    return resolve_conflicts(scope, s.ResolveBody(resolutions=[]))
+    return resolve_conflicts(scope, s.ResolveBody(resolutions=[], site_sha=None))
 
 
 def resolve_conflicts(scope: ChangeSetScope, body: s.ResolveBody) -> Content:
     """Bring the working branch into the set, with resolutions of conflicts. Raises as `update_from_site`."""
     with content.held(scope.change_set.id, Step.COMMIT) as row:
-        return branches.update(row, scope.project, body.by_path, hosts=drivers.git, by=actor_of(scope))
+        by = actor_of(scope)
+        return branches.update(row, scope.project, body.by_path, hosts=drivers.git, by=by, site_sha=body.site_sha)
 
 
 def read_reviewed(scope: ChangeSetScope, body: s.ReviewBody) -> Reviewed:

@@ -172,7 +172,8 @@ class ResolveCommentBody(RequestBody):
 
 
 @described(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}$")
-def _wall_time(value: str) -> None:
+def check_wall_time(value: str) -> None:
+    """Check the form of a wall time. Raises ValidationError."""
     try:
         is_time = _WALL_TIME.fullmatch(value) and datetime.strptime(value, FORM)  # noqa: DTZ007 (without a zone)
     except ValueError:
@@ -191,7 +192,7 @@ class ScheduleBody(RequestBody):
     """A wall time in a zone at which a set is published or unpublished."""
 
     wall_time: Annotated[
-        str, fields.String(required=True, validate=_wall_time, metadata={"example": "2027-03-01T09:00"})
+        str, fields.String(required=True, validate=check_wall_time, metadata={"example": "2027-03-01T09:00"})
     ]
     timezone: Annotated[str, fields.String(required=True, validate=_time_zone, metadata={"example": "Europe/Berlin"})]
     action: Annotated[
@@ -287,6 +288,18 @@ class ResolveBody(RequestBody):
             max_length=MAX_RESOLUTIONS,
             required=True,
             metadata={"description": "The resolution of each conflict"},
+        ),
+    ]
+    site_sha: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            allow_none=True,
+            validate=full_sha,
+            metadata={
+                "description": "The head of the working branch to which the resolutions belong: `head_sha` of the 409. "
+                "If it has moved, the request is refused"
+            },
         ),
     ]
 

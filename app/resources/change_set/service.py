@@ -30,6 +30,7 @@ MAX_PATHS = 1_000
 """The paths of a set that lists of pages know. Only a push can change more files than a commit."""
 
 ID_PREFIX = "chg"
+PUBLISHER_STEPS = frozenset({Step.PUBLISH, Step.SCHEDULE, Step.UNSCHEDULE, Step.SCHEDULE_UNPUBLISH, Step.REVERT})
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def new_set_id() -> str:
 def check_limit(project: Project) -> None:
     """Refuse a set beyond the limit of a project. Raises LimitReached."""
     if queries.count_open(project.id) >= MAX_OPEN:
-        raise LimitReached(ErrorMessage("A project can have at most %(count)s open change sets", count=MAX_OPEN))
+        raise LimitReached(ErrorMessage("A project can have at most %(count)s open sets of changes", count=MAX_OPEN))
 
 
 def create(
@@ -186,7 +187,7 @@ def _cancel_schedule(row: ChangeSet) -> None:
 
 def page_url(row: ChangeSet) -> str:
     """Return the address of the page of a set in the console."""
-    return f"{current_settings().server.base_url}/app/projects/{row.project_id}/changes/{row.id}"
+    return f"{current_settings().server.base_url}/console/projects/{row.project_id}/changes/{row.id}"
 
 
 def submit(change_set: ChangeSet, content: Content) -> ChangeSet:
@@ -233,6 +234,24 @@ def check_publisher(project: Project, role: Role | None) -> None:
 def is_publisher(project: Project, role: Role | None) -> bool:
     """Return whether a member may publish, schedule and revert in the project."""
     return role is not None and (project.publishers != Publishers.ADMINS or role != Role.EDITOR)
+
+
+def available_steps(row: ChangeSet, project: Project, role: Role | None, *, user: User) -> frozenset[Step]:
+    """Return the steps that a member can take now.
+
+    The authors of commits made with Git are not read: they cannot review, but the result can contain the step.
+    """
+    required, steps = project.required_approvals, set[Step]()
+    for step in set(Step) - {Step.FINISH}:
+        if row.state in states.permitted(step, required_approvals=required):
+            steps.add(step)
+    if user.id == row.creator_id or user.id in queries.author_ids(row.id):
+        steps.discard(Step.REVIEW)
+    if not is_publisher(project, role):
+        steps -= PUBLISHER_STEPS
+    if len(queries.approvals_of([row])[row.id].valid) < required:
+        steps -= {Step.PUBLISH, Step.SCHEDULE}
+    return frozenset(steps if row.files else steps - {Step.SUBMIT, Step.PUBLISH, Step.SCHEDULE})
 
 
 def check_approved(row: ChangeSet, project: Project, step: Step) -> None:

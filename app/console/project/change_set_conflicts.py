@@ -1,0 +1,184 @@
+"""The page of a set whose publication conflicts with the site: a choice for each field, paragraph or file."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import Response
+from markupsafe import Markup
+
+from app.console.blueprint import blueprint
+from app.console.editor.removed_page import render_markdown
+from app.console.project.change_set_texts import pointer_label, side_text, title_of_page
+from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, current_form, see_other
+from app.console.shell.rendering import page
+from app.content.filetypes import file_type
+from app.content.merge.files import ConflictKind, MergeConflict
+from app.content.merge.values import MISSING
+from app.content.page_text import with_line_ends
+from app.extensions import drivers
+from app.resources.change_set import branches, routes
+from app.resources.change_set.guards import ChangeSetScope
+from app.resources.change_set.routes import actor_of
+from app.resources.change_set.schemas import VALUE
+from app.resources.project_content.saving.merging import MergePlan, RefusedPath
+from app.resources.project_content.tree.folder_listing import titles_of
+from app.resources.project_content.versions.file_metadata import raw_url
+
+MAX_PARTS = 200
+"""The parts of a page with a choice each. Beyond them, there is one choice for each file."""
+
+MAX_SHOWN, MAX_TYPED = 4_000, 16_000
+"""The characters of a side that the page shows, and of a text that can be replaced."""
+
+TEXT, LINES = "text", "lines"
+
+
+@dataclass(frozen=True)
+class ConflictSide:
+    """A side of a conflict. `html` is None if it is shown as text. `image` is the URL of an image."""
+
+    text: str
+    html: Markup | None
+    is_missing: bool
+    is_cut: bool
+    image: str | None
+
+
+@dataclass(frozen=True)
+class ConflictPart:
+    """A part that the set and the site changed. `own` is the kind of the text that can replace it, or empty."""
+
+    number: int
+    path: str
+    location: str
+    label: str
+    mine: ConflictSide
+    theirs: ConflictSide
+    own: str
+    own_text: str
+    take: str = ""
+
+    def with_choice(self, form: Form) -> "ConflictPart":
+        """Return the part with the choice and the text of a form that failed. Its numbers can differ."""
+        for name, path in form.values.items():
+            number = name.removeprefix("path-")
+            if (path, form.text(f"at-{number}")) == (self.path, self.location):
+                text = form.text(f"value-{number}") if f"value-{number}" in form.values else self.own_text
+                return replace(self, take=form.text(f"take-{number}"), own_text=text)
+        return self
+
+
+def _plan(scope: ChangeSetScope) -> MergePlan:
+    return branches.plan_update(scope.change_set, scope.project, hosts=drivers.git, by=actor_of(scope))
+
+
+@blueprint.get(f"{SET}/conflicts")
+@Page(guard=SET_MEMBER, upstream=_plan)
+def set_conflicts(*, scope: ChangeSetScope, prepared: MergePlan) -> Response:
+    """Show what the set and the site changed differently. Without a conflict, lead to the page of the set."""
+    form = current_form()
+    if not prepared.conflicts and form.error is None:
+        return see_other(set_url(scope))
+    shown = ShownSet(scope)
+    parts = [part.with_choice(form) for part in _parts(scope, prepared)]
+    return page(
+        "changes/conflicts.html",
+        view=shown,
+        one=shown.shown,
+        parts=parts,
+        titles=titles_of(scope.project, scope.index, {part.path for part in parts}),
+        title_of_page=title_of_page,
+        site_sha=prepared.head,
+    )
+
+
+def _parts(scope: ChangeSetScope, plan: MergePlan) -> Iterator[ConflictPart]:
+    """Yield the conflicts of a plan: parts of files, or whole files if there are too many parts."""
+    if len(plan.conflicts) <= MAX_PARTS:
+        for number, refused in enumerate(plan.conflicts):
+            yield _part(scope, number, refused, plan.head)
+        return
+    for number, path in enumerate(dict.fromkeys(one.path for one in plan.conflicts)):
+        yield _part(scope, number, RefusedPath(path, MergeConflict(ConflictKind.BINARY, "", "", ""), True), plan.head)
+
+
+def _part(scope: ChangeSetScope, number: int, refused: RefusedPath, head: str) -> ConflictPart:
+    path, conflict = refused.path, refused.conflict
+    sides = (conflict.mine, scope.change_set.head_sha), (conflict.theirs, head)
+    mine, theirs = (_side(scope, path, conflict, side, commit) for side, commit in sides)
+    own = _own_kind(conflict)
+    value = conflict.mine if conflict.mine is not MISSING else conflict.theirs
+    own_text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    label = pointer_label(conflict.pointer) if conflict.pointer is not None else ""
+    return ConflictPart(number, path, _location(conflict), label, mine, theirs, own, own_text if own else "")
+
+
+def _side(scope: ChangeSetScope, path: str, conflict: MergeConflict, side: object, commit: str) -> ConflictSide:
+    is_missing, text = side is MISSING, side_text(side) if side not in (MISSING, None) else ""
+    language = file_type(path).language
+    is_rendered = conflict.kind is ConflictKind.BLOCK and language in ("markdown", "mdx") and len(text) <= MAX_SHOWN
+    is_image = conflict.kind is ConflictKind.BINARY and (file_type(path).mime or "").startswith("image/")
+    return ConflictSide(
+        text[:MAX_SHOWN],
+        render_markdown(text) if is_rendered else None,
+        is_missing,
+        len(text) > MAX_SHOWN,
+        raw_url(scope.project.id, path, commit) if is_image and not is_missing else None,
+    )
+
+
+def _location(conflict: MergeConflict) -> str:
+    """Return the location of a conflict as the fields of a resolution in JSON."""
+    values = {"pointer": conflict.pointer, "block": conflict.block}
+    location: dict[str, object] = {name: value for name, value in values.items() if value is not None}
+    if conflict.lines is not None:
+        location["lines"] = conflict.lines._asdict()
+    return json.dumps(location)
+
+
+def _own_kind(conflict: MergeConflict) -> str:
+    """Return the kind of text that can replace both sides: a text, a list with one entry in each line, or none."""
+    sides = [side for side in (conflict.mine, conflict.theirs) if side not in (MISSING, None)]
+    if not sides or (conflict.pointer is None and conflict.block is None and conflict.lines is None):
+        return ""
+    if all(isinstance(side, str) and len(side) <= MAX_TYPED for side in sides):
+        return TEXT
+    is_list = all(isinstance(side, list) and all(isinstance(one, str) for one in side) for side in sides)
+    return LINES if is_list else ""
+
+
+@blueprint.post(f"{SET}/conflicts")
+@Page(
+    guard=SET_MEMBER,
+    inputs=("site_sha", "path-*", "at-*", "take-*", "kind-*", "value-*"),
+    shown_by="set_conflicts",
+)
+def resolve_set(*, scope: ChangeSetScope, form: Form) -> Response:
+    """Bring the present site into the set, with the choices of the form."""
+    numbers = [name.removeprefix("path-") for name in form.values if name.startswith("path-")]
+    data = {
+        "resolutions": [_resolution(form, number) for number in numbers if form.text(f"take-{number}")],
+        "site_sha": form.optional("site_sha"),
+    }
+    api.write(routes.resolve, {"change_set_id": scope.path["change_set_id"]}, data)
+    return see_other(set_url(scope, "?done=resolved"))
+
+
+def _resolution(form: Form, number: str) -> dict[str, Any]:
+    try:
+        location = json.loads(form.text(f"at-{number}"))
+    except (ValueError, RecursionError):
+        location = {}
+    take = form.text(f"take-{number}")
+    resolution: dict[str, Any] = {"path": form.text(f"path-{number}"), "take": take}
+    resolution |= location if isinstance(location, dict) else {}
+    if take == VALUE:
+        text = with_line_ends("", form.text(f"value-{number}"))
+        is_list = form.text(f"kind-{number}") == LINES
+        resolution["value"] = [line.strip() for line in text.splitlines() if line.strip()] if is_list else text
+    return resolution

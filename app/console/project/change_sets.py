@@ -1,0 +1,277 @@
+"""Sets of changes: the board of a project, the page of a set, and the steps from a draft to the published site."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import ProjectScope, Scope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import branch_source
+from app.console.project import changes
+from app.console.project.change_set_texts import (
+    PagePart,
+    comment_label,
+    next_step,
+    parts_of,
+    problem_text,
+    schedule_time,
+    state_label,
+    state_tone,
+    title_of_page,
+)
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell import api
+from app.console.shell.field_labels import label_of
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other
+from app.console.shell.rendering import page
+from app.content.schema.relations import title_of
+from app.content.search_text import read_text
+from app.core.errors import AppError, NotFound
+from app.database import transactions
+from app.drivers.errors import DriverError
+from app.http.validation import Cursor, Length, RequestQuery
+from app.models.change_set import ChangeSetState as State
+from app.resources.change_set import queries, reviews, routes, service
+from app.resources.change_set.errors import MissingBranch
+from app.resources.change_set.guards import ChangeSetScope, member_of_set
+from app.resources.change_set.queries import ChangeSetFilter
+from app.resources.change_set.service import MAX_OPEN, MAX_TITLE
+from app.resources.change_set.states import Step
+from app.resources.project_content.tree.folder_listing import titles_of
+from app.resources.project_content.versions.comparison import read_versions
+
+URL = f"{BASE}/changes"
+SET = f"{URL}/<change_set_id>"
+SET_MEMBER = member_of_set()
+PUBLISHED, PER_PAGE, FILES = 8, 50, 100
+OPENED = 3
+"""Changed pages whose comparison is a part of the page of a set. Others are read when they are opened."""
+
+NEW_TITLES = 20
+"""New pages of a list whose title is read from the set."""
+
+REFRESH_S = 5
+COLUMNS: Mapping[str, tuple[State, ...]] = {
+    "draft": (State.DRAFT, State.CHANGES_REQUESTED, State.FAILED),
+    "in_review": (State.IN_REVIEW,),
+    "approved": (State.APPROVED,),
+    "scheduled": (State.SCHEDULED, State.PUBLISHING),
+}
+"""The columns of the board and the states of their sets. Published sets follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangesQuery(RequestQuery):
+    """A state whose sets are listed, or the board without one."""
+
+    state: Annotated[
+        str, fields.String(load_default="", validate=validate.OneOf(["", *(str(state) for state in State)]))
+    ]
+    mine: Annotated[bool, fields.Boolean(load_default=False)]
+    cursor: Cursor
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedPagesQuery(RequestQuery):
+    """A position in the changed pages of a set."""
+
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2048))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedPageQuery(RequestQuery):
+    """The number of the page in a list into which a script loads it, or 0."""
+
+    number: Annotated[int, fields.Integer(load_default=0, validate=validate.Range(0, FILES))]
+
+
+def set_url(scope: Scope, path: str = "", set_id: str | None = None) -> str:
+    """Return the URL of the page of a set, or of a page below it."""
+    return project_url(scope, f"/changes/{set_id or scope.path['change_set_id']}{path}")
+
+
+@blueprint.get(URL)
+@Page(guard=MEMBER, query=ChangesQuery)
+def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
+    """Show the open sets by state and the latest published ones, or list the sets of one state."""
+    author = scope.user.id if query.mine else None
+    waiting = {one.change_set.id for one in queries.waiting(scope.user.id, [scope.project.id], limit=MAX_OPEN)}
+    texts: dict[str, Any] = {"state_label": state_label, "state_tone": state_tone, "schedule_time": schedule_time}
+    texts["waiting"] = waiting
+    if query.state:
+        state = ChangeSetFilter(State(query.state), author)
+        listed, meta = queries.page(scope.project, state, cursor=query.cursor, limit=PER_PAGE)
+        return page("changes/list.html", sets=listed, meta=meta, query=query, **texts)
+    is_open, is_published = ChangeSetFilter(None, author, is_open=True), ChangeSetFilter(State.PUBLISHED, author)
+    opened, _meta = queries.page(scope.project, is_open, cursor=None, limit=MAX_OPEN)
+    published, meta = queries.page(scope.project, is_published, cursor=None, limit=PUBLISHED)
+    columns = {name: [one for one in opened if one["state"] in states] for name, states in COLUMNS.items()}
+    columns["published"] = published
+    return page("changes/board.html", columns=columns, published=meta, query=query, **texts)
+
+
+@blueprint.post(URL)
+@Page(guard=MEMBER, inputs=("title", "description"), shown_by="changes_board")
+def create_set(*, scope: ProjectScope, form: Form) -> Response:
+    """Create an empty set."""
+    data = {"title": form.text("title"), "description": form.optional("description")}
+    created = api.write(routes.create, {"projectId": scope.path["project_id"]}, data)
+    return see_other(set_url(scope, "?done=created", created["id"]))
+
+
+@dataclass(frozen=True)
+class ChangedPage:
+    """A changed page of a set. `file` has no contents unless the page is compared."""
+
+    file: Mapping[str, Any]
+    title: str
+    text: changes.ComparedText | None = None
+    parts: Sequence[PagePart] = ()
+    is_opened: bool = False
+
+
+class ShownSet:
+    """A set as its page shows it: its values, the steps of the reader, reviews and comments."""
+
+    def __init__(self, scope: ChangeSetScope) -> None:
+        """Read the rows of a set.
+
+        Raises:
+            NotFound: the set belongs to another project than that of the URL.
+        """
+        row = scope.change_set
+        if row.project_id != scope.path["project_id"]:
+            raise NotFound
+        self.scope, self.shown = scope, dict[str, Any](queries.shown(row, scope.project))
+        self.is_archived = SET_MEMBER.is_archived(scope)
+        available = service.available_steps(row, scope.project, scope.role, user=scope.user)
+        self.steps = frozenset[Step]() if self.is_archived else available
+        self.reviews = [dict[str, Any](one) for one in queries.reviews(row)]
+        self.comments, _meta = queries.comments(row.id, cursor=None, limit=reviews.MAX_COMMENTS)
+
+    @cached_property
+    def is_approved(self) -> bool:
+        """True if an approval of the reader counts."""
+        row = self.scope.change_set
+        return self.scope.user.id in queries.approvals_of([row])[row.id].valid
+
+    @property
+    def next(self) -> str:
+        """A sentence with the next step."""
+        row = self.scope.change_set
+        is_own = self.scope.user.id in {row.creator_id, *queries.author_ids(row.id)}
+        return next_step(self.shown, self.steps, is_own=is_own, is_reviewed=self.is_approved)
+
+    @property
+    def problem(self) -> str:
+        return problem_text(self.shown)
+
+    def may(self, name: str) -> bool:
+        """Return whether the reader can take a step now."""
+        return Step(name) in self.steps
+
+    def comments_on(self, path: str | None) -> list[dict[str, Any]]:
+        """Return the comments on a page, or those on the whole set."""
+        return [one for one in self.comments if one["path"] == path]
+
+    @property
+    def timeline(self) -> list[dict[str, Any]]:
+        """The reviews and the comments on the whole set, oldest first."""
+        return sorted([*self.reviews, *self.comments_on(None)], key=lambda one: str(one["createdAt"]))
+
+
+@dataclass(frozen=True)
+class ChangedPages:
+    """A page of the changed pages of a set. `head_sha` is None if they cannot be read."""
+
+    pages: Sequence[ChangedPage] = ()
+    head_sha: str | None = None
+    next_cursor: str | None = None
+    is_deleted: bool = False
+
+
+@blueprint.get(SET)
+@Page(guard=SET_MEMBER, query=ChangedPagesQuery)
+def change_set(*, scope: ChangeSetScope, query: ChangedPagesQuery) -> Response:
+    """Show a set: its state, its changed pages, its reviews and comments."""
+    shown = ShownSet(scope)
+    response = page(
+        "changes/set.html",
+        view=shown,
+        one=shown.shown,
+        changed=_changed_pages(scope, query.cursor),
+        **_texts(),
+    )
+    if shown.shown["state"] == State.PUBLISHING:
+        response.headers["Refresh"] = str(REFRESH_S)
+    return response
+
+
+def _texts() -> dict[str, Any]:
+    return {
+        "state_label": state_label,
+        "state_tone": state_tone,
+        "comment_label": comment_label,
+        "label_of": label_of,
+        "value_text": changes.value_text,
+        "max_title": MAX_TITLE,
+    }
+
+
+def _changed_pages(scope: ChangeSetScope, cursor: str | None) -> ChangedPages:
+    """Return the changed pages, the first ones compared. Reads them from the Git host."""
+    ids = {"change_set_id": scope.change_set.id}
+    try:
+        difference, meta = api.read_page(routes.diff, ids, cursor=cursor, limit=FILES)
+        files, head = difference["files"], difference["head_sha"]
+        titles = _titles(scope, files, head)
+        compared = [_compared(scope, one, titles) for one in files[:OPENED]]
+    except MissingBranch:
+        return ChangedPages(is_deleted=True)
+    except (AppError, DriverError):
+        return ChangedPages()
+    listed = [ChangedPage(one, title_of_page(one["path"], titles)) for one in files[OPENED:]]
+    return ChangedPages([*compared, *listed], head, str(meta["next_cursor"]) if meta["next_cursor"] else None)
+
+
+def _titles(scope: ChangeSetScope, files: Sequence[Mapping[str, Any]], head: str) -> dict[str, str]:
+    """Return the titles of changed pages by path: those of the site, and of some new pages those in the set."""
+    titles = titles_of(scope.project, scope.index, [one["path"] for one in files])
+    new = [one["path"] for one in files if one["status"] != "removed" and one["path"] not in titles][:NEW_TITLES]
+    with transactions.outside_transaction():
+        contents = read_versions(branch_source(scope), [(head, path) for path in new])
+    return titles | dict(_read_titles(new, contents))
+
+
+def _read_titles(paths: Sequence[str], contents: Sequence[bytes | None]) -> Iterator[tuple[str, str]]:
+    for path, content in zip(paths, contents, strict=True):
+        text = read_text(path, content) if content is not None else None
+        title = (text.title or title_of(text.front_matter or {})) if text is not None else None
+        if title:
+            yield path, title
+
+
+def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[str, str]) -> ChangedPage:
+    """Return a changed page with the comparison of its contents. Reads both versions from the Git host."""
+    difference = api.read(routes.diff, {"change_set_id": scope.change_set.id}, file=file["path"])
+    title = title_of_page(file["path"], titles)
+    if not difference["files"]:
+        return ChangedPage(file, title)
+    [compared] = difference["files"]
+    page_changes = changes.read_page_changes(scope, compared)
+    parts = parts_of([one["pointer"] for one in compared["front_matter"] or ()], page_changes)
+    return ChangedPage(compared, title, changes.compared_text(file["path"], page_changes), parts, is_opened=True)
+
+
+@blueprint.get(f"{SET}/pages/<path:file>")
+@Page(guard=SET_MEMBER, query=ChangedPageQuery)
+def changed_page(*, scope: ChangeSetScope, query: ChangedPageQuery) -> Response:
+    """Show the comparison of one changed page with its comments."""
+    shown, file = ShownSet(scope), {"path": scope.path["file"], "status": "modified"}
+    with_content = _compared(scope, file, _titles(scope, [file], scope.change_set.head_sha))
+    return page("changes/page.html", view=shown, one=shown.shown, each=with_content, number=query.number, **_texts())

@@ -1,0 +1,453 @@
+"""The pages of sets of changes without scripts: board, page of a set, steps, comments, schedule, conflicts, home."""
+
+import html
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from app.core import clock
+from app.resources.change_set.schedule import WallTime
+from tests.console.test_editing import form_of
+from tests.console.test_organizations import submit
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, make_team, update
+from tests.support.world import Person, World
+
+GIT_TERMS = re.compile(r"\b(branch|pull request|merge|commit|change set|revert|sha)", re.IGNORECASE)
+TAGS = re.compile(r"<(script|style|datalist)\b.*?</\1>|<[^>]*>", re.DOTALL)
+
+
+@pytest.fixture
+def team(world: World) -> Team:
+    return make_team(world)
+
+
+def alert(response: TestResponse) -> list[str]:
+    """Return the texts of the error of a page."""
+    return re.findall(r'role="alert">.*?<p>(.*?)</p>', response.text, re.DOTALL)
+
+
+class Reader:
+    """A person at the pages of the sets of a project."""
+
+    def __init__(self, team: Team, person: Person) -> None:
+        self.team, self.person, self.board = team, person, f"/console/projects/{team.project}/changes"
+
+    def url(self, one: dict[str, Any], path: str = "") -> str:
+        return f"{self.board}/{one['id']}{path}"
+
+    def read(self, path: str) -> str:
+        """Return a page as HTML. Its text contains no word of Git."""
+        response = self.person.client.get(path)
+        assert response.status_code == 200, alert(response)
+        text = html.unescape(TAGS.sub(" ", response.text.partition("<main")[2]))
+        assert GIT_TERMS.findall(text) == []
+        return response.text
+
+    def see(self, one: dict[str, Any], path: str = "") -> str:
+        return self.read(self.url(one, path))
+
+    def buttons(self, one: dict[str, Any]) -> set[str]:
+        """Return the names of the forms that the page of a set offers, and of the verdicts."""
+        page = self.see(one)
+        forms = re.findall(rf'action="{self.url(one)}/([a-z-]+)"', page)
+        verdicts = re.findall(r'name="verdict" value="(\w+)"', page)
+        links = ["schedule"] if f'href="{self.url(one, "/schedule")}"' in page else []
+        return {*forms, *verdicts, *links} - {"review"}
+
+    def send(self, one: dict[str, Any], step: str, **fields: str) -> TestResponse:
+        return submit(self.person, self.url(one, f"/{step}"), **fields)
+
+    def done(self, one: dict[str, Any], step: str, **fields: str) -> str:
+        """Send a form, follow its redirect and return the notice."""
+        sent = self.send(one, step, **fields)
+        assert sent.status_code == 303, alert(sent)
+        [notice] = re.findall(r'class="toast" role="status"><p>(.*?)</p>', self.read(sent.location.partition("#")[0]))
+        return html.unescape(notice)
+
+
+@pytest.fixture
+def editor(team: Team) -> Reader:
+    return Reader(team, team.editor)
+
+
+@pytest.fixture
+def reviewer(team: Team) -> Reader:
+    return Reader(team, team.reviewer)
+
+
+COMMENT, OPEN = {"comment"}, {"details", "close"}
+BUTTONS: tuple[tuple[str, dict[str, set[str]]], ...] = (
+    ("draft", {"editor": {"submit", *COMMENT, *OPEN}, "reviewer": {"submit", *COMMENT, *OPEN}}),
+    ("in_review", {"editor": {*COMMENT, *OPEN}, "reviewer": {"approve", "changes", *COMMENT, *OPEN}}),
+    (
+        "approved",
+        {
+            "editor": {"publish", "schedule", *COMMENT, *OPEN},
+            "reviewer": {"publish", "schedule", "changes", *COMMENT, *OPEN},
+        },
+    ),
+    ("published", {"editor": {"take-back", "schedule", *COMMENT}, "reviewer": {"take-back", "schedule", *COMMENT}}),
+)
+
+
+def reach(team: Team, state: str) -> dict[str, Any]:
+    """Create a set in a state."""
+    if state == "in_review":
+        return team.call(team.edited(), "submit").ok()
+    made: Callable[[], dict[str, Any]] = {"draft": team.edited, "approved": team.approved}.get(state, team.published)
+    return made()
+
+
+@pytest.mark.one_database
+class TestPageOfASet:
+    @pytest.mark.parametrize(("state", "expected"), BUTTONS, ids=[state for state, _ in BUTTONS])
+    def test_buttons_are_those_that_the_reader_may_use(
+        self, team: Team, editor: Reader, reviewer: Reader, state: str, expected: dict[str, set[str]]
+    ) -> None:
+        made = reach(team, state)
+        comments = {"comments"}  # The form for the changed page.
+        assert editor.buttons(made) - comments == expected["editor"]
+        assert reviewer.buttons(made) - comments == expected["reviewer"]
+        team.configure(publishers="admins")
+        publishing = {"publish", "schedule", "take-back"}
+        assert editor.buttons(made) - comments == expected["editor"] - publishing
+        assert Reader(team, team.admin).buttons(made) >= expected["editor"] - {"submit"}
+        team.owner.again().patch(f"/project/status/{team.project}", {"status": "archived"}).ok()
+        assert editor.buttons(made) == set()
+
+    def test_page_shows_titles_values_and_marked_text(self, team: Team, editor: Reader) -> None:
+        made = team.new("Words of spring", description="For the season.")
+        new = TEXT.replace("[a, b]", "[a, c]").replace("First", "Fresh")
+        added = {
+            "path": "content/posts/spring.md",
+            "action": "create",
+            "content": "---\ntitle: Spring\n---\nIt is warm.\n",
+        }
+        team.commit(made, update(PAGE, new), added, {"path": OTHER, "action": "delete"}).ok(201)
+        team.world.work_off()
+        page = editor.see(made)
+        titles = re.findall(r'id="page-\d"><bdi>(.*?)</bdi>', page)
+        assert titles == ["About", "Hello", "Spring"]
+        for text in ("For the season.", "<del>a, b</del>", "<ins>a, c</ins>", "<del>First</del>", "<ins>Fresh</ins>"):
+            assert text in page
+        assert "<p>It is warm.</p>" in page
+        edits = re.findall(r'href="[^"]*/edit/([^"?]+)\?set=([^"]+)"', page)
+        assert edits == [(PAGE, made["id"]), ("content/posts/spring.md", made["id"])]
+
+    def test_pages_beyond_the_first_ones_are_opened_by_a_link(self, team: Team, editor: Reader) -> None:
+        made = team.new()
+        files = [{"path": f"content/p{n}.md", "action": "create", "content": f"# Page {n}\n"} for n in range(5)]
+        team.commit(made, *files).ok(201)
+        page = editor.see(made)
+        assert page.count("<h1>Page") == 3
+        link = editor.url(made, "/pages/content/p4.md")
+        assert f'<a href="{link}">' in page
+        assert "<h1>Page 4</h1>" in editor.read(link)
+        assert "do not change this page" in editor.see(made, f"/pages/{OTHER}")
+        assert editor.person.client.get(editor.url(made, "/pages/none.md")).status_code == 404
+
+    def test_title_and_description_change_and_a_refused_value_stays_in_the_form(
+        self, team: Team, editor: Reader
+    ) -> None:
+        made = team.edited()
+        sent = form_of(editor.person.client.get(editor.url(made)), "/details") | {"description": ""}
+        assert sent == {"title": "New words", "description": ""}
+        assert editor.done(made, "details", title="Better words", description="Why") == "Saved"
+        assert "Why" in editor.see(made)
+        refused = editor.send(made, "details", title="x" * 201, description="Kept")
+        assert refused.status_code == 400
+        assert f'value="{"x" * 201}"' in refused.text
+        assert "Kept</textarea>" in refused.text
+        assert 'id="title-error"' in refused.text
+
+    def test_step_in_another_state_shows_the_page_with_the_reason(self, team: Team, editor: Reader) -> None:
+        made = team.published()
+        refused = editor.send(made, "submit")
+        assert refused.status_code == 409
+        assert "These changes have moved on" in refused.text
+
+    def test_deleted_texts_of_a_closed_set_are_reported(self, team: Team, editor: Reader) -> None:
+        made = team.edited()
+        assert editor.done(made, "close") == "Closed"
+        page = editor.see(made)
+        assert "The texts of these changes were deleted." in page
+        assert editor.buttons(made) == set()
+        pushed = team.edited("Other words")
+        team.repo.git("branch", "-D", pushed["branch"])
+        assert "The texts of these changes were deleted." in editor.see(pushed)
+
+    def test_set_of_another_project_or_organization_is_not_shown(self, team: Team, editor: Reader) -> None:
+        made, other = team.edited(), make_team(team.world)
+        assert Reader(team, team.stranger).person.client.get(editor.url(made)).status_code == 404
+        assert editor.person.client.get(editor.url(other.edited())).status_code == 404
+        foreign = f"/console/projects/{other.project}/changes/{made['id']}"
+        assert editor.person.client.get(foreign).status_code == 404
+
+
+class TestSteps:
+    def test_two_people_propose_comment_approve_publish_and_take_back(
+        self, team: Team, editor: Reader, reviewer: Reader
+    ) -> None:
+        created = submit(team.editor, editor.board, title="Words of spring", description="")
+        made = {"id": created.location.rpartition("/")[2].partition("?")[0]} | {"branch": ""}
+        made = team.read(made)
+        assert "These changes are empty." in editor.see(made)
+        team.commit(made, update(PAGE, TEXT.replace("First", "Fresh"))).ok(201)
+        assert editor.done(made, "submit") == "In review"
+        assert "A colleague has to review these changes" in editor.see(made)
+
+        board = reviewer.read(reviewer.board)
+        assert "Waits for me" in board
+        assert "Waits for me: 1" in board
+        assert "Waits for me" not in editor.read(editor.board)
+        assert editor.url(made) in reviewer.read("/console")
+        assert editor.url(made) not in editor.read("/console")
+
+        page = reviewer.see(made)
+        block = html.unescape(re.findall(r'<option value="(block:\w+)">', page)[0])
+        for part, label in (("", None), ("pointer:/title", "Title"), (block, "“Fresh words.”")):
+            assert reviewer.done(made, "comments", page=PAGE, part=part, body="Which words?") == "Saved"
+            assert label is None or f"<bdi>{label}</bdi>" in reviewer.see(made)
+        assert reviewer.done(made, "review", verdict="comment", text="Nice.\nReally.") == "Saved"
+        comment = re.findall(r'action="[^"]*/comments/(cmt_\w+)"', editor.see(made))[0]
+        assert editor.done(made, f"comments/{comment}", resolved="1") == "Saved"
+        assert editor.see(made).count("Resolved") == 1
+        assert editor.done(made, f"comments/{comment}") == "Saved"
+        assert "Resolved" not in editor.see(made)
+
+        head = team.read(made)["head_sha"]
+        assert reviewer.done(made, "review", verdict="changes", text="Less.", head_sha=head) == "Changes requested"
+        assert editor.url(made) in editor.read("/console")
+        team.commit(made, update(PAGE, TEXT.replace("First", "Few"))).ok(201)
+        assert "A paragraph that has changed since" in editor.see(made)
+        editor.done(made, "submit")
+        stale = reviewer.send(made, "review", verdict="approve", text="Typed", head_sha=head)
+        assert stale.status_code == 409
+        assert "Typed</textarea>" in stale.text
+        sent = form_of(reviewer.person.client.get(reviewer.url(made)), "/review")
+        assert reviewer.done(made, "review", **sent | {"verdict": "approve"}) == "Approved"
+        assert editor.done(made, "publish") == "Published"
+        assert team.repo.show(PAGE).decode() == TEXT.replace("First", "Few")
+
+        back = editor.send(made, "take-back")
+        undo = {"id": back.location.rpartition("/")[2].partition("?")[0]}
+        assert "Take back “Words of spring”" in editor.read(back.location)
+        editor.done(undo, "submit")
+        sent = form_of(reviewer.person.client.get(reviewer.url(undo)), "/review")
+        reviewer.done(undo, "review", **sent | {"verdict": "approve"})
+        editor.done(undo, "publish")
+        assert "have been taken back" in editor.see(made)
+        assert team.repo.show(PAGE).decode() == TEXT
+
+    def test_home_and_navigation_count_sets_that_wait_for_the_reader(
+        self, team: Team, editor: Reader, reviewer: Reader
+    ) -> None:
+        team.configure(required_approvals=2)
+        made = team.edited("Waiting words")
+        team.call(made, "submit").ok()
+        own = team.new("Admin words", by=team.admin)
+        team.commit(own, update(OTHER, "# About\n\nThem.\n"), by=team.admin).ok(201)
+        team.call(own, "submit", by=team.admin).ok()
+        team.commit(own, update(PAGE, TEXT.replace("First", "x")), by=team.reviewer).ok(201)
+        waits = {
+            name: re.findall(r"<bdi>((?:Waiting|Admin) words)</bdi></a>", Reader(team, person).read("/console"))
+            for name, person in (("editor", team.editor), ("reviewer", team.reviewer), ("owner", team.owner))
+        }
+        assert waits == {
+            "editor": ["Admin words"],
+            "reviewer": ["Waiting words"],
+            "owner": ["Waiting words", "Admin words"],
+        }
+        sent = form_of(reviewer.person.client.get(reviewer.url(made)), "/review")
+        reviewer.done(made, "review", **sent | {"verdict": "approve"})
+        assert "Waiting words" not in reviewer.read("/console")
+        assert "1 of 2 approvals" in reviewer.see(made)
+        assert "Waits for me: 2" in Reader(team, team.owner).person.client.get(reviewer.board).text
+        team.owner.again().patch(f"/project/status/{team.project}", {"status": "archived"}).ok()
+        assert "Admin words" not in editor.read("/console")
+
+
+@pytest.mark.one_database
+class TestBoard:
+    def test_board_has_a_column_for_each_group_of_states_and_lists_the_others(
+        self, team: Team, editor: Reader, reviewer: Reader
+    ) -> None:
+        titles = {state: f"Words {state}" for state in ("draft", "in_review", "approved", "published", "closed")}
+        for number, (state, title) in enumerate(titles.items()):
+            text = TEXT.replace("First", f"F{number}")
+            made = {"approved": team.approved, "published": team.published}.get(state, team.edited)(title, text)
+            if state == "in_review":
+                team.call(made, "submit").ok()
+            if state == "closed":
+                team.owner.again().delete(f"/change-set/{made['id']}").ok()
+        page = editor.read(editor.board)
+        columns = dict(re.findall(r'<section[^>]*aria-labelledby="column-(\w+)">(.*?)</section>', page, re.DOTALL))
+        shown = {name: re.findall(r"<bdi>(Words \w+)</bdi></a>", column) for name, column in columns.items()}
+        assert shown == {
+            **{name: [titles[name]] for name in ("draft", "in_review", "approved", "published")},
+            "scheduled": [],
+        }
+        assert titles["closed"] in editor.read(f"{editor.board}?state=closed")
+        assert titles["draft"] not in reviewer.read(f"{reviewer.board}?mine=1")
+        assert ">None<" in reviewer.read(f"{reviewer.board}?state=published&mine=1")
+        assert editor.person.client.get(f"{editor.board}?state=none").status_code == 400
+
+    def test_refused_title_is_shown_at_its_field(self, editor: Reader) -> None:
+        refused = submit(editor.person, editor.board, title=" ", description="Kept")
+        assert refused.status_code == 400
+        assert 'id="title-error"' in refused.text
+        assert "Kept</textarea>" in refused.text
+
+
+class TestSchedule:
+    def test_time_is_shown_in_its_zone_and_that_of_the_reader_before_it_is_stored(
+        self, team: Team, editor: Reader
+    ) -> None:
+        made = team.approved()
+        year = clock.now().year + 1
+        typed = {"date": f"{year}-07-01", "time": "09:00", "timezone": "Pacific/Chatham"}
+        page = editor.see(made, f"/schedule?{'&'.join(f'{name}={value}' for name, value in typed.items())}")
+        assert "9:00" in page
+        assert "8:15" in page  # UTC+12:45 in winter.
+        assert team.read(made)["schedule"] is None
+        sent = form_of(editor.person.client.get(editor.url(made, "/schedule"), query_string=typed), 'id="store"')
+        assert sent == typed | {"choice": ""}
+        assert editor.done(made, "schedule", **sent) == "Saved"
+        stored = team.read(made)
+        assert (stored["state"], stored["schedule"]["wall_time"]) == ("scheduled", f"{year}-07-01T09:00")
+        assert "Pacific/Chatham" in editor.see(made)
+        again = form_of(editor.person.client.get(editor.url(made, "/schedule")), "datalist")
+        assert again == typed
+        assert editor.done(made, "unschedule") == "Saved"
+        assert team.read(made)["state"] == "approved"
+
+    @pytest.mark.one_database
+    def test_skipped_and_repeated_times_are_choices_and_a_wrong_one_stays_in_the_form(
+        self, team: Team, editor: Reader
+    ) -> None:
+        made = team.approved()
+        gap, twice = (next_change(is_gap=is_gap) for is_gap in (True, False))
+        zone = "timezone=Europe/Berlin"
+        page = editor.see(made, f"/schedule?date={gap:%Y-%m-%d}&time=02:30&{zone}")
+        choices = [html.unescape(one) for one in re.findall(r'<li><a href="(\?[^"]*)"', page)]
+        assert [re.findall(r"time=(\d\d)%3A(\d\d)", one) for one in choices] == [[("01", "59")], [("03", "00")]]
+        assert 'name="time" type="time" value="02:30"' in page
+        assert 'id="store"' not in page
+        assert 'id="store"' in editor.see(made, f"/schedule{choices[1]}")
+        page = editor.see(made, f"/schedule?date={twice:%Y-%m-%d}&time=02:30&{zone}")
+        choices = [html.unescape(one) for one in re.findall(r'<li><a href="(\?[^"]*)"', page)]
+        sent = form_of(editor.person.client.get(editor.url(made, f"/schedule{choices[1]}")), 'id="store"')
+        assert editor.done(made, "schedule", **sent) == "Saved"
+        due = WallTime(f"{twice:%Y-%m-%d}T02:30", "Europe/Berlin", "later").instant
+        assert datetime.fromisoformat(team.read(made)["schedule"]["due_at"]) == due
+        for query, message in (
+            ("date=2020-01-01&time=10:00&timezone=UTC", "This time is not in the future"),
+            ("date=2999-01-01&time=10:00&timezone=UTC", "This time is more than five years away"),
+            ("date=2999-01-01&time=10:00&timezone=Moon/Sea", "This time zone does not exist"),
+            ("date=soon&time=&timezone=UTC", "Enter a date and a time"),
+        ):
+            page = editor.see(made, f"/schedule?{query}")
+            assert message in page
+            assert 'id="store"' not in page
+        refused = editor.send(made, "schedule", date="2020-01-01", time="10:00", timezone="UTC", choice="")
+        assert refused.status_code == 400
+        assert 'value="2020-01-01"' in refused.text
+
+    @pytest.mark.one_database
+    def test_published_set_is_taken_back_later(self, team: Team, editor: Reader) -> None:
+        made = team.published()
+        sent = {"date": f"{clock.now().year + 1}-01-01", "time": "10:00", "timezone": "UTC", "choice": ""}
+        assert editor.done(made, "schedule", **sent) == "Saved"
+        assert team.read(made)["schedule"]["action"] == "unpublish"
+        assert "They are taken back on" in editor.see(made)
+        draft = team.edited("Draft words", TEXT.replace("Second", "2"))
+        assert editor.person.client.get(editor.url(draft, "/schedule")).location == editor.url(draft)
+
+
+def next_change(*, is_gap: bool) -> datetime:
+    """Return the next day in Berlin on which the clocks skip or repeat 02:30: a last Sunday of March or October."""
+    month, year = (3 if is_gap else 10), clock.now().year
+    days = [datetime(year + ahead, month, day, tzinfo=UTC) for ahead in range(2) for day in range(25, 32)]
+    return next(day for day in days if day.weekday() == 6 and day > clock.now())
+
+
+class TestConflicts:
+    def conflicting(self, team: Team) -> dict[str, Any]:
+        """Create an approved set that changes a field, a list, a paragraph and a removed page as the site does."""
+        made = team.new()
+        mine = TEXT.replace("Hello", "Mine").replace("[a, b]", "{x: 1}").replace("First words.", "My words.")
+        team.commit(made, update(PAGE, mine), update(OTHER, "# About\n\nMine.\n")).ok(201)
+        theirs = TEXT.replace("Hello", "Theirs").replace("[a, b]", "{x: 2}").replace("First words.", "Their words.")
+        team.repo.commit({PAGE: theirs.encode(), OTHER: None}, "Site")
+        team.call(made, "submit").ok()
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+        return team.read(made)
+
+    def test_conflicts_are_chosen_by_field_paragraph_and_page(self, team: Team, editor: Reader) -> None:
+        made = self.conflicting(team)
+        led = editor.send(made, "publish")
+        assert led.location == editor.url(made, "/conflicts")
+        page = editor.see(made, "/conflicts")
+        assert len(re.findall(r'name="path-\d"', page)) == 4
+        sent = form_of(editor.person.client.get(led.location), "/conflicts")
+        named = {sent[f"at-{n}"]: n for n in range(4)}
+        title, nested, text, whole = (
+            next(number for at, number in named.items() if part in at) for part in ("/title", "/tags", "block", "{}")
+        )
+        partial = {name: value for name, value in sent.items() if not name.startswith("value-")}
+        choices = {f"take-{title}": "value", f"value-{title}": "Ours", f"take-{nested}": "theirs"}
+        refused = submit(editor.person, led.location, **partial | choices)
+        assert refused.status_code == 409
+        assert "Ours</textarea>" in refused.text
+        assert f'name="take-{title}" value="value" required checked' in refused.text
+        choices |= {f"take-{text}": "value", f"value-{text}": "Our words.\r\n", f"take-{whole}": "mine"}
+        stale = submit(editor.person, led.location, **partial | choices | {"site_sha": made["base_sha"]})
+        assert stale.status_code == 409
+        assert team.read(made)["head_sha"] == made["head_sha"]
+        stored = submit(editor.person, led.location, **partial | choices)
+        assert stored.location.endswith("?done=resolved")
+        now = team.read(made)
+        shown = team.repo.show(PAGE, now["branch"]).decode()
+        expected = TEXT.replace("Hello", "Ours").replace("[a, b]", "{x: 2}").replace("First words.", "Our words.")
+        assert shown == expected
+        assert team.repo.show(OTHER, now["branch"]).decode() == "# About\n\nMine.\n"
+        assert now["state"] == "in_review"
+        assert editor.person.client.get(led.location).location == editor.url(made)
+
+    @pytest.mark.one_database
+    def test_take_back_that_conflicts_with_later_changes_is_explained(self, team: Team, editor: Reader) -> None:
+        made = team.published()
+        team.repo.commit({PAGE: TEXT.replace("First", "Later").encode()}, "Later")
+        refused = editor.send(made, "take-back")
+        assert refused.status_code == 409
+        assert "Later changes on the site touch the same texts" in refused.text
+
+
+@pytest.mark.one_database
+def test_settings_of_review_and_publishing_are_changed(team: Team) -> None:
+    url = f"/console/projects/{team.project}/settings"
+    sent = form_of(team.owner.client.get(url), "/settings/publishing")
+    assert sent == {"change_set_prefix": "galley"}
+    values = {
+        "publishers": "admins",
+        "required_approvals": "3",
+        "require_change_sets": "1",
+        "change_set_prefix": "site",
+    }
+    assert submit(team.owner, f"{url}/publishing", **values).location == f"{url}?done=saved"
+    shown = team.owner.again().get(f"/project/{team.project}").ok()
+    stored = {name: shown[name] for name in values}
+    assert stored == {
+        "publishers": "admins",
+        "required_approvals": 3,
+        "require_change_sets": True,
+        "change_set_prefix": "site",
+    }
+    for name, value in (("required_approvals", "9"), ("change_set_prefix", "a..b"), ("publishers", "x")):
+        assert submit(team.owner, f"{url}/publishing", **values | {name: value}).status_code == 400
+    assert submit(team.editor, f"{url}/publishing", **values).status_code == 403
+    assert "settings/publishing" not in team.editor.client.get(url).text
