@@ -16,13 +16,10 @@ from typing import Any
 import psutil
 import pytest
 import requests
-import sqlalchemy as sa
 
-from app.core import clock
 from app.extensions import db, jobs
-from app.models.change_set import ChangeSetSchedule
 from tests.faults.kills import Site
-from tests.resources.change_set.conftest import TEXT, Team, make_team
+from tests.resources.change_set.conftest import TEXT, Team, come, make_team
 from tests.resources.change_set.races import trailers
 from tests.support.databases import another_database
 from tests.support.servers.service import Service
@@ -69,11 +66,10 @@ def await_publication(team: Team, made: dict[str, Any], since_s: float, repeat: 
     return time.monotonic() - since_s
 
 
-def let_come(service: Service, *sets: dict[str, Any]) -> None:
+def let_come(team: Team, *sets: dict[str, Any]) -> None:
     """Move the times of scheduled sets and the call at these times to the present."""
-    with service.app.app_context():
-        rows = ChangeSetSchedule.change_set_id.in_([made["id"] for made in sets])
-        db.session.execute(sa.update(ChangeSetSchedule).where(rows).values(due_at=clock.now()))
+    come(team, *sets)
+    with team.world.app.app_context():
         jobs.enqueue("change_sets.publish_due")
         db.session.commit()
 
@@ -119,7 +115,7 @@ class TestKills:
         for number in range(KILLS):
             made = team.approved(text=TEXT.replace("First", f"Words {number} of"))
             team.schedule(made)
-            let_come(service, made)
+            let_come(team, made)
             time.sleep(generator.uniform(*WORKER_DELAY_S))
             site.worker.kill()
             site.worker.wait(10)
@@ -143,7 +139,7 @@ class TestAbsentWorker:
             team.schedule(made)
         site.worker.terminate()
         site.worker.wait(40)
-        let_come(service, *sets)
+        let_come(team, *sets)
         time.sleep(ABSENT_S)
         assert {state_of(team, made) for made in sets} == {"scheduled"}
         returned_s = time.monotonic()

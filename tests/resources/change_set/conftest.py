@@ -112,12 +112,12 @@ def run_due(team: Team, change_set: dict[str, Any]) -> None:
 
 
 def come(team: Team, *change_sets: dict[str, Any]) -> None:
-    """Move the times of `Team.schedule` to the present."""
-    now, ids = clock.now(), [one["id"] for one in change_sets]
-    soon = ChangeSetSchedule.due_at <= now + timedelta(minutes=DUE_IN_MINUTES)
+    """Move the times of `Team.schedule` to the present minute."""
+    due, ids = clock.now().replace(second=0, microsecond=0), [one["id"] for one in change_sets]
+    soon = ChangeSetSchedule.due_at <= due + timedelta(minutes=DUE_IN_MINUTES + 1)
     with team.world.app.app_context():
         statement = sa.update(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids), soon)
-        db.session.execute(statement.values(due_at=now - timedelta(seconds=1)))
+        db.session.execute(statement.values(wall_time=due.strftime(FORM), due_at=due))
         db.session.commit()
 
 
