@@ -23,7 +23,7 @@ reads it when it has sent its pack."""
 
 
 class BodyIncomplete(Exception):
-    """The client left, was silent for too long, or sent a body that cannot be read."""
+    """The client left, or was silent for too long."""
 
 
 class GitRequestBody:
@@ -62,8 +62,8 @@ class GitRequestBody:
         """Yield the body. Other greenlets run between two pieces.
 
         Raises:
-            BodyIncomplete: the body ends early or cannot be decompressed.
-            GitRefusal: 413.
+            BodyIncomplete: the body ends early.
+            GitRefusal: 400 for a body that cannot be decompressed, 413.
         """
         pieces = self._received()
         for piece in self._decompressed(pieces) if ENCODINGS[self._encoding] else pieces:
@@ -100,7 +100,7 @@ class GitRequestBody:
                         yield output
                     data = stream.unconsumed_tail
         except zlib.error as error:
-            raise BodyIncomplete from error
+            raise GitRefusal(400, "The compressed body is damaged") from error
         if not stream.eof:
             raise BodyIncomplete
 

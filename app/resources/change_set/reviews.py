@@ -20,7 +20,7 @@ from app.resources.change_set.service import update_content
 from app.resources.change_set.states import Step
 from app.resources.project_content.source import Source
 
-MAX_COMMENTS = 1_000
+MAX_COMMENTS, MAX_REVIEWS = 1_000, 1_000
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,12 @@ def review(
         StateConflict: the state of the set permits no approval and no request for changes.
         OwnReview: the reviewer has changes in the set.
         StaleApproval: the set has changed since the reviewer saw it.
+        LimitReached: the set has the maximum number of reviews.
     """
     row = states.locked(change_set.id)
+    count = sa.select(sa.func.count()).select_from(ChangeSetReview)
+    if (db.session.scalar(count.where(ChangeSetReview.change_set_id == change_set.id)) or 0) >= MAX_REVIEWS:
+        raise LimitReached(ErrorMessage("A change set can have at most %(count)s reviews", count=MAX_REVIEWS))
     update_content(row, reviewed.content)
     if submitted.verdict != Verdict.COMMENT:
         states.require(row, Step.REVIEW)

@@ -341,7 +341,7 @@ def list_reviews(*, scope: ChangeSetScope, query: ListQuery) -> PageResult:
     result=s.ReviewedSchema,
     status=201,
     message="Review stored",
-    errors=("STATE", "OWN_REVIEW", "STALE_APPROVAL", "SESSION_REQUIRED", *READ_SET),
+    errors=("STATE", "OWN_REVIEW", "STALE_APPROVAL", "SESSION_REQUIRED", "LIMIT_REACHED", *READ_SET),
     operation_id="reviewChangeSet",
 )
 def review(*, scope: ChangeSetScope, body: s.ReviewBody, prepared: Reviewed) -> Shown:

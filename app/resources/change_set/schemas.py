@@ -38,8 +38,17 @@ _WALL_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d", re.ASCII)
 DATE_TIME = {"format": "date-time"}
 
 
+class _Title(fields.String):
+    """A title. White space, also line breaks, becomes single spaces."""
+
+    def _deserialize(self, value: object, *args: object, **kwargs: object) -> str:
+        title: str = super()._deserialize(value, *args, **kwargs)
+        return " ".join(title.split())
+
+
 def _title(**kwargs: Any) -> fields.String:
-    return text(1, MAX_TITLE, metadata={"description": "The title, also the subject of the commit"}, **kwargs)
+    plain = text(1, MAX_TITLE, metadata={"description": "The title, also the subject of the commit"}, **kwargs)
+    return _Title(required=plain.required, validate=plain.validators, metadata=plain.metadata)
 
 
 def _description() -> fields.String:
@@ -302,6 +311,13 @@ class ResolveBody(RequestBody):
             },
         ),
     ]
+
+    def __post_init__(self) -> None:
+        """Refuse a resolution of a whole file together with one of its parts."""
+        for number, (path, resolution) in enumerate(self.resolutions):
+            if resolution.location is None and len(self.by_path[path]) > 1:
+                text = "This file has further resolutions."
+                raise ValidationError({"resolutions": {number: {"path": [text]}}})
 
     @property
     def by_path(self) -> Mapping[str, Sequence[Resolution]]:

@@ -1,4 +1,4 @@
-"""Tests of the limits of change sets: open sets, files, bytes and comments."""
+"""Tests of the limits of change sets: open sets, files, bytes, comments and reviews."""
 
 from collections import Counter
 from functools import partial
@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from app.core.ids import new_id
 from app.core.limits import MIB, CommitLimits
 from app.extensions import db
-from app.models.change_set import ChangeSet, ChangeSetComment
-from app.resources.change_set.reviews import MAX_COMMENTS
+from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetReview
+from app.resources.change_set.reviews import MAX_COMMENTS, MAX_REVIEWS
 from app.resources.change_set.service import MAX_OPEN
 from tests.resources.change_set.conftest import PAGE, Team, update
 from tests.support.parallel import patiently, together
@@ -95,15 +95,33 @@ class TestContent:
         assert (left["state"], left["files"], team.repo.head()) == ("draft", len(pushed), head)
 
 
-class TestComments:
-    def test_parallel_comments_do_not_exceed_the_limit(self, team: Team) -> None:
-        made = team.new()
+LIMITED = {
+    "comments": (ChangeSetComment, "cmt", MAX_COMMENTS, {}),
+    "reviews": (ChangeSetReview, "rvw", MAX_REVIEWS, {"verdict": "comment"}),
+}
+
+
+class TestTexts:
+    @pytest.mark.parametrize("kind", LIMITED)
+    def test_parallel_texts_do_not_exceed_the_limit(self, team: Team, kind: str) -> None:
+        made, (model, prefix, limit, more) = team.new(), LIMITED[kind]
         with team.world.app.app_context():
-            row = {"change_set_id": made["id"], "user_id": team.editor.id, "body": "x"}
-            rows = [row | {"id": new_id("cmt")} for _ in range(MAX_COMMENTS - FREE)]
-            db.session.execute(sa.insert(ChangeSetComment), rows)
+            row = {"change_set_id": made["id"], "user_id": team.editor.id, "body": "x"} | more
+            head = {"head_sha": made["head_sha"]} if kind == "reviews" else {}
+            rows = [row | head | {"id": new_id(prefix)} for _ in range(limit - FREE)]
+            db.session.execute(sa.insert(model), rows)
             db.session.commit()
-        send = partial(team.call, made, "comments", {"body": "One more"})
+        send = partial(team.call, made, kind, {"body": "One more"} | more)
         answers = together([patiently(send)] * CALLS)
         assert Counter(answer.status for answer in answers) == {201: FREE, 403: CALLS - FREE}
-        assert team.owner.get(f"/change-set/{made['id']}/comments").json["meta"]["total"] == MAX_COMMENTS
+        assert team.owner.get(f"/change-set/{made['id']}/{kind}").json["meta"]["total"] == limit
+
+    def test_title_is_one_line(self, team: Team) -> None:
+        made = team.new(" Two\nlines\t of\r\ntext ")
+        assert made["title"] == "Two lines of text"
+        team.editor.post(team.sets, {"title": " \n"}).fails(400, None, "title")
+
+    def test_resolution_of_a_file_and_of_one_of_its_parts_is_refused(self, team: Team) -> None:
+        made = team.edited()
+        resolutions = [{"path": PAGE, "take": "mine"}, {"path": PAGE, "pointer": "/title", "take": "mine"}]
+        team.call(made, "resolve", {"resolutions": resolutions}).fails(400, None, "resolutions.0.path")
