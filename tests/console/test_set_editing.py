@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import sqlalchemy as sa
 
+from app.console.project import preview
 from app.extensions import db
 from app.models.change_set import ChangeSet, ChangeSetState
 from app.models.project_content import ProjectDraft
@@ -22,6 +23,7 @@ from tests.support.samples.gitrepo import GitRepo
 from tests.support.world import Person, World
 
 NEW = {"save-to": "proposal", "change-set": "new"}
+ORIGIN = {"Origin": "http://127.0.0.1:8000"}
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -69,6 +71,13 @@ class Proposer:
             return
         self.call("patch", f"/project/{self.console.ids['project_id']}", {"required_approvals": 0})
         self.call("post", f"/change-set/{set_id}/publish", None)
+
+    def upload(self, url: str, *, field: str = "") -> dict[str, str]:
+        """Store an image with a draft, as the scripts of the editor do."""
+        with self.console.app.app_context():
+            data = {"image": (io.BytesIO(PNG), "pier.png"), "field": field}
+            stored: dict[str, str] = self.person.client.post(url, data=data, headers=ORIGIN).json
+        return stored
 
     def sets(self) -> list[dict[str, Any]]:
         return self.person.again().get(f"/project/{self.console.ids['project_id']}/change-sets").ok()
@@ -237,36 +246,102 @@ def test_new_page_is_proposed_with_its_images(me: Proposer) -> None:
     path = "content/posts/pier.md"
     sent = form_of(me.person.client.get(f"{me.base}/new?folder=content/posts"), "data-new-form")
     made = submit(me.person, f"{me.base}/new", **sent | {"title": "Pier"}).location
-    with me.console.app.app_context():
-        image = (io.BytesIO(PNG), "pier.png")
-        origin = {"Origin": "http://127.0.0.1:8000"}
-        stored = me.person.client.post(f"{me.base}/images/{path}", data={"image": image}, headers=origin)
-    fields = me.form(made) | {"body": f"![Pier]({stored.json['url']})"} | NEW
+    stored = me.upload(f"{me.base}/images/{path}")
+    fields = me.form(made) | {"body": f"![Pier]({stored['url']})"} | NEW
     assert 'value="New page: Pier"' in me.person.client.get(made).text
     assert set_of(submit(me.person, made, **fields).location) == me.sets()[0]["id"]
     branch, url = me.sets()[0]["branch"], f"{me.base}/edit/{path}?set={me.sets()[0]['id']}"
     changed = me.repo.git("diff", "--name-only", f"main..{branch}").decode().split()
-    assert sorted(changed) == sorted([path, stored.json["path"]])
+    assert sorted(changed) == sorted([path, stored["path"]])
     assert (me.drafts(), me.person.client.get(f"{me.base}/edit/{path}").status_code) == ({}, 404)
     page = me.person.client.get(url).text
     media = html.unescape(re.search(r'data-media-url="([^"]*)"', page)[1])  # type: ignore[index]
-    assert me.person.client.get(media + stored.json["path"]).data == PNG
+    assert me.person.client.get(media + stored["path"]).data == PNG
 
 
 def test_draft_images_follow_a_text_that_conflicts_in_the_changes(me: Proposer) -> None:
     set_id = set_of(me.propose())
     branch = me.sets()[0]["branch"]
-    with me.console.app.app_context():
-        origin, image = {"Origin": "http://127.0.0.1:8000"}, (io.BytesIO(PNG), "pier.png")
-        stored = me.person.client.post(f"{me.base}/images/{FILE}", data={"image": image}, headers=origin)
-    text = f"![Pier]({stored.json['url']})"
+    stored = me.upload(f"{me.base}/images/{FILE}")
+    text = f"![Pier]({stored['url']})"
     sent = me.typed(me.edit, text) | {"save-to": "proposal", "change-set": set_id}
     conflict = submit(me.person, me.edit, **sent).location
-    shown = me.person.client.get(f"{me.base}/draft-image/{FILE}?set={set_id}&url={stored.json['url']}")
+    shown = me.person.client.get(f"{me.base}/draft-image/{FILE}?set={set_id}&url={stored['url']}")
     assert (shown.data, conflict) == (PNG, f"{me.base}/conflict/{FILE}?set={set_id}")
     submit(me.person, conflict, **me.form(conflict, "conflict-form"))
     assert text in me.text(branch)
-    assert me.repo.git("show", f"{branch}:{stored.json['path']}") == PNG
+    assert me.repo.git("show", f"{branch}:{stored['path']}") == PNG
+
+
+def test_image_with_the_name_of_one_in_the_changes_stays_with_its_draft(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    urls = [me.upload(f"{me.base}/images/{path}?set={set_id}" if path else f"{me.base}/images/{FILE}")["url"]
+            for path in ("content/posts/second.md", "")]  # fmt: skip
+    sent = me.typed(me.edit, f"![Pier]({urls[1]})") | {"save-to": "proposal", "change-set": set_id}
+    failed = submit(me.person, me.edit, **sent)
+    assert (failed.status_code, "Another draft has an image “pier.png”." in failed.text) == (409, True)
+    assert f"![Pier]({urls[1]})" in failed.text
+    assert me.person.client.get(f"{me.base}/draft-image/{FILE}?url={urls[1]}").data == PNG
+
+
+def test_image_field_shows_an_image_that_only_the_changes_contain(me: Proposer) -> None:
+    schema = "collections: [{name: posts, folder: content/posts, fields: [{name: cover, type: image}]}]\n"
+    me.repo.commit({".galley.yml": schema.encode()})
+    me.person.again().post(me.console.site.path("/reindex")).ok(202)
+    me.console.site.world.work_off()
+    url = me.upload(f"{me.base}/images/{FILE}", field="fm.cover")["url"]
+    in_set = submit(me.person, me.edit, **me.form(me.edit) | {"fm.cover": url} | NEW).location
+    picture = re.search(r'image-field__picture" data-image-picture src="([^"]+)"', me.person.client.get(in_set).text)
+    assert picture is not None
+    assert me.person.client.get(html.unescape(picture[1])).data == PNG
+
+
+def test_uploaded_image_is_proposed(me: Proposer) -> None:
+    fields = {"base_sha": me.repo.head(), "folder": "static"} | NEW | {"change-set-title": "Pictures"}
+    with me.console.app.app_context():
+        data = fields | {"file": (io.BytesIO(PNG), "quay.png")}
+        sent = me.person.client.post(f"{me.base}/media", data=data, headers=ORIGIN)
+    [made] = me.sets()
+    assert (sent.location, made["title"]) == (f"{me.base}/changes/{made['id']}?done=proposed", "Pictures")
+    assert me.repo.git("show", f"{made['branch']}:static/quay.png") == PNG
+
+
+def test_draft_of_a_page_that_was_deleted_on_the_site_is_proposed(me: Proposer) -> None:
+    submit(me.person, f"{me.base}/draft/{FILE}", **me.typed(me.edit, "Typed."))
+    me.repo.commit({FILE: None})
+    removed = me.person.client.get(f"{me.base}/conflict/{FILE}")
+    fields = form_of(removed, "removed-form") | {"action": "restore", "change-set": "new"}
+    in_set = submit(me.person, f"{me.base}/removed/{FILE}", **fields).location
+    assert in_set == f"{me.edit}?set={me.sets()[0]['id']}&done=saved"
+    assert ("Typed." in me.text(me.sets()[0]["branch"]), me.drafts()) == (True, {})
+
+
+def test_new_page_in_ended_changes_is_a_draft_of_the_site(me: Proposer) -> None:
+    set_id = set_of(me.propose())
+    sent = form_of(me.person.client.get(f"{me.base}/new?folder=content/posts"), "data-new-form")
+    made = submit(me.person, f"{me.base}/new", **sent | {"title": "Pier"}).location
+    typed = me.form(made) | {"body": "Typed."}
+    me.end(set_id)
+    in_set = made.replace("/edit/", "/draft/") + f"?set={set_id}"
+    submit(me.person, made.replace("/edit/", "/discard-draft/"))
+    assert submit(me.person, in_set, **typed).status_code == 204
+    left = submit(me.person, f"{made}?set={set_id}", **typed)
+    assert left.location == f"{made}?done=set-ended"
+    assert "Typed." in me.form(made)["body"]
+
+
+def test_preview_of_a_page_starts_with_the_files_of_its_changes(me: Proposer, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_set = me.propose().partition("&")[0]
+    started = list[str | None]()
+    monkeypatch.setattr(preview.sandbox, "connect", lambda _scope, body: started.append(body.branch))
+    for url in (in_set, me.edit):
+        fields = form_of(me.person.client.get(url), f'action="{me.base}/preview')
+        query = urlsplit(url).query
+        submit(me.person, f"{me.base}/preview?{query}", **fields)
+    assert started == [me.sets()[0]["branch"], None]
+    with me.console.app.app_context():
+        page = me.person.client.get(f"{in_set}&panel=preview").text
+    assert f'data-branch="{me.sets()[0]["branch"]}"' in page
 
 
 def test_lists_and_editor_link_open_changes_of_a_page(me: Proposer) -> None:

@@ -12,6 +12,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.serving.test_console_screens import FILE, RELOADS, VIEWS, Console, repository, running_console
 
+REQUIRE = """async (id) => {
+  const body = JSON.stringify({ require_change_sets: true });
+  await fetch(`/api/v1/project/${id}`, { method: "PATCH", body, headers: { "Content-Type": "application/json" } });
+}"""
+"""Permit changes of a project only by change sets."""
+
 
 @pytest.fixture(scope="module")
 def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
@@ -92,4 +98,16 @@ def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
     page.keyboard.press("Enter")
     page.locator(".ProseMirror").wait_for()
     expect(page.locator("[data-set-banner]")).to_be_visible()
+    page.evaluate(REQUIRE, project.rpartition("/")[2])
+    console.open(url, ".ProseMirror")
+    expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
+    write(page, "Wait. ")
+    page.keyboard.press("Control+s")
+    expect(page.locator("#change-set")).to_be_focused()
+    page.keyboard.type("Listening")
+    check(console, "required", menu=True)
+    page.get_by_text("Delete", exact=True).first.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete the file").scroll_into_view_if_needed()
+    check(console, "delete")
     assert page.evaluate("problems") == []

@@ -11,12 +11,15 @@ from app.console.editor.field_inputs import DATES, InputKind, is_date, is_moment
 from app.console.editor.field_lists import INPUT, Path, name_of, with_ids
 from app.console.editor.field_values import shown_again
 from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
+from app.console.editor.page_source import branch_source, present_head
 from app.console.editor.relations import Relate, RelationChoices
-from app.console.project.images import MediaFolder, address_of, find_files, known_folders, raw_url
+from app.console.editor.scope import EditorScope
+from app.console.project.images import MediaFolder, address_of, candidates, find_files, known_folders, raw_url
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.content.draft_state import DraftField, draft_field_of, is_draft
 from app.content.filetypes import file_type
+from app.content.image_types import is_image
 from app.content.page_text import PageText
 from app.content.schema.model import Collection, ContentSchema, FieldType, SourceKind
 from app.content.schema.validation import collection_of
@@ -75,7 +78,7 @@ class PageFields:
 
 
 def page_fields(
-    scope: ProjectScope,
+    scope: EditorScope,
     schema: ContentSchema,
     path: str,
     text: PageText,
@@ -113,13 +116,15 @@ def page_fields(
     sources, folders = list(_image_sources([*fields, *more], form)), known_folders(scope.project, collection, path)
     listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
     files = find_files(scope, filter(None, sources), path, folders)
+    urls = {url: raw_url(scope.project, file) for url, file in files.items()}
+    urls |= _images_of_set(scope, [one for one in sources if one and one not in files], path, folders)
     relations = {one.list_id: one for one in _relations(fields)}
     state = collection.draft_field(values)
     return PageFields(
         *_split_title(fields),
         others,
         can_add,
-        images={url: raw_url(scope.project, file) for url, file in files.items()} | dict(draft_images),
+        images=urls | dict(draft_images),
         relations=list(relations.values()),
         image_names=[address_of(scope.project, one.path, path, folders) for one in listed],
         folders=folders,
@@ -128,6 +133,19 @@ def page_fields(
         is_draft=is_draft(text.values or {}, state),
         more=more,
     )
+
+
+def _images_of_set(
+    scope: EditorScope, sources: Sequence[str], path: str, folders: Sequence[MediaFolder]
+) -> dict[str, str]:
+    """Return the URLs of images that only the change set of the page contains, by their addresses."""
+    if scope.change_set is None or not sources:
+        return {}
+    possible = {source: list(filter(is_image, candidates(source, path, folders))) for source in sources}
+    branch, head = branch_source(scope), present_head(scope)
+    entries = branch.git.entries(branch.repo, head, sorted({one for paths in possible.values() for one in paths}))
+    present = {source: next((one for one in paths if one in entries), None) for source, paths in possible.items()}
+    return {source: raw_url(scope.project, one, head) for source, one in present.items() if one is not None}
 
 
 def _labels(fields: Iterable[Field], around: str) -> Iterator[tuple[str, str]]:

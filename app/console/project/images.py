@@ -213,6 +213,7 @@ def address_of(project: Project, path: str, page_path: str, folders: Iterable[Me
     return next((url for url in declared if url is not None), site_url(project, path, page_path))
 
 
-def raw_url(project: Project, path: str) -> str:
-    """Return the URL of the bytes of an image of the branch."""
-    return f"/api/v1/project-content/{project.id}/raw?file={quote(path)}"
+def raw_url(project: Project, path: str, commit_sha: str | None = None) -> str:
+    """Return the URL of the bytes of an image of the working branch, or of a commit."""
+    ref = f"ref={commit_sha}&" if commit_sha is not None else ""
+    return f"/api/v1/project-content/{project.id}/raw?{ref}file={quote(path)}"

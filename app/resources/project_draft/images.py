@@ -127,6 +127,7 @@ def move(project: Project, draft: DraftFile, to: DraftFile, *, by: User, paths: 
     Raises:
         Conflict: a draft of the other branch has an image with one of the paths.
     """
+    db.session.scalar(sa.select(User.id).where(User.id == by.id).with_for_update(key_share=True))
     branch = to.branch or project.branch
     if branch != (draft.branch or project.branch):
         on_branch = sa.select(DraftImage.path).where(DraftImage.project_id == project.id, DraftImage.branch == branch)
