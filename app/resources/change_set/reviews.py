@@ -60,7 +60,7 @@ def review(
     row = states.locked(change_set.id)
     count = sa.select(sa.func.count()).select_from(ChangeSetReview)
     if (db.session.scalar(count.where(ChangeSetReview.change_set_id == change_set.id)) or 0) >= MAX_REVIEWS:
-        raise LimitReached(ErrorMessage("A change set can have at most %(count)s reviews", count=MAX_REVIEWS))
+        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s reviews", count=MAX_REVIEWS))
     update_content(row, reviewed.content)
     if submitted.verdict != Verdict.COMMENT:
         states.require(row, Step.REVIEW)
