@@ -168,6 +168,7 @@ class TestRetries:
         elapsed = timedelta(0)
         for number, pause in enumerate((*delivery.DELAYS[1:], None), 1):
             with later(seconds=elapsed.total_seconds()):
+                started = clock.now()
                 one.run()
                 [item] = one.deliveries()
                 assert len(one.received) == item["attempt_count"] == number
@@ -176,7 +177,7 @@ class TestRetries:
                     break
                 one.run()
                 assert len(one.received) == number
-                earliest, latest = (clock.iso(clock.now() + pause * factor) for factor in (0.99, 1.2))
+                earliest, latest = clock.iso(started + pause * 0.99), clock.iso(clock.now() + pause * 1.2)
                 assert earliest <= item["next_at"] <= latest
             elapsed += pause * 1.2
         assert len({(call.headers["webhook-id"], call.body) for call in one.received}) == 1
@@ -200,8 +201,12 @@ class TestRetries:
         one = hook()
         _fail(one, 503, Retry_After=header)
         save(space)
+        started = clock.now()
         one.run()
-        earliest, latest = (clock.iso(clock.now() + timedelta(seconds=seconds)) for seconds in (low_s, high_s))
+        earliest, latest = (
+            clock.iso(start + timedelta(seconds=seconds))
+            for start, seconds in ((started, low_s), (clock.now(), high_s))
+        )
         assert earliest < _next_at(one) < latest
 
     def test_failed_message_does_not_hold_the_next_ones(self, space: Workspace, hook: Make, later: Later) -> None:
