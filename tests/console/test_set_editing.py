@@ -214,7 +214,7 @@ def test_refused_proposals_keep_the_text_and_create_nothing(me: Proposer, monkey
     open_sets = {one["id"] for one in me.sets()}
     with monkeypatch.context() as patch:
         patch.setattr(service, "MAX_OPEN", 0)
-        assert "Typed." in _refused(me, sent, 403, "A project can have at most 0 open change sets")
+        assert "Typed." in _refused(me, sent, 403, "A project can have at most 0 open sets of changes")
     with monkeypatch.context() as patch:
         patch.setattr(branches.CommitLimits, "files", 0)
         assert "Typed." in _refused(me, sent, 413, "A change set can contain at most")

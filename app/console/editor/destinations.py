@@ -38,6 +38,10 @@ class SetEnded(Conflict):
     """A save in a change set that is published, closed, or has lost its branch (409)."""
 
 
+class SetPublishing(Conflict):
+    """A save in a change set that is being published (409)."""
+
+
 @endpoint(guard=member_of_set(), upstream=change_sets.close_branch, result=RequestSchema)
 def discard(*, scope: ChangeSetScope, prepared: None) -> dict[str, object]:
     """Delete a change set whose first save failed. The console calls this operation; it has no URL."""
@@ -148,6 +152,7 @@ def save(
     Raises:
         SaveConflict, and the errors of the schema.
         SetEnded: the change set was published or closed.
+        SetPublishing: it is being published.
     """
     data = {"message": message, "base_sha": base_sha, "files": list(files)}
     change_set = scope.change_set if isinstance(scope, EditorScope) else None
@@ -164,7 +169,7 @@ def save(
         db.session.refresh(change_set)
         if change_set.state == ChangeSetState.PUBLISHING:
             text = _("“%(title)s” is being published. Your text is still here. Save it again in a moment.")
-            raise Conflict(text % {"title": change_set.title}, code=StateConflict.code) from error
+            raise SetPublishing(text % {"title": change_set.title}) from error
         raise SetEnded(ended_text(change_set)) from error
     return result
 

@@ -6,7 +6,7 @@ If another user changed the file since, the draft is compared.
 from flask import Response
 
 from app.access.scope import ProjectScope
-from app.console.editor.destinations import SetEnded, chosen_set, destination, is_proposal, save
+from app.console.editor.destinations import SetEnded, SetPublishing, chosen_set, destination, is_proposal, save
 from app.console.editor.draft_images import finish_draft, images_of, move_draft_images
 from app.console.editor.image_commits import ImagePlan, plan_images
 from app.console.editor.page_source import OpenFile, delete_draft, open_present, read_draft, write_draft
@@ -49,7 +49,7 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
         with destination(scope, form, message) as to:
             saved = save(to, message, opened.base_sha, *files, merges=change_set is not None)
     except Conflict as error:
-        if error.code not in CONFLICTS or isinstance(error, SetEnded):
+        if error.code not in CONFLICTS or isinstance(error, SetEnded | SetPublishing):
             raise
         present = _present(to, opened.path)
         if present is not None and present.data == plan.data and not plan.files:  # The same form was sent twice.
