@@ -193,6 +193,7 @@ def page_paths(console: Console, **values: str) -> list[str]:
         "file": FILE,
         "import_id": "none",
         "webhook_id": "none",
+        "change_set_id": "none",
         "delivery_id": "none",
         "hook_id": "none",
         "sha": "0" * 40,
@@ -204,6 +205,21 @@ def page_paths(console: Console, **values: str) -> list[str]:
         if "GET" in (rule.methods or ())
     ]
     return sorted(url for _, url in filter(None, built))
+
+
+def new_set(console: Console, project_id: str) -> str:
+    """Propose a change of a page as the signed-in person, and return the id of the set."""
+    api, repo = console.page.request, repository(console.service)
+    base, headers = f"{console.service.base}/api/v1", {"Origin": console.service.base}
+    settings = {"required_approvals": 0}
+    assert api.patch(f"{base}/project/{project_id}", data=settings, headers=headers).ok
+    made = api.post(f"{base}/project/{project_id}/change-sets", data={"title": "New words"}, headers=headers).json()
+    text = repo.show(FILE).decode().replace("In fog", "In the fog")
+    edit = {"path": FILE, "action": "update", "content": text}
+    body = {"message": "Edit", "base_sha": repo.head(), "files": [edit]}
+    set_id: str = made["result"]["id"]
+    assert api.post(f"{base}/change-set/{set_id}/commit", data=body, headers=headers).ok
+    return set_id
 
 
 def history(service: Service) -> str:
@@ -294,6 +310,8 @@ class TestBrowser:
             ids = {"project_id": project.rpartition("/")[2], "org_id": organization.rpartition("/")[2]}
             paths = [*page_paths(console, **ids), *(f"/console/{path}" for path in QUERIES)]
             if is_signed_in:
+                changes = f"{project}/changes/{new_set(console, ids['project_id'])}"
+                paths += [changes, f"{changes}/pages/{FILE}", f"{changes}/schedule", f"{project}/changes?state=draft"]
                 paths += [f"{organization}/connect?provider=local", *(project + path for path in PROJECT_PATHS)]
             for path in paths:
                 console.resize(*VIEWS[0])

@@ -39,9 +39,13 @@ DOCUMENTED = {
     "palette": ("wide", "dark"),
     "fields": ("narrow", "light"),
     "preview": ("wide", "light"),
+    "changes": ("wide", "light"),
+    "change-set": ("wide", "light"),
+    "schedule": ("narrow", "dark"),
 }
 """The size and theme of each picture of the documentation."""
 
+SETS = ("Letters of the autumn", "New times of the ferry", "Bread on Fridays", "Tides of the spring")
 ENTRY_EDITS = (
     ("Correct the time of the ferry", "twice a day", "three times a day"),
     ("Mention the bread of the island", "before *seven*", "before *seven*, and rye on Fridays"),
@@ -104,11 +108,12 @@ def views(console: Console, blog: str, repo: GitRepo, documentation: str) -> Ite
     console.open(f"{blog}/media")
     yield "media"
     page.keyboard.press("Control+k")
-    page.get_by_role("combobox").fill("lighthouse")
+    page.get_by_role("combobox", name="Search and commands").fill("lighthouse")
     page.get_by_role("option").nth(4).wait_for()
     yield "palette"
     console.open(f"{blog}/settings")
     yield "settings"
+    yield from change_sets(console, blog, repo)
     console.open("/console")
     expect(page.locator("main .list a").first).not_to_contain_text("_posts")
     yield "home"
@@ -120,6 +125,39 @@ def views(console: Console, blog: str, repo: GitRepo, documentation: str) -> Ite
     console.open(f"{documentation}/edit/{PAGE}?panel=preview", ".ProseMirror")
     expect(page.frame_locator("iframe[data-preview-frame]").locator("main h1")).to_be_visible()
     yield "editor-preview"
+
+
+def change_sets(console: Console, blog: str, repo: GitRepo) -> Iterator[str]:
+    """Create sets of changes in several states, open their pages and yield the names."""
+    project, owner = blog.rpartition("/")[2], Member(console.service)
+    owner.call(f"/api/v1/project/{project}", {"required_approvals": 0}, method="PATCH")
+    paths, made = sorted(each for each in repo.entries() if each.startswith("_posts/")), list[str]()
+    for number, title in enumerate(SETS):
+        created = owner.call(
+            f"/api/v1/project/{project}/change-sets", {"title": title, "description": "For the season."}
+        )
+        files = [
+            {
+                "path": path,
+                "action": "update",
+                "content": f"{repo.show(path).decode().rstrip()} The ferry is *on time*.\n",
+            }
+            for path in paths[number * 2 : number * 2 + 2]
+        ]
+        body = {"message": title, "base_sha": created["base_sha"], "files": files}
+        owner.call(f"/api/v1/change-set/{created['id']}/commit", body)
+        made.append(created["id"])
+    owner.call(f"/api/v1/change-set/{made[1]}/submit", {})
+    owner.call(f"/api/v1/change-set/{made[1]}/comments", {"body": "Who checks the times?", "path": paths[2]})
+    time = {"wall_time": "2029-03-01T09:00", "timezone": "Europe/Berlin"}
+    owner.call(f"/api/v1/change-set/{made[2]}/schedule", time, method="PUT")
+    owner.call(f"/api/v1/change-set/{made[3]}/publish", {})
+    console.open(f"{blog}/changes")
+    yield "changes"
+    console.open(f"{blog}/changes/{made[1]}")
+    yield "change-set"
+    console.open(f"{blog}/changes/{made[2]}/schedule?date=2029-03-01&time=09:00&timezone=Pacific/Chatham")
+    yield "schedule"
 
 
 @pytest.mark.server

@@ -89,9 +89,9 @@ def _preparation(state: State, has_pages: bool, steps: Collection[Step]) -> str:
 
 
 def _review(creator: str | None, steps: Collection[Step], *, is_own: bool, is_reviewed: bool) -> str:
-    if is_own:
+    if is_own and Step.PUBLISH not in steps:
         return _("A colleague has to review these changes, because you edited them.")
-    if is_reviewed or Step.REVIEW not in steps:
+    if is_own or is_reviewed or Step.REVIEW not in steps:
         return _("These changes wait for another review.")
     person = creator or _("Deleted user")
     return _(
