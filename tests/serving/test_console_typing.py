@@ -266,7 +266,7 @@ def test_fields_of_cards_change_one_line_each(console: Console, project: str, ex
 def test_refused_value_of_a_card_is_shown_and_not_saved(console: Console, project: str) -> None:
     _, label, typed, source, before, after = CARDS["md"][1]
     path = open_page(console, project, "refused", f"{TEXT}\n{source}\n")
-    field = console.page.get_by_label(label).last
+    field = console.page.get_by_label(label, exact=True).last
     field.press("End")
     field.press_sequentially(typed + "%}")
     expect(console.page.get_by_role("alert")).to_contain_text("This text cannot be saved here.")
@@ -286,7 +286,7 @@ def test_refused_value_of_a_card_is_shown_and_not_saved(console: Console, projec
 def test_refused_value_of_a_card_is_shown_in_its_source(console: Console, project: str) -> None:
     _, label, _, source, before, _ = CARDS["md"][1]
     path = open_page(console, project, "refused-source", f"{TEXT}\n{source}\n")
-    field = console.page.get_by_label(label).last
+    field = console.page.get_by_label(label, exact=True).last
     field.press("End")
     field.press_sequentially(" \\o/ %}")
     console.page.get_by_role("button", name="Edit as source").click()
