@@ -154,7 +154,7 @@ class Console:
             self.page.locator("dialog[open]").wait_for()
             yield name
             self.page.keyboard.press("Escape")
-            self.page.locator("dialog[open]").wait_for(state="detached")
+            self.page.locator("dialog").wait_for(state="detached")  # A closing dialog still takes the keys.
 
     def resize(self, size: ViewportSize, theme: Theme) -> None:
         """Set the size of the page and the preferred theme."""
