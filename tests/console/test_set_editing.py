@@ -212,9 +212,16 @@ def test_refused_proposals_keep_the_text_and_create_nothing(me: Proposer, monkey
         failed = submit(me.person, me.edit, **sent | {"save-to": "proposal", "change-set": chosen})
         assert (failed.status_code, message in failed.text, "Typed." in failed.text) == (400, True, True)
     open_sets = {one["id"] for one in me.sets()}
-    with monkeypatch.context() as patch:
-        patch.setattr(service, "MAX_OPEN", 0)
-        assert "Typed." in _refused(me, sent, 403, "A project can have at most 0 open sets of changes")
+    with me.console.app.app_context():
+        project_id = db.session.scalar(sa.select(ChangeSet.project_id).where(ChangeSet.id == set_id))
+        for number in range(service.MAX_OPEN):
+            values = {"base_sha": "a" * 40, "head_sha": "a" * 40, "branch": f"galley/filled-{number}"}
+            db.session.add(ChangeSet(project_id=project_id, title="Filled", **values))
+        db.session.commit()
+    assert "Typed." in _refused(me, sent, 403, f"A project can have at most {service.MAX_OPEN} open sets of changes")
+    with me.console.app.app_context():
+        db.session.execute(sa.delete(ChangeSet).where(ChangeSet.title == "Filled"))
+        db.session.commit()
     with monkeypatch.context() as patch:
         patch.setattr(branches.CommitLimits, "files", 0)
         assert "Typed." in _refused(me, sent, 413, "A change set can contain at most")
