@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
+from app.core.ids import new_id
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.change_set import (
@@ -20,7 +21,6 @@ from app.models.change_set import (
     Verdict,
 )
 from app.resources.change_set.content import branch_name
-from app.resources.change_set.service import new_set_id
 from app.resources.change_set.states import OPEN
 from tests.contract.scene import Scene
 from tests.support.world import Browser
@@ -75,7 +75,7 @@ def ids_of(scene: Scene, key: Key) -> dict[str, str]:
 
 def create_set(scene: Scene, state: ChangeSetState) -> str:
     """Create a set with one new file in project P, and close the earlier ones, whose number is limited."""
-    set_id, path = new_set_id(), f"content/{secrets.token_hex(6)}.md"
+    set_id, path = new_id("chg"), f"content/{secrets.token_hex(6)}.md"
     branch, repo = branch_name("galley", TITLE, set_id), scene.repo
     is_published = state == ChangeSetState.PUBLISHED
     base = repo.head() if is_published else scene.head

@@ -151,7 +151,7 @@ class ShownSet:
         self.is_archived = SET_MEMBER.is_archived(scope)
         available = service.available_steps(row, scope.project, scope.role, user=scope.user)
         self.steps = frozenset[Step]() if self.is_archived else available
-        self.reviews = [dict[str, Any](one) for one in queries.reviews(row)]
+        self.reviews, _meta = queries.reviews(row, cursor=None, limit=reviews.MAX_REVIEWS)
         self.comments, _meta = queries.comments(row.id, cursor=None, limit=reviews.MAX_COMMENTS)
 
     @cached_property

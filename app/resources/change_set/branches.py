@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from app.core.errors import PayloadTooLarge
+from app.core.ids import new_id
 from app.core.limits import CommitLimits
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
@@ -21,7 +22,7 @@ from app.resources.change_set.content import (
     read_content,
 )
 from app.resources.change_set.errors import NothingToPublish
-from app.resources.change_set.service import MAX_TITLE, Actor, NewBranch, check_limit, new_set_id
+from app.resources.change_set.service import MAX_TITLE, Actor, NewBranch, check_limit
 from app.resources.project_content.saving.commit_builder import Attribution, SaveConflict
 from app.resources.project_content.saving.commits import attribution_of
 from app.resources.project_content.saving.merging import MergePlan, MergePlanner, MergeRequest, Resolution
@@ -38,7 +39,7 @@ def create_branch(project: Project, title: str, *, hosts: GitHosts, by: Actor) -
 
 
 def _new_branch(project: Project, title: str, source: Source, sha: str) -> NewBranch:
-    set_id = new_set_id()
+    set_id = new_id("chg")
     name = branch_name(project.change_set_prefix, title, set_id)
     source.git.create_branch(source.repo, name, sha)
     return NewBranch(set_id, replace(source, branch=name), sha)

@@ -26,7 +26,7 @@ from app.models.user import User
 from app.resources.change_set.states import OPEN
 
 Shown = dict[str, object]
-_CURSOR, _COMMENT_CURSOR = "change_sets", "change_set_comments"
+_CURSOR, _COMMENT_CURSOR, _REVIEW_CURSOR = "change_sets", "change_set_comments", "change_set_reviews"
 NEED_AUTHOR = (ChangeSetState.CHANGES_REQUESTED, ChangeSetState.FAILED)
 """The states in which the creator of a set has to act."""
 
@@ -250,15 +250,17 @@ def author_ids(change_set_id: str) -> frozenset[str]:
     )
 
 
-def reviews(change_set: ChangeSet) -> list[Shown]:
-    """Return the reviews of a set, oldest first."""
-    rows = db.session.execute(
-        sa.select(ChangeSetReview, User.name)
-        .outerjoin(User, User.id == ChangeSetReview.user_id)
-        .where(ChangeSetReview.change_set_id == change_set.id)
-        .order_by(ChangeSetReview.id)
-    ).all()
-    return [shown_review(review, name, change_set.head_sha) for review, name in rows]
+def reviews(change_set: ChangeSet, *, cursor: str | None, limit: int) -> tuple[list[Shown], Shown]:
+    """Return a page of the reviews of a set, oldest first, and its `meta`. Raises InvalidRequest for the cursor."""
+    where = [ChangeSetReview.change_set_id == change_set.id]
+    total = db.session.scalar(sa.select(sa.func.count()).select_from(ChangeSetReview).where(*where))
+    if cursor is not None:
+        where.append(ChangeSetReview.id > decode_cursor(cursor, _REVIEW_CURSOR))
+    statement = sa.select(ChangeSetReview, User.name).outerjoin(User, User.id == ChangeSetReview.user_id)
+    rows = db.session.execute(statement.where(*where).order_by(ChangeSetReview.id).limit(limit + 1)).all()
+    following = encode_cursor(_REVIEW_CURSOR, rows[limit - 1].ChangeSetReview.id) if len(rows) > limit else None
+    listed = [shown_review(review, name, change_set.head_sha) for review, name in rows[:limit]]
+    return listed, {"next_cursor": following, "total": total}
 
 
 def shown_review(review: ChangeSetReview, name: str | None, head_sha: str) -> Shown:

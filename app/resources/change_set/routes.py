@@ -13,8 +13,7 @@ from app.drivers.git.errors import GitObjectMissing
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, GIT_WRITE, SAVE, PageResult, ViewResult, endpoint
-from app.http.results import page_of
-from app.http.validation import ABSENT, ListQuery
+from app.http.validation import ABSENT, PageQuery
 from app.models.change_set import ChangeSetState, ScheduledAction, Verdict
 from app.resources.change_set import branches, content, publishing, queries, reviews, schedule, service, states
 from app.resources.change_set import schemas as s
@@ -322,15 +321,15 @@ def submit(*, scope: ChangeSetScope, prepared: Content) -> Shown:
 @blueprint.get(f"{SET}/reviews")
 @endpoint(
     guard=member_of_set(),
-    query=ListQuery,
+    query=PageQuery,
     result=s.ReviewSchema,
     many=True,
     message="Reviews",
     operation_id="listChangeSetReviews",
 )
-def list_reviews(*, scope: ChangeSetScope, query: ListQuery) -> PageResult:
+def list_reviews(*, scope: ChangeSetScope, query: PageQuery) -> PageResult:
     """List the reviews of a change set, oldest first."""
-    return page_of(queries.reviews(scope.change_set), query, kind="reviews", key=lambda one: str(one["id"]))
+    return PageResult(*queries.reviews(scope.change_set, cursor=query.cursor, limit=query.limit))
 
 
 @blueprint.post(f"{SET}/reviews")
@@ -348,7 +347,7 @@ def review(*, scope: ChangeSetScope, body: s.ReviewBody, prepared: Reviewed) -> 
     """Approve a change set, ask for changes, or comment on it. Members cannot approve their own changes."""
     submitted = reviews.Review(body.verdict, body.body, body.head_sha)
     stored = reviews.review(scope.change_set, scope.project, prepared, submitted, by=scope.user)
-    row = service.reload(scope.change_set)
+    row = states.locked(scope.change_set.id)
     shown = queries.shown_review(stored, scope.user.name, row.head_sha)
     return shown | {"change_set": queries.shown(row, scope.project)}
 
@@ -356,13 +355,13 @@ def review(*, scope: ChangeSetScope, body: s.ReviewBody, prepared: Reviewed) -> 
 @blueprint.get(f"{SET}/comments")
 @endpoint(
     guard=member_of_set(),
-    query=s.CommentsQuery,
+    query=PageQuery,
     result=s.ChangeSetCommentSchema,
     many=True,
     message="Comments",
     operation_id="listChangeSetComments",
 )
-def list_comments(*, scope: ChangeSetScope, query: s.CommentsQuery) -> PageResult:
+def list_comments(*, scope: ChangeSetScope, query: PageQuery) -> PageResult:
     """List the comments on a change set, oldest first."""
     return PageResult(*queries.comments(scope.change_set.id, cursor=query.cursor, limit=query.limit))
 
@@ -500,7 +499,7 @@ def revert(*, scope: ChangeSetScope, prepared: PreparedRevert) -> Shown:
 
     When it is published, the first one is reverted.
     """
-    original = service.reload(scope.change_set)
+    original = states.locked(scope.change_set.id)
     states.require(original, Step.REVERT)
     row = service.create(
         scope.project,

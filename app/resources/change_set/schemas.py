@@ -94,11 +94,6 @@ class ChangeSetsQuery(PageQuery):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommentsQuery(PageQuery):
-    """A page of comments."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class DiffQuery(RequestQuery):
     """A page of changed files, or one of them."""
 

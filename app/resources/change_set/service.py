@@ -7,7 +7,6 @@ import sqlalchemy as sa
 
 from app.core.api_tokens import TokenGrant
 from app.core.errors import ErrorMessage, LimitReached
-from app.core.ids import new_id
 from app.core.outbound import OutsideResource
 from app.core.permissions import Role
 from app.database.inserts import insert_or_ignore
@@ -29,7 +28,6 @@ MAX_OPEN, MAX_TITLE = 200, 200
 MAX_PATHS = 1_000
 """The paths of a set that lists of pages know. Only a push can change more files than a commit."""
 
-ID_PREFIX = "chg"
 PUBLISHER_STEPS = frozenset({Step.PUBLISH, Step.SCHEDULE, Step.UNSCHEDULE, Step.SCHEDULE_UNPUBLISH, Step.REVERT})
 
 
@@ -53,11 +51,6 @@ class Actor:
 
     user: User
     grant: TokenGrant | None = None
-
-
-def new_set_id() -> str:
-    """Return the id of a new set."""
-    return new_id(ID_PREFIX)
 
 
 def check_limit(project: Project) -> None:
@@ -114,11 +107,6 @@ def change_details(change_set: ChangeSet, values: dict[str, str | None]) -> Chan
     if any(getattr(row, name) != value for name, value in values.items()):
         states.move(row, row.state, **values)
     return row
-
-
-def reload(change_set: ChangeSet) -> ChangeSet:
-    """Return the present row of a set, locked until the transaction ends. Raises NotFound."""
-    return states.locked(change_set.id)
 
 
 def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) -> ChangeSet:

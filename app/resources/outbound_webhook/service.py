@@ -30,7 +30,7 @@ from app.security.secrets import Keyring
 BODY_RETENTION = timedelta(seconds=WebhookLimits.body_retention_s)
 
 
-class Gone(AppError):
+class BodyExpired(AppError):
     """A replay of a message whose body was deleted (410)."""
 
     status, code, message = 410, "BODY_EXPIRED", "The body of the message is no longer stored"
@@ -170,14 +170,14 @@ def replay(endpoint: WebhookEndpoint, delivery: WebhookDelivery) -> str:
 
     Raises:
         NotFound: the delivery was deleted.
-        Gone: the body of the message is no longer stored.
+        BodyExpired: the body of the message is no longer stored.
     """
     row = _locked(endpoint)
     current = db.session.get(WebhookDelivery, delivery.id, with_for_update=True, populate_existing=True)
     if current is None:
         raise NotFound("The delivery does not exist")
     if db.session.scalar(sa.select(WebhookMessage.body.is_(None)).where(WebhookMessage.id == current.message_id)):
-        raise Gone
+        raise BodyExpired
     current.state, current.next_at, current.attempts = DeliveryState.WAITING, utcnow_ms(), 0
     db.session.flush()
     _enqueue(row)
