@@ -11,7 +11,6 @@ from typing import Any
 
 import orjson
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql.dml import Insert
 
 from app.core import clock
@@ -73,7 +72,6 @@ _UNCALLED = (
     .with_for_update()
 )
 _INSERT_MESSAGE, _INSERT_DELIVERIES = sa.insert(_M), sa.insert(_D)
-_ROW = ("id", "message_id", "endpoint_id", "state", "next_at", "attempts", "called_at", "created_at")
 _END = "}}"
 """The end of a body: of `data`, and of the event."""
 
@@ -153,12 +151,7 @@ def _store(
 
 def _insert(message: dict[str, Any], text: bytes, rows: list[dict[str, Any]]) -> None:
     """Insert a message and its deliveries. `data.sequence` is the last member of the body of an event of a project."""
-    connection, project_id = db.session.connection(), message["project_id"]
-    if project_id is not None and connection.dialect.name == "postgresql":
-        columns = {f"{name}s": [row[name] for row in rows] for name in _ROW}
-        connection.execute(_numbered_statement(), message | columns | {"start": text.decode()[: -len(_END)]})
-        return
-    sequence = None
+    connection, project_id, sequence = db.session.connection(), message["project_id"], None
     if project_id is not None:
         sequence = connection.execute(_next_number(connection.dialect.name), {"project_id": project_id}).scalar_one()
         text = b'%b,"sequence":%d}}' % (text[: -len(_END)], sequence)
@@ -172,32 +165,6 @@ def _next_number(dialect: str) -> Insert:
     changes = {"sequence": WebhookProject.sequence + 1}
     statement = insert_or_update(dialect, WebhookProject, values, unique=("project_id",), changes=changes)
     return statement.returning(WebhookProject.sequence)
-
-
-@cache
-def _numbered_statement() -> Insert:
-    """Return one statement of PostgreSQL for the number, the message and its deliveries.
-
-    Each statement of a save waits for a response of the server, so three of them cost twice as much.
-    """
-    number = _next_number("postgresql").cte("number")
-    names = ("id", "organization_id", "project_id", "type", "created_at")
-    values = [sa.bindparam(name, type_=_M.c[name].type) for name in names]
-    body = sa.bindparam("start", type_=sa.Text()) + ',"sequence":' + sa.cast(number.c.sequence, sa.Text()) + _END
-    message = (
-        sa.insert(_M)
-        .from_select(
-            (*names, "sequence", "body"), sa.select(*values, number.c.sequence, sa.func.convert_to(body, "UTF8"))
-        )
-        .returning(_M.c.id)
-        .cte("message")
-    )
-    arrays = (sa.bindparam(f"{name}s", type_=postgresql.ARRAY(_D.c[name].type)) for name in _ROW)
-    return (
-        sa.insert(_D)
-        .from_select(_ROW, sa.select(*map(sa.func.unnest, arrays)), include_defaults=False)
-        .add_cte(message)
-    )
 
 
 def _waiting_call(endpoint: Row) -> str | None:
