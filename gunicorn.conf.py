@@ -4,6 +4,8 @@ gunicorn reads this file before the workers patch the standard library. It impor
 or `socket`.
 """
 
+import contextlib
+import fcntl
 import os
 import resource
 import shutil
@@ -11,12 +13,14 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
 from dotenv import load_dotenv
 
 from app.core.limits import InputLimits
+from app.core.temporary_folders import remove_leftovers
 from app.settings.server import read_server_variables
 
 DESCRIPTORS = 8192
@@ -60,8 +64,24 @@ loglevel = _variables["log"]["level"].lower()
 # All gunicorn processes of a user share the default path, and no code uses the socket.
 control_socket_disable = True
 
+OLD_S = 60.0
+
+
+def _make_metrics_folder() -> str:
+    """Return a new folder. Delete those of killed servers, whose locks no process holds."""
+    for lock_file in Path(tempfile.gettempdir()).glob("galley-metrics-*/lock"):
+        with contextlib.suppress(OSError), lock_file.open() as lock:
+            if time.time() - lock_file.stat().st_mtime > OLD_S:  # A younger one may not be locked yet.
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(lock_file.parent, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix="galley-metrics-")
+    # The descriptor stays open in this process and its workers.
+    fcntl.flock(os.open(Path(folder, "lock"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), fcntl.LOCK_EX)
+    return folder
+
+
 # Workers count metrics in files of one folder, so that each of them can report all.
-_metrics = None if "PROMETHEUS_MULTIPROC_DIR" in os.environ else tempfile.mkdtemp(prefix="galley-metrics-")
+_metrics = None if "PROMETHEUS_MULTIPROC_DIR" in os.environ else _make_metrics_folder()
 if _metrics:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
 
@@ -84,13 +104,14 @@ def when_ready(server: Any) -> None:
 
 def post_worker_init(worker: Any) -> None:
     """Accept connections, and install the drain of the worker."""
+    remove_leftovers("push")
     for listener in worker.sockets:
         listener.listen(worker.cfg.backlog)
     _install_drain(worker)
 
 
 def _install_drain(worker: Any) -> None:
-    """On SIGTERM, inform streams and /readyz, answer the requests of all connections, then exit.
+    """On the first signal to end, inform streams and /readyz, answer the requests of all connections, then exit.
 
     gunicorn closes the listening sockets within a second.
     """
@@ -105,15 +126,19 @@ def _install_drain(worker: Any) -> None:
         while worker.is_serving():
             worker.close_idle_connections(IDLE_CONNECTION_S)
             gevent.sleep(IDLE_CHECK_S)
-        # gevent raises this in the main greenlet, which checks only once per second whether it must end.
-        sys.exit(0)
+        # gevent raises this in the main greenlet, which checks only once per second whether it must end. It must not
+        # interrupt the exit handlers.
+        if not worker.is_ending:
+            sys.exit(0)
 
     def begin(number: int, frame: object) -> None:
+        if not signals:
+            gevent.spawn(drain, number, frame)
         signals.append(number)
-        gevent.spawn(drain, number, frame)
 
     response.draining = lambda: bool(signals) or not worker.alive
     signal.signal(signal.SIGTERM, begin)
+    signal.signal(signal.SIGQUIT, begin)
 
 
 def pre_request(_worker: Any, req: Any) -> None:

@@ -27,8 +27,8 @@ from app.resources.git_provider.routes.exchange import blueprint as git_exchange
 from app.resources.order.routes import blueprint as order
 from app.resources.organization.routes import blueprint as organization
 from app.resources.organization.schemas import OwnedOrganizationsSchema
-from app.resources.outbound_webhook.event_types import event_types
 from app.resources.outbound_webhook.routes import blueprint as outbound_webhook
+from app.resources.outbound_webhook.schemas.events import event_types
 from app.resources.project.routes.projects import blueprint as project
 from app.resources.project.routes.pull_requests import blueprint as pull_requests
 from app.resources.project.schemas import UnknownBranchSchema
@@ -119,8 +119,9 @@ class FailureDataSchema(
     """The data that the caller needs to continue.
 
     A refused save has `head_sha` and `paths`, or `invalid`. An unknown branch has `branches`. A refused deletion
-    of an account has `organizations`. A step of a change set has `state` and `permitted`, and a time that cannot be
-    scheduled has its neighbours. A failed start of a preview has the other fields.
+    of an account has `organizations`. A step of a change set has `state` and `permitted`, a second revert has the
+    `change_set_id` of the first one, and a time that cannot be scheduled has its neighbours. A failed start of a
+    preview has the other fields.
     """
 
     COMPONENT = "http_FailureData"
@@ -289,8 +290,7 @@ OVERVIEW = ApiOverview(
     flat_prefixes=("/api/v1/auth/",),
     fields=FIELDS,
     events=tuple(
-        DocumentedEvent(event.name, event.description, event.data, event.example, outbound_webhook.name)
-        for event in event_types.values()
+        DocumentedEvent(event.name, event.description, event.data, event.example) for event in event_types.values()
     ),
 )
 

@@ -38,11 +38,11 @@ def ask(requirements: Path) -> list[dict[str, Any]]:
 
 def verdict(dependencies: list[dict[str, Any]]) -> tuple[bool, str]:
     """Return whether a package is vulnerable, and the text to print."""
-    audited = [one for one in dependencies if "skip_reason" not in one]
+    audited = [dependency for dependency in dependencies if "skip_reason" not in dependency]
     known = [
-        f"  {one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'no version'}"
-        for one in audited
-        for found in one["vulns"]
+        f"  {package['name']} {package['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'no version'}"
+        for package in audited
+        for found in package["vulns"]
     ]
     line = f"pip-audit: {len(audited)} of {len(dependencies)} audited, {len(known)} known vulnerabilities"
     if not audited:

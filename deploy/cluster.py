@@ -74,7 +74,7 @@ class Cluster:
     def roll(self) -> None:
         """Migrate the database, then restart the nodes one after another."""
         self.flask("db", "upgrade")
-        for process, port in [*zip(self.web, self.web_ports, strict=True), *((each, 0) for each in self.workers)]:
+        for process, port in [*zip(self.web, self.web_ports, strict=True), *((worker, 0) for worker in self.workers)]:
             took_s = self.supervisor.stop([process])
             self.supervisor.start(process)
             if port:

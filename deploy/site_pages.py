@@ -54,7 +54,7 @@ def tour() -> str:
 def records(files: Files) -> str:
     """Return the list of the decision records."""
     lines = ["# Decision records", "", "One page for each decision with a rejected alternative.", ""]
-    for file in sorted(files.documentation_pages(), key=lambda one: one.src_uri):
+    for file in sorted(files.documentation_pages(), key=lambda file: file.src_uri):
         if file.src_uri.startswith("adr/") and file.src_uri != "adr/index.md":
             title = file.content_string.partition("\n")[0].lstrip("# ")
             lines.append(f"- [{title}]({file.src_uri.removeprefix('adr/')})")

@@ -36,7 +36,9 @@ class Reference:
     def _operation(self, method: str, path: str, operation: dict[str, Any]) -> Iterator[str]:
         yield f"\n### `{method.upper()} {path}`\n"
         yield operation["description"] + "\n"
-        rows = [_parameter(one) for one in operation.get("parameters", []) if one.get("in") == "query"]
+        rows = [
+            _parameter(parameter) for parameter in operation.get("parameters", []) if parameter.get("in") == "query"
+        ]
         for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
             note = " (form)" if media_type.startswith("multipart") else ""
             rows += [_row(name, note, schema, required) for name, schema, required in self.fields(content["schema"])]
@@ -87,7 +89,7 @@ class Reference:
                     continue
                 names.add(name)
                 dotted = f"{prefix}.{name}" if prefix else name
-                yield dotted, field, all(name in one.get("required", ()) for one in variants)
+                yield dotted, field, all(name in variant.get("required", ()) for variant in variants)
                 if depth < MAX_DEPTH:
                     yield from self.fields(field, dotted, depth + 1)
 

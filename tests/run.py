@@ -38,7 +38,7 @@ WAITING = 2
 """The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
 QUICK_SHARES = 6
 WEB_SHARES = {"sqlite": 9, "postgresql": 6}
-WORKER_SHARES = {"sqlite": 8, "postgresql": 1}
+WORKER_SHARES = {"sqlite": 8, "postgresql": 2}
 TIMEOUT_S = 1500
 STACKS_S = 5
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")

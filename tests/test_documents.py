@@ -9,7 +9,7 @@ import pytest
 from app.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guides").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("docs/[dg]*/*.md")])
 NAME = re.compile(r"[\w-]+\.(?:py|md|toml|html)\b|[A-Za-z_]\w+")
 GROUPS = {command.name: command for command in COMMANDS}
 TOP = {"app", "deploy", "docs", "migrations", "tests", ".ci"}

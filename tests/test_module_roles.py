@@ -1,6 +1,7 @@
 """Roles of the modules of `app/resources`: each role has a list of packages that it must not import."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ FORBIDDEN = {
     "routes": ("sqlalchemy", "requests", "urllib3"),
     "schemas": ("sqlalchemy", "flask"),
     "guards": ("flask", "app.drivers"),
+    "actions": ("flask", "marshmallow", "app.http", "app.access.scope", ".routes"),
     "service": NOUN,
     "queries": ("flask", "app.http", "app.access", "app.drivers"),
     "streams": ("flask", "sqlalchemy"),
@@ -91,6 +93,12 @@ def test_module_of_a_role_imports_no_forbidden_package(path: Path) -> None:
     assert violations(path) == ALLOWED.get(path.relative_to(RESOURCES).as_posix(), set())
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(RESOURCES)))
+def test_module_imports_no_routes_of_another_package(path: Path) -> None:
+    named = (re.match(r"app\.resources\.(\w+)\.routes\b", name) for name in imports_of(path))
+    assert {match[1] for match in named if match is not None} <= {path.relative_to(RESOURCES).parts[0]}
+
+
 CONSOLE = sorted((PROJECT / "app" / "console").glob("*.py"))
 
 
@@ -107,6 +115,7 @@ def test_allowed_violations_name_existing_modules() -> None:
 @pytest.mark.parametrize(
     ("module", "source", "broken"),
     [
+        ("user/actions.py", "from app.access.scope import Scope", {"app.access.scope"}),
         ("user/queries.py", "from app.http.streaming import events", {"app.http"}),
         ("user/routes/account.py", "from flask import Blueprint, g", {"flask"}),
         ("user/quota.py", "from app.resources.user import routes", {".routes"}),

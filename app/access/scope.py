@@ -11,7 +11,7 @@ from app.models.login import Session
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
-from app.models.user import User
+from app.models.user import Actor, User
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +63,11 @@ class Scope:
     def grant(self) -> TokenGrant | None:
         """The rights of the caller's API token, or None for a session."""
         return self.optional_caller.grant if self.optional_caller is not None else None
+
+    @property
+    def actor(self) -> Actor:
+        """The person who acts, for the rules that know no request."""
+        return Actor(self.user, self.grant, self.is_retry)
 
     @property
     def is_signed_in(self) -> bool:

@@ -88,7 +88,9 @@ class TokenRule:
             raise SessionRequired
         if not needed & grant.scopes:
             raise ScopeMissing(*needed)
-        organizations = [one.id for one in (scope.organization, scope.destination) if one is not None]
+        organizations = [
+            organization.id for organization in (scope.organization, scope.destination) if organization is not None
+        ]
         if not grant.covers(scope.project.id if scope.project is not None else None, organizations):
             raise ProjectNotPermitted
 

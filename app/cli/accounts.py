@@ -12,7 +12,7 @@ from app.cli.commands import account_of, checked_name, email_key_of
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.errors import NotFound
-from app.core.limits import TokenLimits
+from app.core.limits import TextLengths, TokenLimits
 from app.database.transactions import savepoint, write_transaction
 from app.extensions import current_settings, db
 from app.models.login import ApiToken
@@ -29,7 +29,6 @@ from app.resources.user.service import list_users
 from app.security.passwords import hash_password, password_error
 
 user = AppGroup("user", help="Accounts.")
-NAME_LENGTH = 80
 MAX_DAYS = TokenLimits.absolute_s // 86_400
 
 
@@ -110,7 +109,7 @@ token = AppGroup("token", help="API tokens and service accounts.")
 
 @token.command("create")
 @click.argument("email")
-@click.option("--name", required=True, callback=checked_name(NAME_LENGTH), help="The name of the token.")
+@click.option("--name", required=True, callback=checked_name(TextLengths.TOKEN_NAME), help="The name of the token.")
 @click.option(
     "--scope",
     "scopes",

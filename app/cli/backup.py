@@ -92,4 +92,4 @@ def _format_counts(manifest: Manifest) -> str:
         (manifest.objects.lines, "media object", "media objects"),
         (manifest.repositories.lines, "repository", "repositories"),
     )
-    return ", ".join(f"{count} {one if count == 1 else several}" for count, one, several in counts)
+    return ", ".join(f"{count} {singular if count == 1 else several}" for count, singular, several in counts)

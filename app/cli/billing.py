@@ -51,12 +51,16 @@ def _lines(result: Summary) -> list[str]:
         "churn": f"{result.churn_rate:.2%}",
         "pre-orders": result.pre_orders,
     }
-    figures = [[name, *columns(one).values()] for name, one in result.currencies.items()]
-    plans = [[name, row.plan, row.mrr, row.active] for name, one in result.currencies.items() for row in one.by_plan]
+    figures = [[name, *columns(currency).values()] for name, currency in result.currencies.items()]
+    plans = [
+        [name, row.plan, row.mrr, row.active]
+        for name, currency in result.currencies.items()
+        for row in currency.by_plan
+    ]
     months = [
         [name, row.month, row.revenue, row.refunds, row.mrr]
-        for name, one in result.currencies.items()
-        for row in one.by_month
+        for name, currency in result.currencies.items()
+        for row in currency.by_month
     ]
     heads = ["currency", "mrr", "arr", "revenue", "refunds", "net_revenue", "arpu", "active"]
     return [
@@ -75,7 +79,10 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     cells = [list(heads), *[[f"{value:,}" if isinstance(value, int) else str(value) for value in row] for row in rows]]
     widths = [max(len(line[at]) for line in cells) for at in range(len(heads))]
     is_text = [isinstance(value, str) for value in rows[0]]
-    return ["", *["  ".join(_cell(*one) for one in zip(line, widths, is_text, strict=True)).rstrip() for line in cells]]
+    return [
+        "",
+        *["  ".join(_cell(*cell) for cell in zip(line, widths, is_text, strict=True)).rstrip() for line in cells],
+    ]
 
 
 def _cell(text: str, width: int, is_text: bool) -> str:

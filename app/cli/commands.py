@@ -25,8 +25,8 @@ from app.observability.masking import mask_credentials
 def wrap_command(command: click.Command) -> click.Command:
     """Wrap a command, or each command of a group: it starts in READING, and expected errors end with one sentence."""
     if isinstance(command, click.Group):
-        for each in command.commands.values():
-            wrap_command(each)
+        for subcommand in command.commands.values():
+            wrap_command(subcommand)
     elif command.callback is not None:
         command.callback = _with_error_output(_start_reading(command.callback))
     return command

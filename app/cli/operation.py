@@ -71,8 +71,10 @@ jobs = AppGroup("jobs", help="Background jobs that failed permanently.")
 def dead(limit: int) -> None:
     """List the dead letters, newest first: id, time, runs, name and type of the last error."""
     letters = job_queue.dead_letters(engine(), limit=limit)
-    for one in letters:
-        click.echo(f"{one.id:>8}  {one.died_at:%Y-%m-%d %H:%M:%S}  {one.attempts:>3}  {one.name}  {one.error}")
+    for letter in letters:
+        click.echo(
+            f"{letter.id:>8}  {letter.died_at:%Y-%m-%d %H:%M:%S}  {letter.attempts:>3}  {letter.name}  {letter.error}"
+        )
     if not letters:
         click.echo("No job has failed permanently.")
 

@@ -14,6 +14,7 @@ from flask.cli import AppGroup
 
 from app.cli.commands import checked_name
 from app.core.ids import is_id
+from app.core.limits import TextLengths
 from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import LocalHost
@@ -34,7 +35,6 @@ CLONE_TIMEOUT_S = 600
 MANUAL_PACKING_S = 86_400.0
 
 git = AppGroup("git", help="Local repositories.")
-NAME_LENGTH = 100
 
 
 @git.command("create")
@@ -153,7 +153,7 @@ project = AppGroup("project", help="Projects.")
 @click.option(
     "--name",
     default=None,
-    callback=checked_name(NAME_LENGTH),
+    callback=checked_name(TextLengths.PROJECT_NAME),
     help="Name of the project. Default: the name of the repository.",
 )
 @click.option(

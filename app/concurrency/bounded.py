@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
 from itertools import islice
@@ -77,19 +78,33 @@ class ConcurrencyLimiter:
     def __init__(self, *, per_key: int, total: int) -> None:
         self._per_key, self._total = per_key, total
         self._uses: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._released = threading.Condition()
 
-    def acquire(self, key: str) -> bool:
-        """Count a use of the key. Return False if a limit is reached."""
-        with self._lock:
-            if self._uses.total() >= self._total or self._uses[key] >= self._per_key:
-                return False
-            self._uses[key] += 1
-            return True
+    def acquire(self, key: str, *, wait_s: float = 0) -> bool:
+        """Count a use of the key. Return False if a limit stays reached for `wait_s`."""
+        with self._released:
+            is_free = self._released.wait_for(lambda: self._is_free(key), wait_s)
+            if is_free:
+                self._uses[key] += 1
+            return is_free
 
     def release(self, key: str) -> None:
         """End a use of the key."""
-        with self._lock:
+        with self._released:
             self._uses[key] -= 1
             if not self._uses[key]:
                 del self._uses[key]
+            self._released.notify_all()
+
+    @contextmanager
+    def slot(self, key: str, *, wait_s: float = 0) -> Iterator[bool]:
+        """Count a use of the key for the block. The value is False if a limit stays reached for `wait_s`."""
+        is_free = self.acquire(key, wait_s=wait_s)
+        try:
+            yield is_free
+        finally:
+            if is_free:
+                self.release(key)
+
+    def _is_free(self, key: str) -> bool:
+        return self._uses.total() < self._total and self._uses[key] < self._per_key

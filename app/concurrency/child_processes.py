@@ -96,6 +96,16 @@ class ChildProcess:
             with suppress(TimeoutError, ExitStatusUnknown):
                 self.wait(timeout_s)
 
+    def discard(self) -> None:
+        """End the process from a finalizer, which can run within any greenlet and must not switch to another one.
+
+        In a patched process the event loop reaps it later.
+        """
+        if self._ended is None:
+            self.end()
+        elif self.is_running():
+            self._signal(signal.SIGKILL)
+
     def _watch(self) -> None:
         """Start the watcher. The loop cannot have collected the child yet, because no other greenlet has run."""
         self._ended = ended = Event()

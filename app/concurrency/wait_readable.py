@@ -44,7 +44,6 @@ class _GreenletWaiter:
         self._watcher = self._hub.loop.io(descriptor, _READ)
 
     def wait(self, within_s: float) -> bool:
-        """See `SocketWaiter`."""
         try:
             self._hub.wait(self._watcher)
         except _WaitCancelled:
@@ -52,11 +51,9 @@ class _GreenletWaiter:
         return True
 
     def wake(self) -> None:
-        """See `SocketWaiter`."""
         self._hub.cancel_wait(self._watcher, _WaitCancelled())
 
     def close(self) -> None:
-        """See `SocketWaiter`."""
         self._watcher.close()
 
 
@@ -68,7 +65,6 @@ class _ThreadWaiter:
         self._poll.register(descriptor, select.POLLIN)
 
     def wait(self, within_s: float) -> bool:
-        """See `SocketWaiter`."""
         with contextlib.suppress(InterruptedError):
             return bool(self._poll.poll(within_s * 1000))
         return False

@@ -37,17 +37,16 @@ def is_data(path: str) -> bool:
     return file_type(path).language in LANGUAGES
 
 
-def read_data(path: str, data: bytes, *, accepts_list: bool = True) -> dict[str, object] | None:
+def read_data(path: str, data: bytes) -> dict[str, object] | None:
     """Return the values of a data file, or None if it cannot be edited as values.
 
-    This is the case if it is too long, invalid, contains several documents, or is neither a mapping nor an accepted
-    list.
+    This is the case if it is too long, invalid, contains several documents, or is neither a mapping nor a list.
     """
     text, encoding = decode(data)
     if text is None or encoding not in ("utf-8", "utf-8-sig") or not is_data(path):
         return None
     document = _read(file_type(path).language or "", _body(path, text)[1])
-    return document.values if document is not None and (accepts_list or not document.before) else None
+    return document.values if document is not None else None
 
 
 def edit_data(path: str, data: bytes, changes: Mapping[str, object], unset: Sequence[str] = ()) -> bytes:

@@ -56,12 +56,24 @@ _JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/")
 _SPHINX_PAGES = ("index.rst", "index.md", "index.txt", "_static/", "_templates/")
 _VITE_CONFIGS = tuple(f"vite.config.{ending}" for ending in _SCRIPTS)
 
+_READ_FILES = frozenset({"package.json", "Gemfile", *_OLD_HUGO_CONFIGS})
+"""Files whose content is read. A change of the others matters only when they are created or deleted."""
+_SITE_FILES = _READ_FILES.union(
+    ("index.html", "conf.py", ".vitepress", "_default", *_HUGO_CONFIGS, *_JEKYLL_CONFIGS, *_VITE_CONFIGS),
+    *_CONFIGS.values(),
+)
+
 _CONTAINERS = ("apps/", "packages/", "sites/")
 """Folders whose sub-folders are packages."""
 _SITE_FOLDERS = ("site/", "website/", "web/", "www/", "docs/", "doc/", "documentation/", "app/", "frontend/", "source/")
 """Usual names of a site's folder in a repository that holds more than the site."""
 _NO_SITES = ("node_modules/", "vendor/")
 _MAX_FOLDERS = 4
+
+
+def may_change_site(path: str, *, is_update: bool) -> bool:
+    """Return whether the detection may have another result after a change of a file."""
+    return not (_READ_FILES if is_update else _SITE_FILES).isdisjoint(path.split("/"))
 
 
 class SiteFiles(Protocol):

@@ -16,7 +16,7 @@ class DraftField:
     def marks(self, values: Mapping[str, object]) -> bool:
         """Return whether the front matter of a page marks it as a draft. A missing value does not."""
         value = values.get(self.name)
-        return any(value is each or (isinstance(each, str) and value == each) for each in self.drafts)
+        return any(value is draft or (isinstance(draft, str) and value == draft) for draft in self.drafts)
 
 
 DRAFT_FIELDS = (DraftField("draft"), DraftField("published", draft=False, public=True, drafts=(False,)))
@@ -33,7 +33,7 @@ def read_draft_field(settings: object) -> DraftField | None:
         return None
     if settings.get("type") == "choice":
         listed = settings.get("choices")
-        choices = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+        choices = [value for value in listed if isinstance(value, str)] if isinstance(listed, list) else []
         return DraftField(name, choices[0], choices[-1], tuple(choices[:-1])) if len(choices) > 1 else None
     if settings.get("invert") is True:
         return DraftField(name, draft=False, public=True, drafts=(False,))
@@ -42,18 +42,18 @@ def read_draft_field(settings: object) -> DraftField | None:
 
 def draft_field_of(values: Mapping[str, object]) -> DraftField | None:
     """Return the usual field that marks drafts and that front matter has, or None."""
-    return next((each for each in DRAFT_FIELDS if isinstance(values.get(each.name), bool)), None)
+    return next((field for field in DRAFT_FIELDS if isinstance(values.get(field.name), bool)), None)
 
 
 def is_draft(values: Mapping[str, object], field: DraftField | None = None) -> bool:
     """Return whether front matter marks a draft. `field` is that of the collection, if it has one."""
     fields = DRAFT_FIELDS if field is None or field in DRAFT_FIELDS else (field,)
-    return any(each.marks(values) for each in fields)
+    return any(field.marks(values) for field in fields)
 
 
 def field_to_write(values: Mapping[str, object], field: DraftField | None) -> DraftField:
     """Return the field that changes the state of a page: that of the settings, else of the page or its collection."""
     if field is not None and field not in DRAFT_FIELDS:
         return field
-    marking = (each for each in DRAFT_FIELDS if each.marks(values))
+    marking = (field for field in DRAFT_FIELDS if field.marks(values))
     return next(marking, None) or draft_field_of(values) or field or DRAFT_FIELDS[0]

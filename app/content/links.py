@@ -14,18 +14,19 @@ from app.content.filetypes import file_type
 from app.content.words import fold
 
 MAX_LINKS, MAX_URL = 500, 1_024
+_DESTINATION = r"(?:<([^<>\n]{1,1024})>|([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*))"
 # A pattern is searched only in texts that contain its literal, because a search for text is much faster.
 _PATTERNS = (
-    ("image", "![", re.compile(r"!\[[^\]\n]{0,500}\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)")),
+    ("image", "![", re.compile(rf"!\[[^\]\n]{{0,500}}\]\(\s*{_DESTINATION}")),
     (
         "link",
         "](",
         re.compile(
             r"(?<!!)\[(?:!\[[^\]\n]{0,500}\]\([^)\n]{0,1024}\)|[^\[\]\n]){0,500}+\]"
-            r"\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)"
+            rf"\(\s*{_DESTINATION}"
         ),
     ),
-    ("link", "]:", re.compile(r"^[ ]{0,3}\[[^\]\n]{1,500}\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)),
+    ("link", "]:", re.compile(r"^[ ]{0,3}\[[^\]\n]{1,500}\]:[ \t]*(?:<([^<>\n]{1,1024})>|([^\s<>]+))", re.MULTILINE)),
     ("html", "=", re.compile(r"""\b(?:href|src|poster|data-src)\s*=\s*["']([^"'\n]{1,1024})["']""", re.IGNORECASE)),
     ("wiki", "[[", re.compile(r"!?\[\[([^\]|#\n]{1,500})")),
     ("reference", "{{", re.compile(r"""\{\{[<%]\s*(?:rel)?ref\s+["']?([^"'\s>%]{1,1024})""")),
@@ -107,7 +108,7 @@ def find_links(body: str, values: Mapping[str, object]) -> list[Link]:
 def _in_text(body: str) -> Iterator[Link]:
     for kind, literal, pattern in _PATTERNS:
         for match in pattern.finditer(body) if literal in body else ():
-            yield Link(match[1].strip()[:MAX_URL], kind)
+            yield Link(str(match[match.lastindex or 1]).strip()[:MAX_URL], kind)
 
 
 def _in_values(value: object) -> Iterator[Link]:
@@ -122,9 +123,14 @@ def _in_values(value: object) -> Iterator[Link]:
 
 
 def _is_like_path(value: str) -> bool:
-    if len(value) > MAX_URL or value.split() != [value]:
+    """Return whether a value is the path of an image or another medium, or starts as a path and has no spaces."""
+    if len(value) > MAX_URL or "\n" in value:
         return False
-    return value.startswith(("/", "./", "../")) or (file_type(value).mime or "").startswith(_MEDIA_TYPES)
+    return _is_media(value) or (value.startswith(("/", "./", "../")) and value.split() == [value])
+
+
+def _is_media(path: str) -> bool:
+    return (file_type(path).mime or "").startswith(_MEDIA_TYPES)
 
 
 def is_local(url: str) -> bool:
@@ -197,7 +203,8 @@ def _path_of(url: str) -> str:
         path = urlsplit(url).path
     except ValueError:
         path = url
-    return unquote(path)
+    # An unescaped `#` or `?` in the name of an image. A fragment has no ending of a file.
+    return unquote(url if _is_media(url) and not _is_media(path) else path)
 
 
 def _stem(name: str) -> str:

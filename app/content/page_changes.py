@@ -46,7 +46,9 @@ def page_changes(path: str, before: bytes, after: bytes) -> PageChanges | None:
     paragraphs, new_paragraphs = list(_paragraphs(old.body)), list(_paragraphs(new.body))
     inline = InlineDiff()
     changes = find_changes(paragraphs, new_paragraphs, max_pairs=MAX_PAIRS)
-    return PageChanges(tuple(fields), tuple(_text_change(one, paragraphs, new_paragraphs, inline) for one in changes))
+    return PageChanges(
+        tuple(fields), tuple(_text_change(change, paragraphs, new_paragraphs, inline) for change in changes)
+    )
 
 
 def _text_change(change: RangeChange, old: Sequence[str], new: Sequence[str], inline: InlineDiff) -> TextChange:

@@ -1,7 +1,7 @@
 """Parser of search queries. It accepts every text.
 
-`word`, `word*` (begins with), `"several words"` (in that order), `path:part`, `type:markdown`, `field:value` of the
-front matter. All terms must be met.
+`word`, `wor*` (begins with, from three letters on), `"several words"` (in that order), `path:part`, `type:markdown`,
+`field:value` of the front matter. All terms must be met.
 """
 
 import re
@@ -13,6 +13,8 @@ from app.content.text import marks, term_pattern
 from app.content.words import fold, is_single_character, query_terms
 
 MAX_TERMS = 8
+MIN_PREFIX_BYTES, MAX_PREFIXES = 3, 2
+"""A shorter prefix of a text, and a third one, match as a whole word. A database reads all words of each prefix."""
 
 
 @cache
@@ -72,13 +74,17 @@ def parse(text: str) -> ParsedQuery:
     """Parse a query. Terms after the eighth and terms without a letter or digit are ignored."""
     terms: list[Term] = []
     types: list[str] = []
+    prefixes = 0
     for match in _term_pattern().finditer(text):
         field, quoted, plain, star = match.groups()
         value = quoted if quoted is not None else plain
         if field and field.lower() == "type":
             types.append(value.lower())
-        elif (term := _term(field, value, is_prefix=bool(star) or value.endswith("*"))) is not None:
+            continue
+        is_prefix = prefixes < MAX_PREFIXES and (bool(star) or value.endswith("*"))
+        if (term := _term(field, value, is_prefix=is_prefix)) is not None:
             terms.append(term)
+            prefixes += term.is_prefix
     return ParsedQuery(tuple(dict.fromkeys(terms))[:MAX_TERMS], tuple(types))
 
 
@@ -86,10 +92,11 @@ def _term(field: str | None, value: str, *, is_prefix: bool) -> Term | None:
     tokens, part = query_terms(value), fold(value.strip("*"))
     if not tokens:
         return None
-    is_prefix = is_prefix or is_single_character(tokens[-1])
+    is_start = is_single_character(tokens[-1])
     if field is None:
+        is_prefix = is_start or (is_prefix and len(tokens[-1].encode()) >= MIN_PREFIX_BYTES)
         return Term(tuple(tokens), _without_edges(part), is_prefix=is_prefix)
     if field.lower() == "path":
         return Term((), part, TermField.PATH)
     name = field_name(field)
-    return Term(tuple(field_term(name, token) for token in tokens), part, TermField.FIELD, is_prefix)
+    return Term(tuple(field_term(name, token) for token in tokens), part, TermField.FIELD, is_prefix or is_start)

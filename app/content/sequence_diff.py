@@ -33,8 +33,7 @@ def find_changes(
     With `moves_changes`, an addition or removal that can be at several positions is at the last one, so that equal
     changes of two versions are at the same position.
     """
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start, end = common_ends(old, new)
     before, after = old[start : len(old) - end], new[start : len(new) - end]
     fits = len(before) * len(after) <= max_pairs
     pairs = _equal_pairs(before, after) if fits else _divided_pairs(before, after, max_pairs)
@@ -67,9 +66,15 @@ def equal_parts(changed: Sequence[RangeChange], length: int) -> Iterator[tuple[r
     yield range(at, length), new_at
 
 
-def _common(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+def common_ends(first: Sequence[Hashable], other: Sequence[Hashable]) -> tuple[int, int]:
+    """Return the length of the common start, and that of the common end of what follows it."""
+    start = _common(first, other)
+    return start, _common(first[start:][::-1], other[start:][::-1])
+
+
+def _common(first: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+    pairs = enumerate(zip(first, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(first), len(other)))
 
 
 def _divided_pairs(old: Sequence[Hashable], new: Sequence[Hashable], max_pairs: int) -> list[tuple[int, int]]:
@@ -80,14 +85,13 @@ def _divided_pairs(old: Sequence[Hashable], new: Sequence[Hashable], max_pairs: 
         if before == after:  # also if both are empty
             pairs += zip(range(at, position), range(new_at, new_position), strict=True)
         elif before and after:
-            head = _common(before, after)
-            tail = _common(before[head:][::-1], after[head:][::-1])
+            head, tail = common_ends(before, after)
             inner, new_inner = before[head : len(before) - tail], after[head : len(after) - tail]
             size = len(inner) * len(new_inner)
             pairs += [(at + index, new_at + index) for index in range(head)]
             if size <= max_pairs:
                 max_pairs -= size
-                pairs += [(at + head + one, new_at + head + other) for one, other in _equal_pairs(inner, new_inner)]
+                pairs += [(at + head + item, new_at + head + other) for item, other in _equal_pairs(inner, new_inner)]
             pairs += [(position - index, new_position - index) for index in range(tail, 0, -1)]
         if position < len(old) and new_position < len(new):
             pairs.append((position, new_position))

@@ -13,6 +13,10 @@ MAX_SLUG_BYTES = 180
 """A name has at most 255 bytes, with the date that a template may add."""
 _MAX_TITLE = 500
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]")
+_APOSTROPHES = re.compile("['\u2019]")
+_WITHOUT_APOSTROPHES, _WITH_AND = ("hugo", "astro", "eleventy"), "eleventy"
+"""Generators whose slugs join the letters around an apostrophe, and the one that writes `&` as a word."""
+
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 
 
@@ -24,9 +28,16 @@ class SlugForm(StrEnum):
     ASCII = "ascii"
 
 
-def slug_of(title: str, form: SlugForm = SlugForm.UNICODE) -> str:
-    """Return a file name for a title: letters and digits of any script with their marks, separated by hyphens."""
+def slug_of(title: str, form: SlugForm = SlugForm.UNICODE, *, generator: str | None = None) -> str:
+    """Return a file name for a title: letters and digits of any script with their marks, separated by hyphens.
+
+    Apostrophes and `&` become what the generator of the site makes of them in its own addresses.
+    """
     text = unicodedata.normalize("NFC", title[:_MAX_TITLE])
+    if generator in _WITHOUT_APOSTROPHES:
+        text = _APOSTROPHES.sub("", text)
+    if generator == _WITH_AND:
+        text = text.replace("&", " and ")
     if form is SlugForm.UNACCENTED:
         text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))
     elif form is SlugForm.ASCII:

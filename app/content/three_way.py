@@ -1,7 +1,7 @@
 """Comparison of two edits of one text: parts that agree, and parts in which both changed the same lines or items."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from io import StringIO
 from operator import itemgetter
 
@@ -55,7 +55,7 @@ def compare(base: str, mine: str, theirs: str, *, diff: Diff = changed_lines) ->
     `diff` returns the changed lines of two texts. Edits of adjacent lines are one part, as in `git merge-file`.
     """
     lines = _Lines(base), _Lines(mine), _Lines(theirs)
-    ranges = _ranges(len(lines[0]), diff(base, mine), diff(base, theirs))
+    ranges = three_ranges(len(lines[0]), diff(base, mine), diff(base, theirs))
     texts = [tuple(side.text(part) for side, part in zip(lines, parts, strict=True)) for parts in ranges]
     return with_few_conflicts([_part(*sides) for sides in texts if any(sides)])
 
@@ -71,19 +71,15 @@ def compare_items(
 ) -> list[Part]:
     """Split three texts, given as their lines, blocks or words, into parts.
 
-    With `separates_neighbours`, edits of adjacent items are separate parts, and additions at one position are not a
-    conflict: theirs come first. The caller checks the meaning of the result.
+    With `separates_neighbours`, edits of adjacent items are separate parts. The caller checks the result.
     """
     sides = base, mine, theirs
     changes = (find_changes(base, side, max_pairs=max_pairs, moves_changes=moves_changes) for side in (mine, theirs))
-    ranges = _ranges(len(base), *changes, may_touch=separates_neighbours)
+    ranges = three_ranges(len(base), *changes, may_touch=separates_neighbours)
     texts = (
         ["".join(side[part.start : part.stop]) for side, part in zip(sides, parts, strict=True)] for parts in ranges
     )
-    parts = [_part(*three) for three in texts if any(three)]
-    if separates_neighbours:
-        return [replace(p, merged=p.theirs + p.mine) if p.is_conflict and not p.base else p for p in parts]
-    return parts
+    return [_part(*three) for three in texts if any(three)]
 
 
 def merge(parts: Sequence[Part], choices: Sequence[str] = ()) -> str:
@@ -117,7 +113,7 @@ class _Lines:
         return "\n".join(self._lines[lines.start : lines.stop]) + end
 
 
-def _ranges(
+def three_ranges(
     length: int, mine: Sequence[RangeChange], theirs: Sequence[RangeChange], *, may_touch: bool = False
 ) -> Iterator[tuple[range, ...]]:
     """Yield the items of each part in the base, in mine and in theirs.
@@ -154,6 +150,12 @@ def _groups(
         yield group
 
 
+def conflict_of(parts: Iterable[Part]) -> Part:
+    """Join parts to a conflict."""
+    base, mine, theirs = ("".join(texts) for texts in zip(*((p.base, p.mine, p.theirs) for p in parts), strict=True))
+    return Part(base, mine, theirs, None)
+
+
 def _part(base: str, mine: str, theirs: str) -> Part:
     return Part(base, mine, theirs, mine if theirs in (base, mine) else theirs if mine == base else None)
 
@@ -164,5 +166,4 @@ def with_few_conflicts(parts: list[Part]) -> list[Part]:
     if len(conflicts) <= MAX_CONFLICTS:
         return parts
     first, last = conflicts[MAX_CONFLICTS - 1], conflicts[-1] + 1
-    joined = ("".join(texts) for texts in zip(*((p.base, p.mine, p.theirs) for p in parts[first:last]), strict=True))
-    return [*parts[:first], _part(*joined), *parts[last:]]
+    return [*parts[:first], conflict_of(parts[first:last]), *parts[last:]]

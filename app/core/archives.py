@@ -7,7 +7,6 @@ import gzip
 import io
 import struct
 import tarfile
-import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import IO, NoReturn
 
 from app.core.errors import ErrorMessage
-from app.core.paths import path_error
+from app.core.paths import folded, path_error
 
 MAX_FILES = 10_000
 MAX_BYTES = 50 * 1024 * 1024
@@ -152,10 +151,10 @@ def _check_name(name: str, names: set[str]) -> None:
         _refuse(f"{name!a}: the path is not valid")
     if fault := path_error(name):
         _refuse(f"{name!a}: {fault[0].lower()}{fault[1:]}")
-    folded = _folded(name)
-    if folded in names:
+    form = folded(name)
+    if form in names:
         _refuse(ErrorMessage("%(name)s: the archive contains two entries of this name", name=ascii(name)))
-    names.add(folded)
+    names.add(form)
 
 
 def _check_folders(files: Mapping[str, bytes]) -> None:
@@ -165,15 +164,11 @@ def _check_folders(files: Mapping[str, bytes]) -> None:
         segments = path.split("/")[:-1]
         for number in range(1, len(segments) + 1):
             folder = "/".join(segments[:number])
-            if folders.setdefault(_folded(folder), folder) != folder:
+            if folders.setdefault(folded(folder), folder) != folder:
                 _refuse(ErrorMessage("%(name)s: the archive contains two entries of this name", name=ascii(path)))
     for path in files:
-        if _folded(path) in folders:
+        if folded(path) in folders:
             _refuse(ErrorMessage("%(name)s: the archive contains two entries of this name", name=ascii(path)))
-
-
-def _folded(path: str) -> str:
-    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _without_single_folder(files: dict[str, bytes]) -> dict[str, bytes]:

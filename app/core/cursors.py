@@ -2,10 +2,13 @@
 
 import base64
 import binascii
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from app.core.errors import InvalidRequest
 
 MAX_DIGITS = 9
+T = TypeVar("T")
 
 
 def encode_cursor(kind: str, value: str) -> str:
@@ -23,6 +26,12 @@ def decode_cursor(cursor: str, kind: str) -> str:
     if cursor_kind != kind or not value or "\x00" in value:
         raise InvalidRequest.field("cursor", "The cursor does not belong to this list")
     return value
+
+
+def paginate(rows: Sequence[T], limit: int, kind: str, key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
+    """Return the first `limit` rows, and the cursor after them or None if there are no more."""
+    page = rows[:limit]
+    return page, encode_cursor(kind, key(page[-1])) if len(rows) > limit else None
 
 
 def encode_position(kind: str, number: int, key: str = "") -> str:

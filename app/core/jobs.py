@@ -21,7 +21,8 @@ class Job:
     `retries` is the number of retries after a failed run (exponential back-off with jitter) before the call becomes a
     dead letter. `every` makes the job periodic. `transaction` runs the function in one transaction; without it, the
     function starts in READING and opens short transactions. `uses` names the driver kinds that the function receives as
-    keyword-only arguments. `priority` is higher for jobs that a user waits for.
+    keyword-only arguments. `priority` is higher for jobs that a user waits for. An `outbound` job mostly waits for the
+    server of a user: it has other threads, so slow servers hold no thread of the service's own work.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Job:
     transaction: bool = False
     uses: tuple[str, ...] = ()
     priority: int = 0
+    outbound: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def job(
     transaction: bool = False,
     uses: tuple[str, ...] = (),
     priority: int = 0,
+    outbound: bool = False,
 ) -> Callable[[F], F]:
     """Declare a function as the job `name` (dotted: `content.index`)."""
 
@@ -73,7 +76,7 @@ def job(
         registered = registry.get(name)
         if registered is not None and registered.run.__qualname__ != run.__qualname__:
             raise ValueError(f"two jobs are named {name}")
-        registry[name] = Job(name, run, retries, every, transaction, uses, priority)
+        registry[name] = Job(name, run, retries, every, transaction, uses, priority, outbound)
         return run
 
     return declare

@@ -49,6 +49,18 @@ class InputLimits:
     idempotency_ttl_s: int = DAY
 
 
+class TextLengths:
+    """The largest numbers of characters of names. Columns, fields, commands and inputs of the console read them.
+
+    A larger number needs a migration of the column.
+    """
+
+    USER_NAME = 120
+    ORGANIZATION_NAME = 80
+    PROJECT_NAME = 100
+    TOKEN_NAME = 80
+
+
 @dataclass(frozen=True)
 class PasswordLimits:
     """Length of passwords and cost of their hash (argon2id)."""
@@ -199,6 +211,25 @@ class CommitLimits:
 
 
 @dataclass(frozen=True)
+class PushLimits:
+    """Limits of a push of a Git client, and of the Git processes that a client starts.
+
+    `entries` are the files and folders that the received commits add or change, counted each time that they are read.
+    `process_bytes` is the memory of each process, `hook_bytes` that of the hook and of each of its processes.
+    """
+
+    updates: int = 1_000
+    entries: int = 400_000
+    blob_bytes: int = 100 * MIB
+    folder_bytes: int = 8 * MIB
+    message_bytes: int = 64 * KIB
+    received_bytes: int = 2048 * MIB
+    process_bytes: int = 224 * MIB
+    hook_bytes: int = 112 * MIB
+    cpu_s: int = 120
+
+
+@dataclass(frozen=True)
 class DraftLimits:
     """Limits of the images of drafts. A commit can contain the images of one draft and the largest text."""
 
@@ -246,5 +277,6 @@ class Limits:
     outbound: OutboundLimits = OutboundLimits()
     stores: StoreLimits = StoreLimits()
     commit: CommitLimits = CommitLimits()
+    push: PushLimits = PushLimits()
     draft: DraftLimits = DraftLimits()
     webhooks: WebhookLimits = WebhookLimits()

@@ -1,7 +1,11 @@
 """The hook that runs before each call to another system."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
 
 _checks: list[Callable[[str], None]] = []
 
@@ -17,8 +21,16 @@ def before_call(client: str) -> None:
         check(client)
 
 
+@dataclass(frozen=True)
+class LateRecord(Generic[T_co]):
+    """The result of a request that another system has carried out, and the jobs that record it, with arguments."""
+
+    result: T_co
+    jobs: Mapping[str, Mapping[str, Any]]  # plain values of different types
+
+
 class OutsideResource(ABC):
-    """A result of `upstream` that exists outside of the database."""
+    """A resource that an act has created outside of the database."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -27,3 +39,16 @@ class OutsideResource(ABC):
         It is not called if the result of the transaction is unknown, so a job must remove resources without rows as
         well.
         """
+
+
+@dataclass(frozen=True)
+class UnrecordedAct(Generic[T_co]):
+    """An act after its calls to other systems. `record` runs in the transaction and returns the result of the act.
+
+    `late` is the record of an effect if the transaction fails. The session is rolled back then, so it has plain values.
+    None: there was no effect. `resource` is removed if the transaction is refused.
+    """
+
+    record: Callable[[], T_co]
+    late: LateRecord[T_co] | None = None
+    resource: OutsideResource | None = None

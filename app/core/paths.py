@@ -26,6 +26,16 @@ def path_error(path: str) -> str | None:
     return cached_error(path) if len(path) <= MAX_PATH_BYTES else _error(path)
 
 
+def folded(path: str) -> str:
+    """Return the form in which two paths are equal on Windows and macOS, which ignore case and the form of letters."""
+    if path.isascii():
+        return path.lower()
+    text = unicodedata.normalize("NFC", path)
+    # Unicode's simple case folding: a letter never becomes two, so that `ß` is not `ss`.
+    letters = ((letter, letter.casefold()) for letter in text)
+    return unicodedata.normalize("NFC", "".join(own if len(own) == 1 else letter for letter, own in letters))
+
+
 def _error(path: str) -> str | None:
     try:
         size = len(path.encode())
@@ -35,12 +45,17 @@ def _error(path: str) -> str | None:
         return f"The path must have 1 to {MAX_PATH_BYTES:,} bytes"
     if "\\" in path:
         return "The path must not contain a backslash"
-    if any(map(_is_hidden, path)):
+    if has_hidden_characters(path):
         return "The path must not contain control or bidirectional characters"
     return next(filter(None, map(_segment_error, path.split("/"))), None)
 
 
 cached_error = lru_cache(maxsize=1_024)(_error)
+
+
+def has_hidden_characters(text: str) -> bool:
+    """Return whether a text contains control or bidirectional characters."""
+    return not text.isprintable() and any(map(_is_hidden, text))
 
 
 def _is_hidden(character: str) -> bool:

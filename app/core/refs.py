@@ -1,6 +1,13 @@
-"""Validation of branch names and commit shas."""
+"""Validation of branch names and commit shas, and the message of the first commit."""
 
 import re
+
+from app.core.paths import has_hidden_characters
+
+BRANCHES, TAGS = "refs/heads/", "refs/tags/"
+
+FIRST_MESSAGE = "Add files"
+"""The message of the commit with which the service creates a repository."""
 
 MAX_NAME_BYTES = 255
 MAX_COMPONENT_BYTES = 250  # A file name has at most 255 bytes, and Git appends ".lock".
@@ -17,11 +24,14 @@ def is_sha(text: str) -> bool:
 def is_branch_name(name: str) -> bool:
     """Return whether `name` is a valid branch name by the rules of `git check-ref-format --branch`.
 
-    Names that Git accepts but reads differently (`HEAD`, `refs/…`) or cannot store as files are also refused.
+    Names that Git accepts but reads differently (`HEAD`, `refs/…`), cannot store as files, or shows with other
+    characters are also refused.
     """
     if not name or name in ("@", "HEAD") or name.startswith(("-", "/", "refs/")) or name.endswith(("/", ".")):
         return False
-    return _FORBIDDEN.search(name) is None and _fits(name) and all(map(_is_component, name.split("/")))
+    if _FORBIDDEN.search(name) is not None or has_hidden_characters(name):
+        return False
+    return _fits(name) and all(map(_is_component, name.split("/")))
 
 
 def _is_component(part: str) -> bool:

@@ -18,8 +18,23 @@ _HTTP_URL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_NOT_PUBLIC = tuple(map(ipaddress.ip_network, ("64:ff9b:1::/48", "192.88.99.0/24", "::/96")))
-"""Networks of translators and relays, and addresses that contain an IPv4 address in an obsolete form."""
+_UNICAST = ipaddress.ip_network("2000::/3")
+"""The IPv6 addresses that IANA has assigned to hosts. All others are special or reserved."""
+_SPECIAL = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12"),
+            *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24"),
+            *("203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "3fff::/20"),
+        ),
+    )
+)
+"""Blocks of the IANA special-purpose registries of 2025-10-09 that are not globally reachable, and multicast.
+
+Python adds its tables, which depend on its version. Addresses of protocols in 192.0.0.0/24 and 2001::/23 are refused
+too, also those that are reachable: no server of a user has one.
+"""
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -117,11 +132,11 @@ def parse_http_url(url: str) -> HttpUrl | None:
 def is_public(address: str) -> bool:
     """Return whether an address is on the public internet, also if it contains an IPv4 address."""
     parsed = ipaddress.ip_address(address.partition("%")[0])
-    inner, teredo = _inner_address(parsed), getattr(parsed, "teredo", None)
+    inner = _inner_address(parsed)
     if inner is not None:
-        return parsed.is_global and is_public(str(inner))
-    is_excluded = any(parsed in network for network in _NOT_PUBLIC)
-    return parsed.is_global and not parsed.is_multicast and teredo is None and not is_excluded
+        return is_public(str(inner))
+    is_special = any(parsed in network for network in _SPECIAL) or (parsed.version == 6 and parsed not in _UNICAST)
+    return parsed.is_global and not is_special
 
 
 def is_in_networks(address: str, networks: Sequence[Network]) -> bool:

@@ -41,12 +41,18 @@ def insert(
 
 
 def analyze(connection: sa.Connection, table: sa.Table, columns: Sequence[str]) -> None:
-    """Update the statistics of PostgreSQL for a table that has grown. SQLite does not need this.
+    """Update the statistics of PostgreSQL for a table that has grown.
 
     With old statistics PostgreSQL uses plans for a small table and scans the whole table for a few rows.
     """
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"ANALYZE {table.name} ({', '.join(columns)})")
+    connection.exec_driver_sql(f"ANALYZE {table.name} ({', '.join(columns)})")
+
+
+def estimated_rows(connection: sa.Connection, tables: Sequence[str]) -> float:
+    """Return the number of rows of the smallest table as PostgreSQL last estimated it. A new table has none."""
+    statement: sa.Select[Any] = sa.select(sa.func.min(sa.column("reltuples"))).select_from(sa.table("pg_class"))
+    estimate = connection.scalar(statement.where(sa.column("oid").in_([sa.func.to_regclass(name) for name in tables])))
+    return max(float(estimate or 0), 0.0)
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -10,12 +10,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
-from app.core.errors import ServiceUnavailable
-
 READING = "galley_reading"
 """Execution option of a connection that only reads and opens no transaction."""
 
 WRITE_LOCK_WAIT_S = 3.0
+MAX_PAUSE_S = 0.075
+"""The longest time between two attempts of a waiting writer."""
 OWNER_ONLY = 0o600
 
 
@@ -53,7 +53,7 @@ def begin_immediate(connection: sqlite3.Connection, wait_s: float = WRITE_LOCK_W
     """Take the write lock of SQLite. Wait with `time.sleep`, which yields to other greenlets.
 
     Raises:
-        ServiceUnavailable: another writer held the lock for longer than `wait_s`.
+        OperationalError: another writer held the lock for longer than `wait_s`.
     """
     deadline, pause_s = time.monotonic() + wait_s, 0.001
     while True:
@@ -63,8 +63,8 @@ def begin_immediate(connection: sqlite3.Connection, wait_s: float = WRITE_LOCK_W
             if "locked" not in str(error) and "busy" not in str(error):
                 raise
             if time.monotonic() > deadline:
-                raise ServiceUnavailable("The database is busy. Try again shortly") from error
+                raise sa.exc.OperationalError("BEGIN IMMEDIATE", None, error) from error
             time.sleep(pause_s * (0.5 + random.random()))  # noqa: S311 (jitter)
-            pause_s = min(pause_s * 1.6, 0.05)
+            pause_s = min(pause_s * 1.6, MAX_PAUSE_S / 1.5)
         else:
             return

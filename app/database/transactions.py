@@ -5,6 +5,7 @@ jobs and commands start in READING, and return to it after a transaction. `write
 `outside_transaction` are the way to the other states. The other functions are for the machinery of requests.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -18,10 +19,15 @@ from flask_sqlalchemy.session import Session
 from sqlalchemy import event
 from sqlalchemy.orm import DeclarativeBase, InstrumentedAttribute
 
+from app.concurrency.threadpool import is_patched
 from app.core import outbound
 from app.database.errors import is_unique_violation
+from app.database.sqlite import MAX_PAUSE_S
 
 log = structlog.get_logger(__name__)
+
+LONG_S = 0.1
+"""Duration of a transaction after which a process without green threads lets others write."""
 
 READING = "galley_reading"
 """Key of `RoutingSession.info`, and of `g` while it does not exist: statements use the reading engine."""
@@ -178,12 +184,15 @@ def write_transaction() -> Iterator[None]:
         RuntimeError: a write transaction is open.
     """
     begin_write()
+    started = time.monotonic()
     try:
         yield
         db.session.commit()
     except BaseException:
         db.session.rollback()
         raise
+    if not is_patched() and time.monotonic() - started > LONG_S and db.engine.dialect.name == "sqlite":
+        time.sleep(MAX_PAUSE_S)  # Work in the background lets requests take the write lock of SQLite.
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from app.doctor.findings import Deployment, Finding, failure, ok, warning
 from app.drivers.errors import DriverError
 from app.drivers.git.port import RepoRef
 from app.models.project_content import ContentIndex
-from app.resources.project_content.index.unreadable import PROBLEM
+from app.resources.project_content.unreadable import PROBLEM
 from app.security.private_files import OTHERS
 
 MIN_GIT_VERSION = (2, 36)

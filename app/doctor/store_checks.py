@@ -12,9 +12,10 @@ from alembic.script import ScriptDirectory
 from app.doctor.findings import Deployment, Finding, failure, ok, warning
 from app.drivers.errors import DriverError
 from app.drivers.jobs.retry_policy import CONCURRENCY
+from app.resources.outbound_webhook.delivery import DATABASE_RUNS
 
 SKEW_WARNED_S, SKEW_FAILED_S = 2.0, 30.0
-POOLS, SIDE_CONNECTIONS, JOB_CONNECTIONS = 2, 4, 5
+POOLS, SIDE_CONNECTIONS, JOB_CONNECTIONS = 2, 4, 6
 """Number of pools, side connections of a process, and connections of the job engine of a worker."""
 
 PROBE = b"galley doctor"
@@ -74,7 +75,7 @@ def connections(deployment: Deployment) -> Iterator[Finding]:
         maximum = sum(int(connection.scalar(sa.text(f"SHOW {name}")) or 0) * sign for name, sign in _LIMITS)
     web = deployment.settings.server.web_concurrency * (POOLS * deployment.settings.database.pool + SIDE_CONNECTIONS)
     worker = (
-        POOLS * CONCURRENCY + SIDE_CONNECTIONS + JOB_CONNECTIONS
+        POOLS * (CONCURRENCY + DATABASE_RUNS) + SIDE_CONNECTIONS + JOB_CONNECTIONS
     )  # each job uses at most one connection of each pool
     observed = f"A web node can open {web} connections and a worker {worker}; PostgreSQL accepts {maximum}"
     if web + worker > maximum:

@@ -1,4 +1,4 @@
-"""Authentication and authorization of Git requests: an API token as the password of Basic authentication."""
+"""Authentication and authorization of Git requests: an API token in Basic authentication, or as a bearer token."""
 
 import base64
 import binascii
@@ -19,8 +19,9 @@ from app.git_http.responses import GitRefusal, missing, not_authenticated
 from app.resources.git_push import service
 from app.resources.git_push.addresses import clone_url
 from app.resources.git_push.service import ServedProject
+from app.security.secrets import KNOWN_PREFIX
 
-SCHEME = "basic"
+BASIC, BEARER = "basic", "bearer"
 FAILURES = "git_failures_address"
 
 
@@ -33,15 +34,22 @@ class GitCaller:
     grant: TokenGrant
 
 
-def password_of(environ: WSGIEnvironment) -> str | None:
-    """Return the password of the request, which is empty in a malformed header. None if there is no such header."""
-    scheme, _, value = environ.get("HTTP_AUTHORIZATION", "").strip().partition(" ")
-    if scheme.lower() != SCHEME:
+def token_of(environ: WSGIEnvironment) -> str | None:
+    """Return the token of the request, which is empty in a malformed header. None if there is no such header.
+
+    It is the password, or the user name if only that one looks like a token: `TOKEN:x-oauth-basic`.
+    """
+    header: str = environ.get("HTTP_AUTHORIZATION", "")
+    scheme, _, value = header.strip().partition(" ")
+    if scheme.lower() == BEARER:
+        return value.strip()
+    if scheme.lower() != BASIC:
         return None
     try:
-        return base64.b64decode(value.strip(), validate=True).decode().partition(":")[2]
+        user, _, password = base64.b64decode(value.strip(), validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return ""
+    return user if user.startswith(KNOWN_PREFIX) and not password.startswith(KNOWN_PREFIX) else password
 
 
 def authenticate(environ: WSGIEnvironment, *, is_write: bool) -> GitCaller:
@@ -52,7 +60,7 @@ def authenticate(environ: WSGIEnvironment, *, is_write: bool) -> GitCaller:
     Raises:
         GitRefusal: the token is missing or not valid, or a rate is used up.
     """
-    token = password_of(environ)
+    token = token_of(environ)
     if token is None:
         raise not_authenticated()
     rates = current_settings().limits.rates

@@ -1,10 +1,13 @@
 """One request to `git http-backend` and its response, both streamed."""
 
 import errno
+import fcntl
 import os
 import signal
 import socket
+import sys
 import tempfile
+import termios
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +15,7 @@ from contextlib import ExitStack, closing, suppress
 from http import HTTPStatus
 from http.client import parse_headers
 from io import BytesIO
+from queue import SimpleQueue
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import structlog
@@ -28,6 +32,15 @@ log = structlog.get_logger(__name__)
 
 DEADLINE_S = 600
 END_S = 5.0
+MOVE_S = 30.0
+"""How long Git may take to move the branches of a permitted push whose client has left."""
+
+UNREAD_S, WATCH_INTERVAL_S = 9.0, 1.0
+"""A client that has read nothing of a waiting response for this time is disconnected."""
+
+MAX_COLLECTED_BYTES = 4 << 20
+"""The part of the response to a push that waits for its client. That of a permitted push is smaller."""
+
 PIECE_BYTES = 128 * 1024
 MAX_HEAD_BYTES = 8 * 1024
 MAX_LOGGED_BYTES = 2_000
@@ -48,6 +61,8 @@ class GitExchange:
         self._failure: GitRefusal | None = None
         self._process: ChildProcess | None = None
         self._sender: threading.Thread | None = None
+        self._collected: SimpleQueue[bytes] | None = SimpleQueue() if push is not None else None
+        self._is_closed = threading.Event()
         self._read = bytearray()
         self._sent_bytes = 0
 
@@ -64,12 +79,17 @@ class GitExchange:
         ours, theirs = socket.socketpair()
         self._channel = self._stack.enter_context(closing(ours))
         ours.settimeout(DEADLINE_S)
+        # gevent makes both ends non-blocking. Git would fail when it writes faster than the client reads.
+        os.set_blocking(theirs.fileno(), True)
         with closing(theirs):
             self._process = process = host.start_backend(
                 repo, call, stream=theirs.fileno(), errors=self._errors.fileno()
             )
-        if self._push is not None:
+        if self._push is not None and self._collected is not None:
             self._push.watch(process)
+            threading.Thread(target=self._collect, args=(self._collected,), name="git-response", daemon=True).start()
+        if "gunicorn.socket" in self._environ:
+            threading.Thread(target=self._watch_client, name="git-client", daemon=True).start()
         self._sender = threading.Thread(target=self._send, name="git-request", daemon=True)
         self._sender.start()
         if self._push is None:
@@ -83,7 +103,7 @@ class GitExchange:
     def __iter__(self) -> Iterator[bytes]:
         """Yield the body of the response. It ends after the effects of a push are stored."""
         yield bytes(self._read)
-        while piece := self._receive():
+        while piece := self._next_piece():
             self._sent_bytes += len(piece)
             yield piece
             time.sleep(0)  # a socket that always has data never switches to other greenlets
@@ -98,6 +118,7 @@ class GitExchange:
     def close(self) -> None:
         """End the request, also one whose client has left."""
         self._deadline.close()
+        self._is_closed.set()
         try:
             self._end_process()
             if self._sender is not None and self._sender.is_alive():
@@ -132,6 +153,33 @@ class GitExchange:
             return False
         return True
 
+    def _collect(self, collected: SimpleQueue[bytes]) -> None:
+        """Receive the response to a push before its client reads it, so that Git never waits for the client."""
+        received_bytes = 0
+        with suppress(OSError):
+            while piece := self._receive():
+                collected.put(piece)
+                received_bytes += len(piece)
+                while received_bytes - self._sent_bytes > MAX_COLLECTED_BYTES and not self._is_closed.is_set():
+                    time.sleep(WATCH_INTERVAL_S)
+        collected.put(b"")
+
+    def _watch_client(self) -> None:
+        """Disconnect a client that reads nothing of a waiting response. It would occupy Git."""
+        connection, since_s = self._environ["gunicorn.socket"], time.monotonic()
+        before: tuple[int, int] | None = None
+        while not self._is_closed.wait(WATCH_INTERVAL_S):
+            present = self._sent_bytes, _unread_bytes(connection)
+            if not present[1] or present != before:
+                before, since_s = present, time.monotonic()
+            elif time.monotonic() - since_s >= UNREAD_S:
+                log.info("git.response_unread", sent_bytes=self._sent_bytes)
+                self._end_connection()
+                return
+
+    def _next_piece(self) -> bytes:
+        return self._receive() if self._collected is None else self._collected.get()
+
     def _receive(self) -> bytes:
         try:
             return self._channel.recv(PIECE_BYTES)
@@ -141,7 +189,7 @@ class GitExchange:
     def _read_head(self) -> tuple[str, list[tuple[str, str]]]:
         """Read the head of the CGI response. Return the status line and the headers for the client."""
         while (end := self._read.find(b"\r\n\r\n")) < 0:
-            piece = self._receive()
+            piece = self._next_piece()
             if not piece or len(self._read) > MAX_HEAD_BYTES:
                 raise self._failure or self._broken()
             self._read += piece
@@ -163,6 +211,9 @@ class GitExchange:
         process, self._process = self._process, None
         if process is None:
             return
+        if self._push is not None and self._push.is_permitted:
+            with suppress(TimeoutError, ExitStatusUnknown):
+                process.wait(MOVE_S)
         process.end()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -171,8 +222,16 @@ class GitExchange:
                 log.info("git.backend_ended", error=self._messages(), sent_bytes=self._sent_bytes)
 
     def _end_connection(self) -> None:
-        """Shut the connection of a client that still sends its body."""
+        """Shut the connection of the client. The greenlet that waits for its socket receives no error of gevent."""
         connection = self._environ.get("gunicorn.socket")
         if connection is not None:
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as duplicate:
+                duplicate.shutdown(socket.SHUT_RDWR)
+
+
+def _unread_bytes(connection: socket.socket) -> int:
+    """Return the sent bytes that the system of the client has not acknowledged. It does not if its window is full."""
+    try:
+        return int.from_bytes(fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):  # A closed socket has no descriptor.
+        return 0

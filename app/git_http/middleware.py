@@ -4,8 +4,11 @@ It runs before the application, because a pack is larger than the bodies of the 
 """
 
 import re
+import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from http import HTTPStatus
 from secrets import token_hex
 from types import TracebackType
 from urllib.parse import parse_qs
@@ -28,7 +31,7 @@ from app.git_http.access import GitCaller, authenticate, authorize
 from app.git_http.exchange import GitExchange
 from app.git_http.push import Push, install_hook
 from app.git_http.request_body import GitRequestBody
-from app.git_http.responses import GitRefusal, busy, missing
+from app.git_http.responses import GitRefusal, busy, missing, no_lfs
 from app.observability.metrics import REQUESTS, method_of
 from config import Settings
 
@@ -42,6 +45,10 @@ NAME = re.compile(r"[A-Za-z0-9._/-]{3,255}")
 """The characters of repository names at all hosts. The host of local repositories has stricter rules."""
 
 PROTOCOL = re.compile(r"version=[0-9]")
+USER_SHARE, ORGANIZATION_SHARE = 2, 4
+"""Requests to Git of a user and of an organization at the same time in one web worker."""
+
+SLOT_WAIT_S = 5.0
 ADVERTISEMENT = "/info/refs"
 LFS = "/info/lfs"
 ErrorInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
@@ -60,7 +67,8 @@ class GitServer:
         self._app, self._settings = app, settings
         self._next: WSGIApplication = app.wsgi_app
         processes = settings.git.http_processes
-        self._slots = ConcurrencyLimiter(per_key=processes, total=processes)
+        self._users = ConcurrencyLimiter(per_key=USER_SHARE, total=sys.maxsize)
+        self._organizations = ConcurrencyLimiter(per_key=ORGANIZATION_SHARE, total=processes)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve a Git request. Pass every other request to the application."""
@@ -76,7 +84,9 @@ class GitServer:
             took_ms = round((time.perf_counter() - started_s) * 1000, 1)
             method = method_of(environ["REQUEST_METHOD"])
             REQUESTS.labels(method, ROUTE, code).inc()
-            log.info("request", method=method, route=ROUTE, status=code, ms=took_ms, request_id=request_id)
+            # Git has not started when the service is busy.
+            effect = {"may_have_effect": False} if code == HTTPStatus.SERVICE_UNAVAILABLE else {}
+            log.info("request", method=method, route=ROUTE, status=code, ms=took_ms, request_id=request_id, **effect)
             return start_response(status, [*headers, ("X-Request-Id", request_id)], error)
 
         try:
@@ -97,7 +107,7 @@ class GitServer:
         repository, service, is_advertisement = parse_target(path, environ)
         with transactions.reading_context(self._app):
             caller = authenticate(environ, is_write=service is GitService.RECEIVE and not is_advertisement)
-            authorize(caller, repository, service)
+            projects = authorize(caller, repository, service)
             host: LocalHost | None = drivers.git.local
         if host is None:
             raise missing()
@@ -105,14 +115,27 @@ class GitServer:
         body = None if is_advertisement else GitRequestBody(environ, service, max_push_bytes=max_push_bytes)
         if body is not None:
             body.check()
-        if not self._slots.acquire(ROUTE):
-            raise busy("The server is serving too many Git clients. Try again shortly")
-        try:
-            response = self._exchange(environ, start_response, host, repository, service, body, caller)
-        except BaseException:
-            self._slots.release(ROUTE)
-            raise
-        return ClosingIterator(response, lambda: self._slots.release(ROUTE))
+        branches = [project.branch for project in projects]
+        organization = next(project.organization_id for project in projects if project.is_open)
+        with self.slot(caller.user_id, organization) as slot:
+            response = self._exchange(environ, start_response, host, repository, service, body, caller, branches)
+            return ClosingIterator(response, slot.pop_all().close)
+
+    @contextmanager
+    def slot(self, *keys: str) -> Iterator[ExitStack]:
+        """Occupy a slot in the shares of a user and an organization until the stack is closed.
+
+        The slot of all is the last one, so a request that waits for its share does not occupy it.
+
+        Raises:
+            GitRefusal: the slots stay occupied.
+        """
+        until_s = time.monotonic() + SLOT_WAIT_S
+        with ExitStack() as slot:
+            for limiter, key in zip((self._users, self._organizations), keys, strict=True):
+                if not slot.enter_context(limiter.slot(key, wait_s=until_s - time.monotonic())):
+                    raise busy("The server is serving too many Git clients. Try again shortly")
+            yield slot
 
     def _exchange(
         self,
@@ -123,12 +146,13 @@ class GitServer:
         service: GitService,
         body: GitRequestBody | None,
         caller: GitCaller,
+        working_branches: Sequence[str],
     ) -> GitExchange:
         protocol = environ.get("HTTP_GIT_PROTOCOL", "")
         push, hooks = None, None
         if service is GitService.RECEIVE and body is not None:
             hooks = install_hook(self._settings.git.local_root)
-            push = Push(self._app, host, repository, caller)
+            push = Push(self._app, host, repository, caller, working_branches)
         call = BackendCall(
             service,
             is_advertisement=body is None,
@@ -157,7 +181,7 @@ def parse_target(path: str, environ: WSGIEnvironment) -> tuple[str, GitService, 
             _require_method(environ, "POST")
             return _repository_of(path, f"/{service}"), service, False
     if f"{LFS}/" in f"{path}/":
-        raise missing("The server does not support Git LFS")
+        raise no_lfs()
     if not path.endswith(ADVERTISEMENT):
         raise missing("This URL does not exist")
     _require_method(environ, "GET")

@@ -1,5 +1,6 @@
 """Responses to Git clients that do not come from Git. A client shows their text after `remote:`."""
 
+import json
 from collections.abc import Mapping
 
 from flask import Response
@@ -25,6 +26,12 @@ class GitRefusal(Exception):
 def not_authenticated(text: str = "Sign in with an API token as the password. Any user name is accepted") -> GitRefusal:
     """Return the refusal after which a Git client asks for a user name and a password."""
     return GitRefusal(401, text, {"WWW-Authenticate": 'Basic realm="Galley", charset="UTF-8"'})
+
+
+def no_lfs() -> GitRefusal:
+    """Return the refusal of a request of Git LFS. Its client shows only messages in this form."""
+    text = "The server does not store Git LFS objects. Set lfs.url in .lfsconfig to a server that stores them"
+    return GitRefusal(501, json.dumps({"message": text}), {"Content-Type": "application/vnd.git-lfs+json"})
 
 
 def missing(text: str = "The repository does not exist") -> GitRefusal:

@@ -46,13 +46,12 @@ class Header:
 
 @dataclass(frozen=True)
 class DocumentedEvent:
-    """A message that the service sends: its type, the schema of `data`, an example of it, and a tag of the document."""
+    """A message that the service sends: its type, the schema of `data`, and an example of it."""
 
     name: str
     description: str
     data: type[Schema]
     example: Mapping[str, object]
-    tag: str
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from flask import Response
 from marshmallow import Schema
@@ -14,6 +14,7 @@ from app.core.errors import NotFound
 from app.core.limits import InputLimits
 from app.http import body as bodies
 from app.http import rate_limits
+from app.http.actions import DeclaredAction
 from app.http.blueprint import Header
 from app.http.request_steps import DirectCall, RequestSteps
 from app.http.results import CallResult, PageResult, ViewResult
@@ -41,6 +42,9 @@ GIT_WRITE = (*GIT_READ, "BRANCH_PROTECTED", "INVALID_BRANCH", "REFUSED", "CONFLI
 SAVE = (*GIT_WRITE, "BRANCH_BUSY", "CHANGE_SET_REQUIRED", "INVALID_MESSAGE", "INVALID_PATH", "INVALID_CHANGE")
 """Failures of a commit."""
 
+MERGED_SAVE = ("BASE_REQUIRED", "BASE_GONE", *SAVE)
+"""Failures of a commit that may merge."""
+
 
 __all__ = ["SAFE", "Endpoint", "PageResult", "ViewResult", "endpoint", "endpoint_of", "find_endpoint"]
 
@@ -48,23 +52,18 @@ SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint:
+class Endpoint(DeclaredAction):
     """A route: its declaration and its view. The declaration decorates the view.
 
     The view takes the keyword-only parameters `scope` and, if declared, `body`, `query` and `prepared`.
 
     Attributes:
-        guard: resolves the ids and checks the permission.
         body, query: classes of the loaded values. A body may also be a schema.
         result: schema; `many` if the result is a list.
         meta: schema of `meta` in a page whose `meta` has more keys than the cursor.
         documented_body: schema of a body that `upstream` reads after it has identified the sender.
         other_status: a second status that a `ViewResult` may have.
-        upstream: runs before the transaction, with the same arguments as the view: calls of other systems, hashing. The
-            view receives its result as `prepared`.
-        outside: the view itself runs before the transaction, as `upstream` does. Its result is the response.
         form: the body is a multipart form.
-        allow_archived: the route also changes archived targets.
         etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
         raw_response: the view returns a complete response. `result`, `events` and `media_type` document it.
         events: schemas of the events of a stream. `events_note` is a sentence about them.
@@ -75,15 +74,12 @@ class Endpoint:
         without_envelope: send the result alone, as the clients of better-auth read it (contract, section 0).
         operation_id: the id in the OpenAPI document, if the name of the view makes a bad one.
         secret_fields: fields of the result that are sent once and never stored for a replay.
-        rate: a row of the rate-limit table.
         is_page: the response is a page of the console, which the OpenAPI document does not contain.
         steps: the class that processes the requests.
-        view: the decorated function. None before the decoration.
     """
 
     steps: ClassVar[type[RequestSteps]] = RequestSteps
 
-    guard: Guard
     message: str = "OK"
     body: type[Schema] | type[RequestBody] | None = None
     documented_body: type[Schema] | None = None
@@ -93,12 +89,9 @@ class Endpoint:
     meta: type[Schema] | None = None
     status: int = 200
     other_status: int | None = None
-    upstream: Callable[..., object] | None = None
-    outside: bool = False
     max_bytes: int = bodies.DEFAULT_BYTES
     any_type: bool = False
     form: bool = False
-    allow_archived: bool = False
     etag_of: str | None = None
     raw_response: bool = False
     events: tuple[type[Schema], ...] | None = None
@@ -111,9 +104,7 @@ class Endpoint:
     without_envelope: bool = False
     operation_id: str | None = None
     secret_fields: tuple[str, ...] = ()
-    rate: str | None = None
     is_page: bool = False
-    view: Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
         """Check the declaration at import time.
@@ -159,8 +150,12 @@ class Endpoint:
 
         It has the guard, the schemas, the rates and the transaction of a request. Raises the errors of the route.
         """
-        result: CallResult = DirectCall(self, ids, method=method, body=body or {}, query=query or {}).run()
+        result: CallResult = DirectCall(self, ids, method=method, body=body or {}, query=query or {}).call()
         return result
+
+    @property
+    def locks_target(self) -> bool:
+        return self.etag_of is not None
 
     @property
     def body_schema(self) -> type[Schema] | None:

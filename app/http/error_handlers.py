@@ -77,10 +77,10 @@ def _release_frames(error: BaseException) -> None:
     """
     waiting: list[BaseException | None] = [error]
     while waiting:
-        one = waiting.pop()
-        if one is not None and one.__traceback__ is not None:
-            one.__traceback__ = None
-            waiting += [one.__cause__, one.__context__]
+        linked = waiting.pop()
+        if linked is not None and linked.__traceback__ is not None:
+            linked.__traceback__ = None
+            waiting += [linked.__cause__, linked.__context__]
 
 
 def from_driver(error: driver_errors.DriverError) -> errors.AppError:

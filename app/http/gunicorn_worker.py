@@ -5,6 +5,7 @@ gunicorn imports this module before it patches the standard library, so everythi
 
 import contextlib
 import os
+import signal
 import socket
 import time
 from typing import Any
@@ -58,12 +59,20 @@ class GalleyWorker(GeventWorker):
         super().__init__(*arguments, **options)  # type: ignore[no-untyped-call]
         self._waiting_since: dict[socket.socket, float | None] = {}
         """The open connections. The value is None while a request is answered."""
+        self.is_ending = False
+        """True if the main greenlet has left the loop of the server."""
 
     def init_process(self) -> None:
         """Use the limited request, then serve."""
+        _exit_on_signal()  # The handlers of the server would ignore a signal.
         # gunicorn has no setting for the class of its requests, and its settings cannot limit all headers together.
         RequestParser.mesg_class = BoundedRequest
         super().init_process()  # type: ignore[no-untyped-call]
+
+    def init_signals(self) -> None:
+        """Replace the handlers of gunicorn, which run while the application is imported and print a traceback."""
+        super().init_signals()  # type: ignore[no-untyped-call]
+        _exit_on_signal()
 
     def run(self) -> None:
         """Serve until the drain ends, then close the connections to the database."""
@@ -72,6 +81,7 @@ class GalleyWorker(GeventWorker):
         try:
             super().run()  # type: ignore[no-untyped-call]
         finally:
+            self.is_ending = True
             with self.wsgi.app_context():
                 db.engine.dispose()
 
@@ -120,6 +130,16 @@ class GalleyWorker(GeventWorker):
         else:
             self.log.warning("Invalid request: %s", details)
         server_errors.send(client, error)
+
+
+def _exit_on_signal() -> None:
+    """Exit at once on a signal to end. A worker that is still starting has nothing to release.
+
+    Ctrl-C reaches all processes of a terminal. The server then sends SIGQUIT to its workers.
+    """
+    for number in (signal.SIGTERM, signal.SIGQUIT):
+        signal.signal(number, lambda *_: os._exit(0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _shut_down_reading(connection: socket.socket) -> None:

@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Mapping
 from functools import partial
+from http import HTTPStatus
 from secrets import token_hex
 
 import structlog
@@ -149,12 +150,15 @@ def _finish(added: Mapping[str, str], response: Response) -> Response:
 
 def _log_fields(response: Response) -> dict[str, object]:
     took_s = time.perf_counter() - g.get("started_s", time.perf_counter())
-    return {
+    fields: dict[str, object] = {
         "method": request.method,
         "route": str(request.url_rule or "-"),
         "status": response.status_code,
         "ms": round(took_s * 1000, 1),
     }
+    if response.status_code > HTTPStatus.INTERNAL_SERVER_ERROR:
+        fields["may_have_effect"] = g.get("may_have_effect", False)
+    return fields
 
 
 def sources_below(path: str) -> str:

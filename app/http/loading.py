@@ -1,6 +1,6 @@
 """Loading of bodies and query strings with Marshmallow schemas. Errors are reported as dotted paths."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from urllib.parse import unquote_to_bytes
@@ -46,6 +46,14 @@ def _parameters(loader: Schema, arguments: MultiDict[str, str]) -> Iterator[tupl
             yield name, values if getattr(field, "is_multiple", False) else values[0]
 
 
+def load_values(schema: type[Schema], values: Mapping[str, object]) -> object:
+    """Return the `RequestQuery` of plain values. None is not given. Raises InvalidRequest."""
+    loader = instance(schema)
+    texts = {name: str(value) for name, value in values.items() if value is not None}
+    listed = {name for name, field in loader.load_fields.items() if getattr(field, "is_multiple", False)}
+    return _load(loader, ((name, [text] if name in listed else text) for name, text in texts.items()))
+
+
 def load(schema: type[Schema], data: Mapping[str, object], *, is_change: bool) -> object:
     """Return the values of a body: a dictionary, or the `RequestBody` that the schema belongs to.
 
@@ -58,7 +66,7 @@ def load(schema: type[Schema], data: Mapping[str, object], *, is_change: bool) -
     return _load(loader, _without_empty_strings(loader, data, is_change=is_change))
 
 
-def _load(loader: Schema, data: Iterator[tuple[str, object]]) -> object:
+def _load(loader: Schema, data: Iterable[tuple[str, object]]) -> object:
     try:
         return loader.load(dict(data))
     except ValidationError as error:

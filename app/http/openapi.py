@@ -19,6 +19,7 @@ from app.http.api_document.components import (
     describe_forms,
     describe_parameters,
     new_document,
+    split_nullable_enums,
 )
 from app.http.api_document.operations import merged_paths, operation, path_of
 from app.http.api_document.prose import FIELDS
@@ -107,13 +108,14 @@ def _add(spec: APISpec, rule: Rule, path: str, app: Flask) -> None:
     main = _main_rule(declared, app)
     is_alias = main is not rule
     operations = {
-        each.lower(): operation(each, rule, path, declared, tag, is_flat=is_flat, is_alias=is_alias) for each in methods
+        method.lower(): operation(method, rule, path, declared, tag, is_flat=is_flat, is_alias=is_alias)
+        for method in methods
     }
     if is_alias and declared.redirect is None:
-        for each in operations.values():
-            each |= {
+        for described in operations.values():
+            described |= {
                 "deprecated": True,
-                "description": f"{each['description']} Another name of `{path_of(str(main))}`.",
+                "description": f"{described['description']} Another name of `{path_of(str(main))}`.",
             }
     spec.path(path=path, operations=operations)
 
@@ -136,13 +138,15 @@ def _complete(document: dict[str, Any], components: Components, app: Flask, *, w
     describe(document, components.classes, {**FIELDS, **overview(app).fields})
     describe_forms(document)
     describe_parameters(document, {tag.name: tag.parameters for tag in tags(app)})
+    split_nullable_enums(parts["schemas"])
     add_flat_keys(document)
     if with_examples:
         examples.add_examples(document)
         examples.add_field_examples(document)
-    used = {tag for path in document["paths"].values() for each in path.values() for tag in each["tags"]}
+    used = {tag for path in document["paths"].values() for operations in path.values() for tag in operations["tags"]}
     document["tags"] = [
         {"name": tag.name, "x-displayName": tag.title, "description": tag.description}
         for tag in tags(app)
         if tag.name in used
     ]
+    document["tags"].append(webhooks.TAG)

@@ -18,7 +18,7 @@ from flask import current_app, g, request
 from app.access import authentication
 from app.access.caller import Caller
 from app.access.client_address import client_address, network_of
-from app.core.errors import AppError, TooManyRequests
+from app.core.errors import TooManyRequests
 from app.core.ids import new_id
 from app.core.rates import EXPLICIT_ROWS, HOUR, Rate, RateLimits
 from app.database import transactions
@@ -205,7 +205,7 @@ def cancel_recorded() -> None:
     try:
         with transactions.write_transaction():
             delete_events(event_ids)
-    except (AppError, DatabaseError) as error:
+    except DatabaseError as error:
         # The request has failed already. Until the window ends, the events count as requests.
         log.warning("rates.cancel_failed", error=type(error).__name__)
 

@@ -1,9 +1,10 @@
 """Base classes and fields of Marshmallow schemas."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Annotated, Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, cast, get_type_hints
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
 
@@ -13,6 +14,7 @@ from app.core.ids import is_id
 from app.core.limits import InputLimits
 from app.core.names import name_error
 from app.http.json_schema import NOT_BLANK_PATTERN, WEB_URL, described, name_pattern
+from app.http.loading import load, load_values
 
 
 class RequestSchema(Schema):
@@ -86,6 +88,11 @@ class RequestData:
 class RequestBody(RequestData):
     """The base class of request bodies."""
 
+    @classmethod
+    def loaded(cls, data: Mapping[str, object], *, is_change: bool = False) -> Self:
+        """Return the body of plain values, as a POST has it, or a PATCH or PUT. Raises InvalidRequest."""
+        return cast("Self", load(cls.schema, data, is_change=is_change))
+
     def sent(self) -> dict[str, Any]:
         """Return the fields that the client sent, by name."""
         return {name: value for name, value in vars(self).items() if value is not ABSENT}
@@ -93,6 +100,11 @@ class RequestBody(RequestData):
 
 class RequestQuery(RequestData):
     """The base class of query strings."""
+
+    @classmethod
+    def loaded(cls, values: Mapping[str, object]) -> Self:
+        """Return the query of plain values. None is not given. Raises InvalidRequest."""
+        return cast("Self", load_values(cls.schema, values))
 
 
 class StrictBoolean(fields.Boolean):

@@ -161,8 +161,8 @@ def _png(area_px: int, _lossless: bool) -> dict[str, object]:
 
 
 _FORMATS = {
-    one.name: one
-    for one in (
+    option.name: option
+    for option in (
         _Format("PNG", "image/png", "png", ("1", "L", "LA", "P", "I", "I;16", *_COLOURS), _png),
         _Format("JPEG", "image/jpeg", "jpg", ("L", "RGB"), lambda *_: {"quality": 90}),
         _Format("WEBP", "image/webp", "webp", _COLOURS, _webp),

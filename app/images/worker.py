@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from app.concurrency.bounded import ConcurrencyLimiter
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import MIB, UploadLimits
 from app.images.fork_server import STARTED
@@ -87,15 +89,23 @@ fork_server = ForkServer()
 
 @dataclass(frozen=True)
 class ImageProcesses:
-    """Limits of the image processes, and the slots of those that run at the same time."""
+    """Limits of the image processes, and the slots of those that run at the same time: one of two for a user."""
 
     timeout_s: float = 40
     memory_bytes: int = 2048 * MIB
     wait_s: float = 20
-    slots: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(2))
+    slots: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(per_key=1, total=2))
+
+    @contextmanager
+    def slot(self, user_id: str) -> Iterator[None]:
+        """Occupy a slot in the share of a user. Raises ServiceUnavailable if it stays occupied."""
+        with self.slots.slot(user_id, wait_s=self.wait_s) as is_free:
+            if not is_free:
+                raise ServiceUnavailable("Too many images are being processed. Try again in a moment", retry_after_s=5)
+            yield
 
 
-_processes = ImageProcesses()
+uploads = ImageProcesses()
 
 
 @dataclass(frozen=True)
@@ -118,9 +128,9 @@ def remake(
     *,
     width: int | None = None,
     is_thumbnail: bool = False,
-    processes: ImageProcesses = _processes,
+    processes: ImageProcesses = uploads,
 ) -> ReencodedImage:
-    """Re-encode the image of the file `source` to the file `out`, and seek `out` to its start.
+    """Re-encode the image of the file `source` to the file `out`, and seek `out` to its start. Needs a slot.
 
     Both must be real files: the child process inherits their descriptors. A thumbnail is the first frame as WebP.
 
@@ -128,15 +138,9 @@ def remake(
         UnsupportedMediaType: the image is not PNG, JPEG, WebP, GIF or AVIF.
         PayloadTooLarge: the image exceeds the limits of pixels, frames, memory or time.
         InvalidRequest: the image is damaged.
-        ServiceUnavailable: too many images are waiting, or the disk is full.
+        ServiceUnavailable: the disk is full.
     """
-    if not processes.slots.acquire(timeout=processes.wait_s):
-        raise ServiceUnavailable("Too many images are being processed. Try again in a moment", retry_after_s=5)
-    try:
-        options = {"width": width, "is_thumbnail": is_thumbnail}
-        report = _run(source, out, limits, options, processes)
-    finally:
-        processes.slots.release()
+    report = _run(source, out, limits, {"width": width, "is_thumbnail": is_thumbnail}, processes)
     out.seek(0)
     if "unavailable" in report:
         raise ServiceUnavailable(report["unavailable"], retry_after_s=30)

@@ -43,7 +43,7 @@ class ChangeSet(Timestamps, Base):
     """A change set. Its content is the difference of `base_sha` and `head_sha`, and is not stored.
 
     `base_sha` is the commit of the working branch from which the branch of the set starts. `version` counts the
-    changes of the row; each transition compares it. Until `busy_until`, one request or job writes to the branch.
+    changes of the row, for `If-Match`. Until `busy_until`, one request or job writes to the branch.
 
     While a set is `publishing`, `publish_from` is the head of the working branch before the first attempt,
     `previous_state` the state to which a refused publication returns, `publisher_id` the user in whose name it is

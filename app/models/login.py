@@ -6,6 +6,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from app.core.limits import TextLengths
 from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column
 from app.models.user import User
 
@@ -99,7 +100,7 @@ class ApiToken(Timestamps, Base):
     id: Mapped[str] = id_column("tok")
     user_id: Mapped[str] = foreign_key("users.id")
     organization_id: Mapped[str | None] = foreign_key("organizations.id")
-    name: Mapped[str] = mapped_column(sa.String(80))
+    name: Mapped[str] = mapped_column(sa.String(TextLengths.TOKEN_NAME))
     token_hash: Mapped[str] = mapped_column(sa.String(64), unique=True)
     token_hint: Mapped[str] = mapped_column(sa.String(8))
     scopes: Mapped[list[str]] = mapped_column(sa.JSON())

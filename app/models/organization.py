@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
+from app.core.limits import TextLengths
 from app.core.permissions import Role
 from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column, utcnow_ms
 from app.models.user import User
@@ -35,7 +36,7 @@ class Organization(Timestamps, Base):
     )
 
     id: Mapped[str] = id_column("org")
-    name: Mapped[str] = mapped_column(sa.String(80))
+    name: Mapped[str] = mapped_column(sa.String(TextLengths.ORGANIZATION_NAME))
     image: Mapped[str | None] = mapped_column(
         sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
     )

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.errors import ErrorMessage
+from app.core.limits import TextLengths
 from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column
 from app.models.organization import ArchiveStatus, Organization
 
@@ -76,7 +77,7 @@ class Project(Timestamps, Base):
     id: Mapped[str] = id_column("prj")
     organization_id: Mapped[str] = foreign_key("organizations.id", index=False)
     creator_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
-    name: Mapped[str] = mapped_column(sa.String(100))
+    name: Mapped[str] = mapped_column(sa.String(TextLengths.PROJECT_NAME))
     image: Mapped[str | None] = mapped_column(
         sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
     )
@@ -156,7 +157,7 @@ class RepositoryImport(Timestamps, Base):
     user_id: Mapped[str] = foreign_key("users.id")
     project_id: Mapped[str | None] = foreign_key("projects.id", ondelete="SET NULL")
     repository: Mapped[str] = mapped_column(sa.String(255))
-    project_name: Mapped[str] = mapped_column(sa.String(100))
+    project_name: Mapped[str] = mapped_column(sa.String(TextLengths.PROJECT_NAME))
     url: Mapped[str]
     status: Mapped[ImportStatus] = enum_column(ImportStatus, "import_status", default=ImportStatus.WAITING)
     received_bytes: Mapped[int] = mapped_column(sa.BigInteger, default=0)

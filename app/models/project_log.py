@@ -6,6 +6,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.core.limits import TextLengths
 from app.models.base import ID_LENGTH, SHA_LENGTH, Base, enum_column, foreign_key, id_column, utcnow_ms
 
 LOG_ID = "log"
@@ -53,7 +54,7 @@ class ProjectLogEntry(Base):
     source: Mapped[LogSource] = enum_column(LogSource, "log_source")
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     token_id: Mapped[str | None] = mapped_column(sa.String(ID_LENGTH))
-    token_name: Mapped[str | None] = mapped_column(sa.String(80))
+    token_name: Mapped[str | None] = mapped_column(sa.String(TextLengths.TOKEN_NAME))
     created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
 
     @property

@@ -1,10 +1,12 @@
 """Tables of users and of their preferences for the interface and for commits."""
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
+from app.core.api_tokens import TokenGrant
 from app.models.base import Base, Timestamps, enum_column, id_column
 
 
@@ -29,6 +31,23 @@ class User(Timestamps, Base):
     is_admin: Mapped[bool] = mapped_column(default=False)
     provider: Mapped[str] = mapped_column(sa.String(20), default="credential")
     password_hash: Mapped[str | None]
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A person who acts: a user with the API token of the request, if it has one.
+
+    With `is_retry`, an earlier attempt of the same request may have had an effect outside. The id of the user is read
+    at once: a record of an effect needs it without the database.
+    """
+
+    user: User
+    grant: TokenGrant | None = None
+    is_retry: bool = False
+    user_id: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "user_id", self.user.id)
 
 
 class Theme(StrEnum):

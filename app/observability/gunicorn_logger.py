@@ -25,6 +25,6 @@ class RedactingLogger(Logger):
         """Configure both logs."""
         super().setup(cfg)  # type: ignore[no-untyped-call]
         for log in (self.error_log, self.access_log):
-            for existing in [each for each in log.filters if isinstance(each, RedactingFilter)]:
+            for existing in [condition for condition in log.filters if isinstance(condition, RedactingFilter)]:
                 log.removeFilter(existing)
             log.addFilter(RedactingFilter())

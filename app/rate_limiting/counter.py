@@ -118,7 +118,6 @@ class RateCounter:
         return wait_s
 
     def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
-        """Return the seconds until one more event fits; 0 if it fits now."""
         return self._call(rates, f"{name}:{digest(key)}", counts=False)
 
     def reset(self, rates: Sequence[Rate], name: str, key: str) -> None:

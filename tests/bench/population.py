@@ -20,8 +20,7 @@ from app.models.project import Project, Provider
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
 from app.models.user import User
-from app.resources.project_content.index import indexing
-from app.resources.project_content.search import search_indexing
+from app.resources.project_content.index import indexing, search_indexing
 from tests.bench import large
 
 FACTS = '{"fields": {"title": "Page", "date": "2024-01-02"}, "title": "Page", "headings": ["Page"], "lines": 12}'

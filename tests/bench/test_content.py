@@ -19,7 +19,7 @@ import pytest
 from flask import Flask, current_app
 
 from app.extensions import db
-from app.resources.project_content.search import search_indexing
+from app.resources.project_content.index import search_indexing
 from tests.bench import bounds, large, peers
 from tests.support import factories
 from tests.support.assertions.statements import counted

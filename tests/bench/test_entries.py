@@ -7,8 +7,8 @@ from flask import Flask
 
 from app.database import transactions
 from app.extensions import db
+from app.resources.project_content.index import search_indexing
 from app.resources.project_content.schema.schema_sources import infer
-from app.resources.project_content.search import search_indexing
 from tests.bench import large
 from tests.bench.test_content import Site, _cpu_ms, _median_ms
 from tests.support.world import World

@@ -15,7 +15,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from app.extensions import db
-from app.resources.project_content.search import search_indexing
+from app.resources.project_content.index import search_indexing
 from tests.bench import large
 from tests.support import factories
 from tests.support.samples.gitrepo import Content, GitRepo

@@ -13,8 +13,8 @@ from app.content.search_text import SearchText
 from app.database import inserts, transactions
 from app.extensions import db
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
-from app.resources.project_content.index import indexing, statistics
-from app.resources.project_content.search import search_indexing
+from app.resources.project_content import statistics
+from app.resources.project_content.index import indexing, search_indexing
 from tests.bench import large
 from tests.support import factories
 from tests.support.world import Person, World

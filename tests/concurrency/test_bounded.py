@@ -1,4 +1,4 @@
-"""Tests of concurrent tasks with a limit."""
+"""Tests of concurrent tasks with a limit, and of shares of slots."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from app.concurrency.bounded import map_in_order, run_with_concurrency
+from app.concurrency.bounded import ConcurrencyLimiter, map_in_order, run_with_concurrency
 from app.core import clock
 
 
@@ -111,3 +111,23 @@ class TestMapInOrder:
         results = map_in_order(lambda number: number * 2, items(), 2)
         assert [next(results) for _ in range(5)] == [0, 2, 4, 6, 8]
         assert len(taken) == 8
+
+
+class TestConcurrencyLimiter:
+    def test_key_with_a_full_share_leaves_slots_to_others(self) -> None:
+        limiter = ConcurrencyLimiter(per_key=1, total=2)
+        with limiter.slot("one") as first, limiter.slot("one") as again, limiter.slot("two") as other:
+            assert (first, again, other) == (True, False, True)
+            assert not limiter.acquire("three")
+        assert limiter.acquire("three")
+
+    def test_waiting_use_begins_when_a_slot_of_its_share_is_released(self) -> None:
+        limiter, results = ConcurrencyLimiter(per_key=1, total=2), list[bool]()
+        waiting = threading.Thread(target=lambda: results.append(limiter.acquire("one", wait_s=600)))
+        with limiter.slot("one"):
+            waiting.start()
+            with limiter.slot("two"):
+                pass
+            assert results == []
+        waiting.join()
+        assert results == [True]

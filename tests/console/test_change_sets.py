@@ -419,6 +419,20 @@ class TestConflicts:
         assert editor.person.client.get(led.location).location == editor.url(made)
 
     @pytest.mark.one_database
+    def test_changes_that_are_being_taken_back_lead_to_the_first_revert(self, team: Team, editor: Reader) -> None:
+        made = team.published()
+        undo = editor.send(made, "take-back").location.partition("?")[0]
+        assert "take-back" not in editor.buttons(made)
+        assert f'href="{undo}">“Take back “New words”” takes these changes back already' in editor.see(made)
+        editor.send({"id": undo.rpartition("/")[2]}, "close")
+        assert "take-back" in editor.buttons(made)
+
+    @pytest.mark.one_database
+    def test_publication_without_approvals_names_the_next_step(self, team: Team, editor: Reader) -> None:
+        refused = editor.send(team.edited(), "publish")
+        assert (refused.status_code, "Ask other people for a review" in refused.text) == (409, True)
+
+    @pytest.mark.one_database
     def test_take_back_that_conflicts_with_later_changes_is_explained(self, team: Team, editor: Reader) -> None:
         made = team.published()
         team.repo.commit({PAGE: TEXT.replace("First", "Later").encode()}, "Later")

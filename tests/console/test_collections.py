@@ -15,6 +15,7 @@ from app.models.user import UserPreference
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
+from tests.resources.change_set.test_late_records import broken
 from tests.support.samples.gitrepo import Content
 
 NEXT_YEAR = f"{clock.now() + timedelta(days=400):%Y-%m-%d}"
@@ -232,6 +233,18 @@ def test_entries_without_a_date_are_last_in_both_orders(news: ConsoleScene) -> N
     assert titles(news, "sort=date") == ["Older", "Draft one", "Newest", "Planned", *undated]
 
 
+def test_dates_in_a_declared_format_are_shown_and_sorted(news: ConsoleScene) -> None:
+    schema = SCHEMA.replace(b"{name: date, type: datetime}", b"{name: date, type: date, date_format: dd.MM.yyyy}")
+    dates = {"a": ("Second", "03.05.2024"), "b": ("First", "01.12.2024"), "c": ("Third", "04.01.2024")}
+    files = {f"content/news/{name}.md": entry(*own) for name, own in dates.items()}
+    news.site.repo.commit({".galley.yml": schema, "content/news/d.md": None, **files})
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    assert titles(news, "") == ["First", "Second", "Third", "Without a date"]
+    assert 'datetime="2024-12-01T00:00:00" title="01.12.2024"' in open_list(news).text
+    assert titles(news, "state=scheduled") == []
+
+
 DATED: dict[str, Content] = {
     "_posts/2024-05-01-fog.md": b"---\ntitle: Fog\nedited: 2020-01-01\n---\n",
     "_posts/sea/2023-02-01-tide_and-wind.md": b"Text\n",
@@ -305,6 +318,23 @@ def test_more_entries_than_a_commit_may_contain_are_changed_in_several(news: Con
     assert f"content/notes/{count - 1:03}.md" in failed.text
     assert f"content/notes/{count - 1:03}.md" in repo.entries()
     assert "content/notes/000.md" not in repo.entries()
+
+
+@pytest.mark.one_database
+def test_failure_of_the_database_after_a_commit_names_the_changed_files(news: ConsoleScene) -> None:
+    count = CommitLimits.files + 1
+    news.site.repo.commit({f"content/notes/{n:03}.md": b"---\ntitle: Note\ndraft: true\n---\n" for n in range(count)})
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    sent = form_of(open_list(news, name="notes"), 'id="bulk"') | {"all": "1", "action": "publish"}
+    logged = f"SELECT 1 FROM project_log_entries WHERE project_id = '{news.site.project}' AND source = 'commit'"
+    is_second = f"EXISTS ({logged}) AND NEW.name = 'content.index'"
+    with broken(news.site.world.app, "background_jobs", when=is_second):
+        failed = submit(news.site.owner, url_of(news, "/collections/notes"), **sent)
+    assert failed.status_code == 409
+    assert f"{CommitLimits.files} of {count + 1} files are done" in failed.text
+    assert b"draft: true" not in news.site.repo.show("content/notes/000.md")
+    assert b"draft: true" in news.site.repo.show(f"content/notes/{count - 1:03}.md")
 
 
 def test_page_leads_to_its_translations(news: ConsoleScene) -> None:

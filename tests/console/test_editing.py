@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
 from app.extensions import db
+from app.models.project import Project
 from app.models.project_content import ProjectDraft
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
@@ -60,6 +61,18 @@ def test_folder_lists_titles_and_a_new_page_is_created_by_the_first_save(console
     assert again.status_code == 400
     assert 'id="name-error"' in again.text
     assert 'value="Fog &amp; Räder"' in again.text
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("generator", "is_mdx"), [("docusaurus", True), ("nextjs", True), ("hugo", False), (None, False)]
+)
+def test_markdown_is_read_as_the_generator_reads_it(console: ConsoleScene, generator: str | None, is_mdx: bool) -> None:
+    url = f"/console/projects/{console.ids['project_id']}/edit/{FILE}"
+    with console.app.app_context():
+        db.session.execute(sa.update(Project).values(generator=generator))
+        db.session.commit()
+    assert (" data-mdx" in console.site.owner.client.get(url).text) is is_mdx
 
 
 @pytest.mark.one_database

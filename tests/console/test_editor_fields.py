@@ -118,6 +118,22 @@ def test_save_writes_each_type_and_keeps_other_lines(scene: ConsoleScene) -> Non
     assert "raw?file=static/img/pier.png" in shown
 
 
+def test_emptied_optional_texts_and_images_are_removed(scene: ConsoleScene) -> None:
+    added = b"summary: Old\ncover: /img/pier.png\nnote: other\ntopics:"
+    scene.site.repo.commit({FILE: PAGE.replace(b"topics:", added).replace(b"   # kept", b"\n  index: true")})
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form")
+    sent |= {"fm.summary": "", "fm.cover": "", "fm.seo/description": "", "fm.note": ""}
+    assert submit(scene.site.owner, url_of(scene), **sent).location.endswith("done=saved")
+    removed = ["-summary: Old", "-cover: /img/pier.png", '-  description: "Old"']
+    assert diff(scene.site) == [*removed[:2], "-note: other", '+note: ""', removed[2]]
+
+
+def test_emptied_text_with_a_comment_stays_with_an_empty_text(scene: ConsoleScene) -> None:
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form") | {"fm.seo/description": ""}
+    assert submit(scene.site.owner, url_of(scene), **sent).location.endswith("done=saved")
+    assert diff(scene.site) == ['-  description: "Old"   # kept', '+  description: ""   # kept']
+
+
 def test_emptied_number_and_select_are_removed(scene: ConsoleScene) -> None:
     sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form")
     sent |= {"fm.kind": "", "fm.topics": '"land"', "fm.featured": "", "fm.weight": ""}

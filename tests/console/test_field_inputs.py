@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask, g
 
-from app.console.editor.field_inputs import (
+from app.console.files.field_inputs import (
     REMOVED,
     UNCHANGED,
     InputKind,

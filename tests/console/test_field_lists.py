@@ -8,7 +8,7 @@ import pytest
 import yaml
 from werkzeug.datastructures import MultiDict
 
-from app.console.editor.field_lists import (
+from app.console.files.field_lists import (
     ACTION,
     MAX_ITEMS,
     MAX_SENT,
@@ -19,7 +19,7 @@ from app.console.editor.field_lists import (
     sent_orders,
     with_ids,
 )
-from app.console.editor.field_values import changes_of
+from app.console.files.field_values import changes_of
 from app.console.shell.forms import Form
 from app.core.errors import InvalidRequest
 from tests.console.conftest import ConsoleScene

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.console.editor.field_inputs import InputKind
-from app.console.editor.form_fields import MAX_FIELDS, Field, declared_fields, fields_of, usual_fields
+from app.console.editor.field import Field
+from app.console.editor.form_fields import MAX_FIELDS, declared_fields, fields_of, usual_fields
 from app.console.editor.relations import RelationChoices
+from app.console.files.field_inputs import InputKind
 from app.content.schema.model import Collection, FieldType, SchemaField
 from app.content.schema.relations import RelationOption
 

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import Client, TestResponse
 
-from app.console.editor.field_lists import MAX_ALL_ITEMS, MAX_ITEMS
+from app.console.files.field_lists import MAX_ALL_ITEMS, MAX_ITEMS
 from app.core.limits import InputLimits
 from app.extensions import db
 from app.models.base import utcnow_ms

@@ -56,6 +56,20 @@ def test_comparison_shows_values_and_marked_text_before_the_lines(console: Conso
     assert '<details class="disclosure"><summary>Changed lines' in shown
 
 
+@pytest.mark.parametrize("address", [None, "https://site.example/docs/"])
+def test_links_of_a_comparison_lead_to_the_site(console: ConsoleScene, address: str | None) -> None:
+    before, _ = committed(console)
+    text = "[a](/about/) [b](next.md) [c](https://other.example/x) [d](//other.example/y) [e](#part)\n"
+    after = console.site.repo.commit({FILE: text.encode()})
+    console.site.owner.again().patch(f"/project/{console.site.project}", {"site_url": address}).ok()
+    shown = console.send("owner", "GET", f"/console/projects/:project_id/history/{FILE}?base={before}&head={after}")
+    prose = "".join(re.findall(r'compare__side--after prose"[^>]*>(.*?)</div>', shown.text, re.DOTALL))
+    local = ["https://site.example/about/", "https://site.example/docs/next.md"] if address else []
+    part = ["https://site.example/docs/#part"] if address else []
+    expected = [*local, "https://other.example/x", "//other.example/y", *part]
+    assert re.findall(r'href="([^"]*)"', prose) == expected
+
+
 def test_restore_names_its_version_in_the_history_and_in_the_comparison(console: ConsoleScene) -> None:
     url, owner = f"/console/projects/{console.ids['project_id']}/history/{FILE}", console.site.owner
     before, after = committed(console)
@@ -109,9 +123,9 @@ def image(source: str, text: str) -> str:
         ("[a](http://b.example/c)", [(11, 12)], '<p><a href="http://b.example/c">a</a></p>'),
         ("<b>x</b> y", [(9, 10)], "<p>&lt;b&gt;x&lt;/b&gt; <ins>y</ins></p>"),
         (
-            "[a](/b) c [d](/e)",
-            [(0, 8), (12, 15)],
-            '<p><a href="/b"><ins>a</ins></a> c <a href="/e">d</a></p>',
+            "[a](//b) c [d](//e)",
+            [(0, 9), (13, 16)],
+            '<p><a href="//b"><ins>a</ins></a> c <a href="//e">d</a></p>',
         ),
         ("![a b](/c.png) d", [(0, 4), (15, 16)], image("/c.png", "<ins>a </ins>b") + " <ins>d</ins></p>"),
         ("![](/c/d%20e.png?f)", [(0, 19)], image("/c/d%20e.png?f", "<ins>d e.png</ins>") + "</p>"),

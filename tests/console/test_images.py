@@ -2,7 +2,10 @@
 
 import pytest
 
-from app.console.project.images import (
+from app.content.image_types import is_image, is_image_content
+from app.content.schema.model import Collection, FieldType, SchemaField
+from app.models.project import Generator, Project
+from app.resources.project_content.images import (
     MediaFolder,
     address_of,
     candidates,
@@ -11,9 +14,6 @@ from app.console.project.images import (
     media_folder,
     upload_folder,
 )
-from app.content.image_types import is_image, is_image_content
-from app.content.schema.model import Collection, FieldType, SchemaField
-from app.models.project import Generator, Project
 
 pytestmark = pytest.mark.one_database
 
@@ -148,6 +148,22 @@ def test_field_of_an_input_is_found_in_objects_lists_and_variants() -> None:
     assert field_at(fields, ("people", "0", "unknown")) is None
     declared = known_folders(ANY, collection(*fields), PAGE)
     assert [one.folder for one in declared] == ["gallery", "people", "banners"]
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("pier #3.png", "/pier %233.png"),
+        ("is it?.png", "/is it%3F.png"),
+        ("pier (1).png", "/pier (1).png"),
+        ("%41.png", "/%2541.png"),
+        ("100%.png", "/100%.png"),
+    ],
+)
+def test_address_of_any_name_names_its_file(name: str, address: str) -> None:
+    assert address_of(ANY, f"static/{name}", PAGE, ()) == address
+    assert f"static/{name}" in candidates(address, PAGE)
+    assert (f"static/{name}" in candidates(f"/{name}", PAGE)) is (name != "%41.png")
 
 
 def test_declared_address_and_file_name_each_other() -> None:

@@ -47,9 +47,9 @@ def missing(scene: ConsoleScene, body: str) -> str:
 
 @pytest.mark.one_database
 def test_pages_are_found_by_title_with_a_link_in_the_form_of_the_site(scene: ConsoleScene) -> None:
-    assert find(scene, "CURRENTS tides") == [("Tides and currents", "tides.md")]
-    assert find(scene, "about") == [("About the harbour", "../about.md")]
-    assert ("First post", "first.md") in find(scene, "")
+    assert find(scene, "CURRENTS tides") == [("Tides and currents", '{{< ref "/posts/tides.md" >}}')]
+    assert find(scene, "about") == [("About the harbour", '{{< ref "/about.md" >}}')]
+    assert ("First post", '{{< ref "/posts/first.md" >}}') in find(scene, "")
     assert find(scene, "second") == []
     text = b'See [it]({{% relref "posts/first" %}}).\n'
     add(scene, {"content/posts/first.md": text, "content/posts/second.md": b"[a](/posts/first)\n"})

@@ -116,6 +116,24 @@ def test_new_page_has_the_template_of_its_collection(console: ConsoleScene) -> N
     assert "\nFog &amp; tide</textarea>" in shown
 
 
+@pytest.mark.parametrize(
+    ("folder", "name", "present"),
+    [
+        ("content/posts", "FIRST.md", "content/posts/first.md"),
+        ("Content/posts", "new.md", "content"),
+        ("content/posts", "Cafe\u0301.md", "content/posts/caf\u00e9.md"),
+    ],
+)
+def test_new_page_with_a_name_that_differs_in_case_only_is_refused_with_the_present_one(
+    console: ConsoleScene, folder: str, name: str, present: str
+) -> None:
+    console.site.repo.commit({"content/posts/caf\u00e9.md": b"x\n"})
+    url = f"/console/projects/{console.ids['project_id']}/new"
+    response = submit(console.site.owner, url, title="", name=name, folder=folder)
+    assert response.status_code == 400
+    assert f"“{present}” exists. Enter another file name." in html.unescape(response.text)
+
+
 def test_new_page_needs_a_title_or_a_name(console: ConsoleScene) -> None:
     base = f"/console/projects/{console.ids['project_id']}"
     refused = submit(console.site.owner, f"{base}/new", title=" ", name="", folder="content/posts")

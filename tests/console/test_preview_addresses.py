@@ -1,35 +1,10 @@
 """Addresses of pages in the preview."""
 
-from typing import Any
-
 import pytest
 
-from app.console.editor.editor_pages import page_path, with_path
+from app.console.editor.editor_pages import with_path
 
 pytestmark = pytest.mark.one_database
-
-
-@pytest.mark.parametrize(
-    ("path", "values", "root", "address"),
-    [
-        ("content/posts/Fog Signals.md", {}, None, "/posts/fog-signals/"),
-        ("content/posts/_index.md", {}, None, "/posts/"),
-        ("content/_index.md", {}, None, "/"),
-        ("src/content/blog/a.mdx", {"slug": "b"}, None, "/blog/b/"),
-        ("site/src/content/docs/de/a.mdx", {}, None, "/de/a/"),
-        ("texts/a.md", {}, "texts", "/a/"),
-        ("_posts/2026-05-27-fog.md", {}, None, "/2026/05/27/fog.html"),
-        ("README.md", {}, None, "/"),
-        ("content/a.md", {"url": "/räder/"}, None, "/r%C3%A4der/"),
-        ("content/a.md", {"permalink": "/:year/:title/"}, None, "/a/"),
-        ("content/a.md", {"url": "//other.example/"}, None, "/a/"),
-        ("hugo.toml", {}, None, "/"),
-    ],
-)
-def test_path_follows_the_rules_of_generators(
-    path: str, values: dict[str, Any], root: str | None, address: str
-) -> None:
-    assert page_path(path, values, root) == address
 
 
 def test_path_replaces_that_of_the_address() -> None:

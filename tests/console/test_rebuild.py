@@ -91,6 +91,7 @@ def test_assistant_requests_a_build_and_saves_request_the_next_ones(
     assert "Refresh" not in accepted.headers
     connect = show(bare, url_of(bare, "/connect")).text
     assert '<span class="badge badge--success">delivered</span>' in connect
+    assert "replace its first commit: git push --force" in connect
     assert "Vercel" in connect
     for text in (accepted.text, connect, show(bare, f"/console/organizations/{bare.ids['org_id']}/webhooks").text):
         assert NAME not in text

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.resources.project_content.entries import relation_entries
+from app.resources.project_content.schema import relation_entries
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from app.console.project.thumbnails import image_processes
 from tests.console.conftest import ConsoleScene
 from tests.support.samples.pictures import opened, picture
 
@@ -44,6 +45,12 @@ def test_thumbnail_has_its_width_and_is_created_once(photos: ConsoleScene) -> No
     sha = re.findall(r"/thumbnail/(\w+)", source)[0]
     cache.put(f"{photos.site.project}/{sha}-480", b"stored")
     assert client.get(source).data == b"stored"
+
+
+def test_thumbnails_of_a_user_hold_no_slot_of_another_one(photos: ConsoleScene) -> None:
+    source = sources(photos)["photo.jpg"]
+    with image_processes.slot("usr_other"), image_processes.slot("usr_other"):
+        assert photos.site.owner.client.get(source).status_code == 200
 
 
 def test_damaged_image_has_no_thumbnail_and_a_vector_image_is_shown_itself(photos: ConsoleScene) -> None:

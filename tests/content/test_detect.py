@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.content.detect import DetectedSite, detect
+from app.content.detect import DetectedSite, detect, may_change_site
 
 
 class Files:
@@ -135,3 +135,16 @@ class TestDetect:
     def test_detect_accepts_any_paths_and_bytes(self, paths: list[str], data: bytes) -> None:
         files = Files(dict.fromkeys([*paths, "package.json", "_config.yml", "Gemfile"], data))
         assert isinstance(detect(files), DetectedSite)
+
+
+class TestMayChangeSite:
+    @pytest.mark.parametrize("path", ["hugo.toml", "site/mkdocs.yml", "config/_default/hugo.toml", ".vitepress/a.ts"])
+    def test_file_of_a_generator_counts_when_it_is_created_or_deleted(self, path: str) -> None:
+        assert may_change_site(path, is_update=False)
+        assert not may_change_site(path, is_update=True)
+
+    def test_file_with_dependencies_counts_after_a_change_of_its_content(self) -> None:
+        assert may_change_site("apps/web/package.json", is_update=True)
+
+    def test_page_does_not_count(self) -> None:
+        assert not may_change_site("content/posts/hugo.md", is_update=False)

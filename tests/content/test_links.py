@@ -13,6 +13,10 @@ class TestFindLinks:
             ("[a](</with.md>)", "/with.md", "link"),
             ('[a](/x.md "Title")', "/x.md", "link"),
             ("![a](img/pic_(1).png)", "img/pic_(1).png", "image"),
+            ("![a](</img/a (1).png>)", "/img/a (1).png", "image"),
+            ("[a](<two words.md>)", "two words.md", "link"),
+            ("[a](< b.md >)", "b.md", "link"),
+            ("[ref]: </files/price list.pdf> 'Title'", "/files/price list.pdf", "link"),
             ("[![alt](/in.png)](/out/)", "/out/", "link"),
             ("[ref]: /posts/hello/", "/posts/hello/", "link"),
             ("<a href='/contact'>", "/contact", "html"),
@@ -30,6 +34,8 @@ class TestFindLinks:
     def test_find_links_returns_paths_of_front_matter_values(self) -> None:
         values = {"image": "cover.png", "gallery": [{"src": "/g/1.jpg"}], "title": "About/us today", "draft": True}
         assert find_links("", values) == [Link("cover.png", "field"), Link("/g/1.jpg", "field")]
+        spaces = {"cover": "/img/a (1).png", "text": "/ and more", "other": "./a b", "file": "/two\nlines.png"}
+        assert find_links("", spaces) == [Link("/img/a (1).png", "field")]
 
     @pytest.mark.parametrize("url", ["https://x.org/a", "//x.org", "mailto:a@b.org", "#top", "data:x", "?q=1", ""])
     def test_find_links_ignores_external_urls(self, url: str) -> None:
@@ -54,6 +60,11 @@ class TestCanResolveTo:
             ("content/posts/a.md", "../b/", "content/posts/b.md"),
             ("content/a.md", "/img/x.png?v=2", "static/img/x.png"),
             ("src/pages/a.astro", "/img/x%20y.png", "public/img/x y.png"),
+            ("src/pages/a.astro", "/img/x y.png", "public/img/x y.png"),
+            ("content/a.md", "/pier%20%233.png", "static/pier #3.png"),
+            ("content/a.md", "/pier #3.png", "static/pier #3.png"),
+            ("content/a.md", "/is it?.png", "static/is it?.png"),
+            ("content/a.md", "/icons.svg#icon", "static/icons.svg"),
             ("docs/a.md", "/b.html", "docs/b.md"),
             ("content/a.md", "/posts/b", "content/en/posts/b.md"),
             ("README.md", "LICENSE", "LICENSE"),

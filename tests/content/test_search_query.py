@@ -14,7 +14,17 @@ class TestParse:
             ("Post 1234", [Term(("post",), "post"), Term(("1234",), "1234")]),
             ("thy*", [Term(("thy",), "thy", is_prefix=True)]),
             ('"two words"', [Term(("two", "words"), "two words")]),
-            ('"two wo"*', [Term(("two", "wo"), "two wo", is_prefix=True)]),
+            ('"two wor"*', [Term(("two", "wor"), "two wor", is_prefix=True)]),
+            ("w* wo*", [Term(("w",), "w"), Term(("wo",), "wo")]),
+            ("학* ти*", [Term(("학",), "학", is_prefix=True), Term(("ти",), "ти", is_prefix=True)]),
+            (
+                "one* two* three*",
+                [
+                    Term(("one",), "one", is_prefix=True),
+                    Term(("two",), "two", is_prefix=True),
+                    Term(("three",), "three"),
+                ],
+            ),
             ("path:content/posts", [Term((), "content/posts", TermField.PATH)]),
             ("draft:true", [Term(("=draft=true",), "true", TermField.FIELD)]),
             ("og-title:x", [Term(("=og_title=x",), "x", TermField.FIELD)]),

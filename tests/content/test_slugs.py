@@ -56,3 +56,19 @@ def test_long_slug_ends_with_a_complete_letter(unit: str, form: SlugForm) -> Non
 )
 def test_name_of_an_upload_has_its_letters_and_marks(name: str, expected: str) -> None:
     assert file_name_of(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "generator", "slug"),
+    [
+        ("It's the pier", "hugo", "its-the-pier"),
+        ("It’s the pier", "astro", "its-the-pier"),
+        ("It's the pier", "jekyll", "it-s-the-pier"),
+        ("It's the pier", None, "it-s-the-pier"),
+        ("Q & A", "hugo", "q-a"),
+        ("Q&A", "eleventy", "q-and-a"),
+        ("Q & A", "jekyll", "q-a"),
+    ],
+)
+def test_slug_has_apostrophes_and_ampersands_of_the_generator(title: str, generator: str | None, slug: str) -> None:
+    assert slug_of(title, generator=generator) == slug

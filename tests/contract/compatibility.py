@@ -138,7 +138,9 @@ class _Comparison:
             parts = [part for one in schema["allOf"] for part in self.alternatives(one, schemas)]
             return [{key: value for part in (*parts, schema) for key, value in part.items()}]
         kinds = schema.get("type")
-        return [{**schema, "type": kind} for kind in kinds] if isinstance(kinds, list) else [schema]
+        if kinds is None and None in schema.get("enum", ()):
+            kinds = ["string", "null"]
+        return [_of_type(schema, kind) for kind in kinds] if isinstance(kinds, list) else [schema]
 
     def values(self, old: Node, new: Node, path: str, *, is_request: bool) -> Iterator[str]:
         sent, accepting = (old, new) if is_request else (new, old)
@@ -172,6 +174,15 @@ class _Comparison:
             for name in names:
                 if name in old and name in new and is_tighter(float(new[name]), float(old[name])):
                     yield f"{path}: {name} is {new[name]} instead of {old[name]}"
+
+
+def _of_type(schema: Node, kind: str) -> Node:
+    """Return one alternative of a schema with several types. A list of values contains null for that type only."""
+    values = {"enum": [one for one in schema["enum"] if one is not None]} if "enum" in schema else {}
+    alternative = {**schema, **values, "type": kind}
+    if kind == "null":
+        alternative.pop("enum", None)
+    return alternative
 
 
 def _values(schema: Node) -> list[Any] | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from flask import Flask
 
-from app.resources.outbound_webhook.event_types import event_types
+from app.resources.outbound_webhook.schemas.events import event_types
 from tests.contract.document import document
 from tests.contract.expected import expected
 from tests.contract.served import served

@@ -3,9 +3,11 @@
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from flask import Flask
 
@@ -35,6 +37,14 @@ def document(app: Flask) -> dict[str, Any]:
 
 def fail(faults: list[str]) -> None:
     assert not faults, "\n" + "\n".join(faults)
+
+
+def nodes(node: object, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every object of the document with its position."""
+    if isinstance(node, dict):
+        yield where, node
+    for name, part in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from nodes(part, f"{where}/{name}")
 
 
 def successes(operation: dict[str, Any]) -> list[dict[str, Any]]:
@@ -147,8 +157,42 @@ class TestSchemas:
             ]
         )
 
+    def test_list_of_values_has_one_type(self, document: dict[str, Any]) -> None:
+        fail(
+            [
+                f"{where}: write the values with null as anyOf"
+                for where, node in nodes(document)
+                if isinstance(node.get("enum"), list)
+                and (None in node["enum"] or not isinstance(node.get("type", ""), str))
+            ]
+        )
+
 
 class TestDocument:
+    def test_message_and_route_have_no_tag_in_common(self, document: dict[str, Any]) -> None:
+        routes = {tag for _, _, operation in operations(document) for tag in operation["tags"]}
+        messages = {tag for item in document["webhooks"].values() for tag in item["post"]["tags"]}
+        assert messages <= {tag["name"] for tag in document["tags"]} - routes
+
+    @pytest.mark.parametrize(
+        ("body", "is_valid"),
+        [
+            ({}, False),
+            ({"events": None}, False),
+            ({"events": ["branch.moved"]}, True),
+            ({"format": "standard"}, False),
+            ({"format": "standard", "events": ["branch.moved"]}, True),
+            ({"format": "empty"}, False),
+            ({"format": "empty", "project_id": "prj_01h00000000000000000000000"}, True),
+        ],
+    )
+    def test_webhook_requires_the_fields_of_its_format(
+        self, document: dict[str, Any], body: dict[str, object], is_valid: bool
+    ) -> None:
+        schema = document["components"]["schemas"]["outbound_webhook_CreateWebhookBody"]
+        validator = jsonschema_rs.Draft202012Validator(schema | {"components": document["components"]})
+        assert validator.is_valid({"url": "https://hooks.example.org/"} | body) is is_valid
+
     def test_paths_are_unique(self, document: dict[str, Any]) -> None:
         shapes = [shape_of(path) for path in document["paths"]]
         assert sorted({shape for shape in shapes if shapes.count(shape) > 1}) == []

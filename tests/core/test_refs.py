@@ -12,6 +12,7 @@ BAD = [
     "", "-", "-x", "--all", "@", "HEAD", "a..b", "main..work", "HEAD~1", "main^", "a@{1}", "@{-1}", "a b", "a\nb", "a\0b",
     "/a", "a/", "a//b", "a.", ".a", "a/.b", "a.lock", "a.lock/b", "a:b", "a?b", "a*b", "a[b", "a\\b", "a\x7fb",
     "refs/heads/main", "x" * 256, "\ud800",
+    "a\u202eb", "\u2066a", "a\u200e", "a\x85b",
 ]  # fmt: skip
 TRICKY = st.text(st.sampled_from("ab.@{}-/~^:?*[\\ \x7f\x01é日HEADlockrefs"), min_size=1, max_size=14)
 

@@ -1,19 +1,27 @@
 """Tests of the states of `db.session`, and the check before outbound calls."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 from structlog.testing import capture_logs
 
+from app.concurrency.threadpool import is_patched
 from app.core import outbound
 from app.core.ids import new_id
 from app.database import transactions
 from app.database.transactions import TransactionState, transaction_state
+from app.drivers.git.local.processes import CatFiles, ProcessPool
 from app.extensions import db
 from app.models.request import RateEvent
+from tests.support.samples.gitrepo import GitRepo
+
+SIGN_INS = 6
 
 
 @pytest.fixture
@@ -133,6 +141,41 @@ class TestWriteTransaction:
             pass
 
 
+@pytest.mark.one_database
+class TestBackgroundWrites:
+    def test_request_is_not_starved_by_long_transactions_in_a_row(self, app: Flask) -> None:
+        with app.app_context():
+            if db.engine.dialect.name != "sqlite":
+                pytest.skip("PostgreSQL locks rows")
+        if is_patched():
+            pytest.skip("Long transactions run in the worker, which has no green threads")
+        stop, holds, refused = threading.Event(), threading.Event(), 0
+
+        def index() -> None:
+            with transactions.reading_context(app):
+                while not stop.is_set():
+                    with transactions.write_transaction():
+                        holds.set()
+                        time.sleep(0.3)
+
+        thread = threading.Thread(target=index)
+        thread.start()
+        try:
+            for _ in range(SIGN_INS):
+                holds.clear()
+                assert holds.wait(60)
+                try:
+                    with app.app_context(), transactions.write_transaction():
+                        add_row()
+                except sa.exc.OperationalError:
+                    refused += 1
+        finally:
+            stop.set()
+            thread.join(60)
+        # A busy machine can miss the pauses of one request. Without pauses most requests are refused.
+        assert refused <= SIGN_INS // 2
+
+
 @pytest.mark.usefixtures("context")
 class TestLockedRow:
     def test_row_is_read_again_and_its_change_is_committed(self) -> None:
@@ -225,6 +268,16 @@ class TestOutboundCheck:
         read()
         with pytest.raises(RuntimeError, match="during a call of the client 'http'"):
             outbound.before_call("http")
+
+    def test_second_use_of_a_git_process_with_a_connection_raises(self, tmp_path: Path) -> None:
+        repo = GitRepo(tmp_path / "r.git", {"a.md": b"a\n"})
+        pool = ProcessPool(timeout_s=10)
+        sha = next(iter(repo.entries().values()))[2]
+        assert CatFiles(pool).one(repo.folder, sha, max_bytes=10)[1] == b"a\n"
+        read()
+        with pytest.raises(RuntimeError, match="during a call of the client 'git'"):
+            CatFiles(pool).one(repo.folder, sha, max_bytes=10)
+        pool.close()
 
     def test_call_with_a_connection_in_production_is_logged(self, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(app.config, "SETTINGS", replace(app.config["SETTINGS"], env="production"))

@@ -65,6 +65,6 @@ class TestGuide:
         side = MAX_SIDE_CONNECTIONS
         assert f"| web process | 2 × `DATABASE_POOL` ({POOL_MAX}; for writing, for reading) + {side} |" in GUIDE
         each = 2 * POOL_MAX + side
-        assert f"2 × {each} + 2 × 17 = {2 * each + 2 * 17}" in GUIDE
-        assert 2 * each + 2 * 17 < 97  # PostgreSQL reserves 3 of 100 for superusers.
-        assert f"16 × {each} + 4 × 17 = {16 * each + 4 * 17}" in GUIDE
+        assert f"2 × {each} + 2 × 22 = {2 * each + 2 * 22}" in GUIDE
+        assert 2 * each + 2 * 22 < 97  # PostgreSQL reserves 3 of 100 for superusers.
+        assert f"16 × {each} + 4 × 22 = {16 * each + 4 * 22}" in GUIDE

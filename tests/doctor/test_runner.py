@@ -169,7 +169,7 @@ class TestStores:
         if deployment.engine.dialect.name == "sqlite":
             pytest.skip("no limit")
         (finding,) = findings_of(store_checks.connections, deployment)
-        assert "A web node can open 48 connections and a worker 17;" in finding.observed
+        assert "A web node can open 48 connections and a worker 22;" in finding.observed
 
     def test_unreachable_redis_is_a_failure(self, deployment: Deployment) -> None:
         gone = RateCounter(redis_url="redis://:hush-hush@127.0.0.1:9/0")

@@ -1,6 +1,6 @@
 """Clients that save files of 1 KiB to 25 MiB and repeat each request under its Idempotency-Key until the result is definite.
 
-The repository is packed all the time, and receives unreferenced objects that packing deletes.
+The repository is packed all the time, and receives unreferenced objects that packing deletes. Another client pushes.
 """
 
 import base64
@@ -15,7 +15,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import requests
@@ -27,10 +27,11 @@ from app.drivers.git.object_ids import GitObject, new_object, object_header
 from app.drivers.git.port import RepoRef
 from app.extensions import db, jobs
 from app.models.project_log import ProjectLogEntry
+from tests.faults.killed_pushes import Pusher
 from tests.faults.kills import Site
 
 CLIENTS, KILL_INTERVAL_S = 3, 10
-DEFINITE_WITHIN_S = 90
+DEFINITE_WITHIN_S = 300
 RETRY_INTERVAL_S = 1
 KIB = 1024
 SIZES = (KIB, 10 * KIB, 70 * KIB, 1024 * KIB, 5 * 1024 * KIB, 24 * 1024 * KIB)
@@ -168,28 +169,54 @@ def write_unreferenced(folder: Path, item: GitObject, *, age_s: float) -> None:
         temporary.replace(path)
 
 
-def run(
-    site: Site, *, seconds: float, seed: int, kill_interval_s: float = KILL_INTERVAL_S
-) -> tuple[list[Save], int, int, list[str]]:
-    """Save and pack for some time while processes are killed. Return the saves, the kills, the packings and all errors."""
+class Result(NamedTuple):
+    """The saves, the numbers of kills, packings and accepted pushes, and all errors."""
+
+    saves: list[Save]
+    kills: int
+    packings: int
+    pushes: int
+    errors: list[str]
+
+
+def run(site: Site, *, seconds: float, seed: int, kill_interval_s: float = KILL_INTERVAL_S) -> Result:
+    """Save, push and pack for some time while processes are killed. Afterwards sweep what they have left."""
     stop, generator, kills = threading.Event(), random.Random(seed), 0
     clients, packer = [SavingClient(site, seed * 100 + number) for number in range(CLIENTS)], Packer(site, seed)
+    pusher, has_pushed = Pusher(site, seed), threading.Event()
+    pushing = threading.Thread(target=pusher.work, args=(has_pushed,))
     threads = [threading.Thread(target=client.work, args=(stop,)) for client in (*clients, packer)]
     threads.append(threading.Thread(target=packer.work_directly, args=(stop,)))
-    for thread in threads:
+    for thread in (*threads, pushing):
         thread.start()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
+        before = _answered(clients)
         stop.wait(kill_interval_s)
-        if generator.random() > 0.2 or not packer.kill():
+        while _answered(clients) == before and time.monotonic() < end:  # A busy machine starts the service slowly.
+            time.sleep(0.2)
+        chance = generator.random()
+        if not (packer.kill() if chance < 0.2 else chance < 0.3 and pusher.kill()):
             site.kill_random_process(generator)
         kills += 1
     stop.set()
     for thread in threads:
         thread.join(DEFINITE_WITHIN_S + 60)
+    missing = pusher.kill_service()
+    has_pushed.set()
+    pushing.join(2 * DEFINITE_WITHIN_S)
     saves = [save for client in clients for save in client.saves]
     errors = [error for client in clients for error in client.errors]
-    return saves, kills, packer.packings + packer.direct, errors + differences(site, saves)
+    errors += [f"{thread} has not ended" for thread in (*threads, pushing) if thread.is_alive()]
+    errors += [*differences(site, saves), *pusher.differences()]
+    errors += [f"no kill has left a folder {kind}" for kind in missing]
+    errors += [f"{file} stays" for file in pusher.sweep()]
+    return Result(saves, kills, packer.packings + packer.direct, len(pusher.commits), errors)
+
+
+def _answered(clients: list[SavingClient]) -> int:
+    """Return the number of saves with a definite result."""
+    return sum(save.status != 0 for client in clients for save in client.saves)
 
 
 def differences(site: Site, saves: list[Save]) -> list[str]:

@@ -25,7 +25,7 @@ from tests.support.servers.service import Service
 from tests.support.tokens import new_token
 from tests.support.world import Person
 
-TIMEOUT_S, END_S = 120, 20
+TIMEOUT_S, END_S, DEADLINE_S = 120, 20, 600
 PROGRAMS = (
     "http-backend",
     "upload-pack",
@@ -192,7 +192,7 @@ class Site:
 
     def connection(self) -> contextlib.closing[http.client.HTTPConnection]:
         """Return a connection to the server."""
-        return contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=TIMEOUT_S))
+        return contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=DEADLINE_S))
 
     def get(self, path: str, *, token: str | None = None, headers: Mapping[str, str] | None = None) -> Reply:
         """Send a GET request."""
@@ -239,9 +239,9 @@ class Site:
                     pids.append(process.pid)
         return pids
 
-    def wait_for_no_process(self) -> None:
+    def wait_for_no_process(self, *, within_s: float = END_S) -> None:
         """Wait until no process of a Git request uses the repository."""
-        deadline = time.monotonic() + END_S
+        deadline = time.monotonic() + within_s
         while self.processes():
             assert time.monotonic() < deadline, "a process of a Git request still runs"
             time.sleep(0.05)
@@ -257,7 +257,7 @@ class Site:
             for _ in range(number):
                 client = stack.enter_context(socket.create_connection(("127.0.0.1", self.service.port), TIMEOUT_S))
                 client.sendall(head.encode())
-            self._wait_for(lambda: len(self.processes()) >= 2 * number)  # http-backend and the service that it starts
+            self.wait_for(lambda: len(self.processes()) >= 2 * number)  # http-backend and the service that it starts
             yield
 
     @contextlib.contextmanager
@@ -269,15 +269,45 @@ class Site:
             f"Authorization: {basic(token)}\r\nContent-Type: application/x-git-upload-pack-request\r\n"
             f"Content-Length: {len(want)}\r\n\r\n"
         )
-        with socket.socket() as client:
-            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            client.connect(("127.0.0.1", self.service.port))
+        with self.small_window() as client:
             client.sendall(head.encode() + want)
             assert client.recv(64).startswith(b"HTTP/1.1 200 ")
             yield self.processes
 
+    def add_tags(self, number: int) -> None:
+        """Add tags of the head of the main branch to the repository."""
+        head = self.head()
+        lines = "".join(f"{head} refs/tags/v{one:05}\n" for one in range(number))
+        (self.repo.folder / "packed-refs").write_text(f"# pack-refs with: peeled fully-peeled sorted\n{lines}")
+
+    @contextlib.contextmanager
+    def listing(self, token: str, *, version: int) -> Iterator[socket.socket]:
+        """Request the names of all refs in a version of the protocol. The client has a small receive window."""
+        path, body = f"/git/{self.repository}.git", b""
+        if version == 2:
+            line, body = f"POST {path}/git-upload-pack", b"0014command=ls-refs\n0000"
+        else:
+            line = f"GET {path}/info/refs?service=git-upload-pack"
+        head = (
+            f"{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nGit-Protocol: version={version}\r\n"
+            f"Authorization: {basic(token)}\r\nContent-Type: application/x-git-upload-pack-request\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        with self.small_window() as client:
+            client.sendall(head.encode() + body)
+            yield client
+
+    @contextlib.contextmanager
+    def small_window(self) -> Iterator[socket.socket]:
+        """Connect with a small receive window, so that an unread answer fills the buffers of the server."""
+        with socket.socket() as client:
+            client.settimeout(TIMEOUT_S)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect(("127.0.0.1", self.service.port))
+            yield client
+
     @staticmethod
-    def _wait_for(condition: Callable[[], bool]) -> None:
+    def wait_for(condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + END_S
         while not condition():
             assert time.monotonic() < deadline, "the requests have not started"

@@ -10,12 +10,14 @@ from tests.support.servers.service import Service
 
 @pytest.fixture(scope="module")
 def service(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """Run gunicorn with one worker. Its jobs run in this process."""
+    """Run gunicorn with one worker. Its jobs run in this process.
+
+    The path of its temporary folder is longer than the address of a socket can be.
+    """
     home = tmp_path_factory.mktemp("git")
-    with (
-        (home / "log").open("wb") as log,
-        Service(home, workers=1, log=log, DATABASE_URL=store, GIT_MAX_PUSH_MB="2", GIT_HTTP_PROCESSES="3") as running,
-    ):
+    (temporary := home / ("t" * 120)).mkdir()
+    settings = {"DATABASE_URL": store, "GIT_MAX_PUSH_MB": "2", "GIT_HTTP_PROCESSES": "3", "TMPDIR": str(temporary)}
+    with (home / "log").open("wb") as log, Service(home, workers=1, log=log, **settings) as running:
         yield running
 
 

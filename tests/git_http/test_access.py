@@ -45,6 +45,14 @@ class TestAuthentication:
     def test_any_user_name_is_accepted(self, site: Site, git: GitClient, user: str) -> None:
         git.clone(site.url(site.token("read"), user=user))
 
+    @pytest.mark.parametrize("credentials", ["{}:x-oauth-basic", "{}:", "{}:anything", "anyone:{}"])
+    def test_token_is_the_password_or_the_user_name(self, site: Site, git: GitClient, credentials: str) -> None:
+        token = site.token("read")
+        git.clone(site.url().replace("//", f"//{credentials.format(token)}@"))
+
+    def test_token_is_a_bearer_token(self, site: Site, git: GitClient) -> None:
+        git.ok("-c", f"http.extraHeader=Authorization: Bearer {site.token('read')}", "clone", site.url(), "site")
+
     def test_wrong_token_is_explained_to_the_user(self, site: Site, git: GitClient) -> None:
         refused = git.run("clone", site.url("glly_wrong"), "site")
         assert refused.code != 0

@@ -1,5 +1,6 @@
 """Pushes with the `git` program: their effects, and the refusals that their user reads."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,14 +8,14 @@ import pytest
 from app.core.permissions import Role
 from tests.git_http.client import GitClient, Site
 from tests.git_http.races import race
-from tests.support.samples.gitrepo import SUBMODULE, SYMLINK
+from tests.support.samples.gitrepo import SUBMODULE, SYMLINK, GitRepo
 
 OTHER = "5a1e" * 10
 
 
-def refused(git: GitClient, *arguments: str) -> str:
+def refused(git: GitClient, *arguments: str, within: str = "site") -> str:
     """Push, which must fail, and return the messages."""
-    ran = git.run("push", *arguments, within="site")
+    ran = git.run("push", *arguments, within=within)
     assert ran.code != 0
     assert "/tmp" not in ran.messages.replace(str(git.folder), "")
     return ran.messages
@@ -97,7 +98,7 @@ class TestRefusals:
             (("--force", "origin", "main"), "refs/heads/main: This is the working branch of a project. Its commits"),
             (("origin", "main:refs/other/a"), "refs/other/a: Only branches and tags can be pushed"),
             (("origin", "main:refs/replace/a"), "refs/replace/a: Only branches and tags can be pushed"),
-            (("origin", "main:refs/heads/refs/a"), "refs/heads/refs/a: Only branches and tags can be pushed"),
+            (("origin", "main:refs/heads/refs/a"), "refs/heads/refs/a: The name is HEAD, starts with - or refs/"),
             (("origin", "main^{tree}:refs/tags/tree"), "Branches and tags must name a commit"),
             (("origin", "main:refs/heads/new", ":main"), "It cannot be deleted"),
         ],
@@ -123,6 +124,17 @@ class TestRefusals:
         messages = refused(git, "origin", f"main:{branch}")
         assert f"remote: refs/heads/{branch}: The API token needs the scope {needed}" in messages
         git.ok("push", "origin", f"main:{'main' if branch == 'feature' else 'feature'}", within="site")
+
+    def test_push_from_a_shallow_clone_of_another_repository_names_the_next_step(
+        self, site: Site, cloned: GitClient, tmp_path: Path
+    ) -> None:
+        other = GitRepo(tmp_path / "other.git", {"a.md": b"a\n"})
+        other.commit({"a.md": b"b\n"})
+        cloned.clone(f"file://{other.folder}", "--depth=1", name="other")
+        messages = refused(cloned, site.url(site.token()), "main:other", within="other")
+        assert "If your clone is shallow, run: git fetch --unshallow" in messages
+        cloned.ok("fetch", "--quiet", "--unshallow", within="other")
+        cloned.ok("push", "--quiet", site.url(site.token()), "main:other", within="other")
 
     def test_stale_push_is_refused_by_git(self, site: Site, cloned: GitClient) -> None:
         site.repo.commit({"b.md": b"b\n"})
@@ -202,6 +214,31 @@ class TestContent:
         messages = site.push_tree(git, [{path: b"a"}], is_refused=True)
         assert "remote: error: " in messages
         assert site.refs() == before
+
+    @pytest.mark.parametrize(
+        ("path", "other"),
+        [
+            ("content/POST.md", "content/post.md"),
+            ("Content/other.md", "content"),
+            ("CONTENT", "content"),
+            ("readme.MD", "README.md"),
+        ],
+    )
+    def test_name_that_differs_in_case_only_is_refused_with_the_other_one(
+        self, site: Site, git: GitClient, path: str, other: str
+    ) -> None:
+        before, first = site.refs(), path if "/" not in path or other != "content" else "Content"
+        messages = site.push_tree(git, [{path: b"a"}, {"later.md": b"a"}], is_refused=True)
+        assert f"'{first}': '{other}' exists. A name cannot differ from it in case or accents only" in messages
+        assert site.refs() == before
+
+    def test_renamed_case_and_removed_equal_names_are_accepted(self, site: Site, git: GitClient) -> None:
+        names = {"content/POST.md": b"a", "content/post.md": None}
+        assert site.push_tree(git, [names, {"readme.md": b"a"}, {"readme.md": None}]) == site.head()
+
+    def test_old_equal_names_do_not_block_pushes(self, site: Site, git: GitClient) -> None:
+        site.repo.commit({"content/POST.md": b"a"})
+        assert site.push_tree(git, [{"content/new.md": b"a"}]) == site.head()
 
     def test_link_that_only_a_merge_adds_is_refused(self, site: Site, git: GitClient) -> None:
         side = site.repo.commit({"side.md": b"side\n"}, branch="side")

@@ -1,12 +1,19 @@
 """Requests that a Git client does not send: other URLs, methods, framings and compressions."""
 
 import gzip
+import threading
+import time
 import zlib
+from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
+from app.git_http.middleware import ORGANIZATION_SHARE, GitServer
 from app.git_http.push import HOOK, install_hook
+from app.git_http.responses import GitRefusal
 from tests.git_http.client import Site
 
 UPLOAD, RECEIVE = "git-upload-pack", "git-receive-pack"
@@ -26,8 +33,6 @@ class TestTargets:
             "{}.git/objects/info/packs",
             "{}.git/objects/aa/" + "b" * 38,
             "{}.git/config",
-            "{}.git/info/lfs/objects/batch",
-            "{}.git/info/lfs",
             "{}.git",
             "{}.git.git/info/refs?service=git-upload-pack",
             "{}.git/../x/info/refs?service=git-upload-pack",
@@ -164,3 +169,25 @@ class TestHook:
             assert hook.read_text() == HOOK
             assert hook.stat().st_mode & 0o111
         assert [file.name for file in hook.parent.iterdir()] == ["pre-receive"]
+
+
+@pytest.mark.one_database
+def test_requests_that_wait_for_their_organization_occupy_no_slot(app: Flask) -> None:
+    settings = app.config["SETTINGS"]
+    server = GitServer(app, replace(settings, git=replace(settings.git, http_processes=ORGANIZATION_SHARE + 2)))
+
+    def wait(user: str) -> None:
+        with suppress(GitRefusal), server.slot(user, "organization"):
+            pass
+
+    waiting = [threading.Thread(target=wait, args=(f"waiting {number}",)) for number in range(2)]
+    with ExitStack() as share:
+        for number in range(ORGANIZATION_SHARE):
+            share.enter_context(server.slot(f"user {number}", "organization"))
+        for thread in waiting:
+            thread.start()
+        time.sleep(0.2)
+        with server.slot("user", "other organization"):
+            assert all(thread.is_alive() for thread in waiting)
+    for thread in waiting:
+        thread.join()

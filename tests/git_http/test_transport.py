@@ -1,7 +1,12 @@
 """Clones and fetches with the `git` program."""
 
+import http.client
+import threading
+import time
+
 import pytest
 
+from app.drivers.git.hosts import GitService
 from app.git_http.middleware import ADVERTISEMENT
 from tests.git_http.client import FILES, GitClient, Site
 from tests.support.samples.gitrepo import AWKWARD
@@ -42,6 +47,35 @@ class TestClone:
         assert git.run("rev-parse", "HEAD", within="site").code != 0
 
 
+@pytest.mark.one_database
+class TestManyRefs:
+    """The names of 50,000 tags take some megabytes, more than the buffers between Git and a client."""
+
+    TAGS = 50_000
+
+    @pytest.fixture
+    def tagged(self, site: Site) -> Site:
+        site.add_tags(self.TAGS)
+        return site
+
+    @pytest.mark.parametrize("version", ["0", "2"])
+    def test_repository_with_many_tags_can_be_cloned(self, tagged: Site, git: GitClient, version: str) -> None:
+        url = tagged.url(tagged.token("read"))
+        git.ok("-c", f"protocol.version={version}", "clone", "--quiet", "--bare", url, "site")
+        assert len(git.ok("tag", within="site").splitlines()) == self.TAGS
+
+    @pytest.mark.parametrize("version", [0, 2])
+    def test_slow_client_receives_all_names(self, tagged: Site, version: int) -> None:
+        with tagged.listing(tagged.token("read"), version=version) as client:
+            answer, names = http.client.HTTPResponse(client), bytearray()
+            answer.begin()
+            while piece := answer.read(16_384):
+                names += piece
+                time.sleep(0.002)
+        assert (answer.status, names[-4:]) == (200, b"0000")
+        assert names.count(b" refs/tags/") == self.TAGS
+
+
 class TestFetch:
     def test_fetch_reads_a_later_save(self, site: Site, git: GitClient) -> None:
         git.clone(site.url(site.token("read")))
@@ -66,13 +100,34 @@ class TestFetch:
 
 
 class TestBusy:
-    def test_client_above_the_limit_receives_503_until_another_has_ended(self, site: Site, git: GitClient) -> None:
-        token = site.token("read")
-        with site.unfinished_requests(3, token):
+    """The server has three slots for requests to Git, of which a user can occupy two."""
+
+    def test_user_above_the_share_receives_503_and_others_are_served(self, site: Site, git: GitClient) -> None:
+        token, other = site.token("read"), Site(site.service)
+        with site.unfinished_requests(2, token):
             refused = site.get(f"/git/{site.repository}.git{ADVERTISEMENT}?service=git-upload-pack", token=token)
             assert (refused.status, refused.headers["Retry-After"]) == (503, "5")
+            git.clone(other.url(other.token("read")), name="other")
         site.wait_for_no_process()
         git.clone(site.url(token))
+
+    def test_client_waits_until_another_has_ended(self, site: Site, git: GitClient) -> None:
+        token = site.token("read")
+        clone = threading.Thread(target=git.clone, args=(site.url(token),))
+        with site.unfinished_requests(2, token):
+            clone.start()
+            time.sleep(0.5)
+        clone.join()
+        assert git.ok("rev-parse", "HEAD", within="site") == site.head()
+
+    @pytest.mark.slow
+    @pytest.mark.one_database
+    def test_body_without_bytes_ends(self, site: Site) -> None:
+        with (
+            site.unfinished_requests(1, site.token("read")),
+            site.unfinished_requests(1, site.token(), service=GitService.RECEIVE),
+        ):
+            site.wait_for_no_process(within_s=60)
 
 
 class TestDisconnect:

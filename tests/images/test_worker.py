@@ -21,7 +21,7 @@ from tests.support.samples.hostile import MARKS, Hostile
 from tests.support.samples.pictures import FORMATS, noise, opened, picture
 
 KINDS = [hostile.wrong_types, hostile.trailers, hostile.metadata, hostile.truncated, hostile.flipped, hostile.bombs]
-PATIENT = ImageProcesses(timeout_s=120, wait_s=120)
+PATIENT = ImageProcesses(timeout_s=120)
 """Limits for a busy machine, which is not an error of a file."""
 
 
@@ -109,11 +109,15 @@ class TestBounds:
             list(pool.map(reencoded, [picture()] * 8))
         _wait_until(lambda: not _image_processes())
 
-    def test_reencode_queue_timeout_raises_service_unavailable(self) -> None:
-        processes = ImageProcesses(wait_s=0.05, slots=threading.BoundedSemaphore(1))
-        with processes.slots, pytest.raises(ServiceUnavailable):
-            reencoded(picture(), processes)
-        assert reencoded(picture(), processes)[0].width == 12
+    def test_user_cannot_occupy_the_slot_of_another_one(self) -> None:
+        processes = ImageProcesses(wait_s=0)
+        with processes.slot("usr_1"):
+            with pytest.raises(ServiceUnavailable), processes.slot("usr_1"):
+                pass
+            with processes.slot("usr_2"):
+                pass
+        with processes.slot("usr_1"):
+            pass
 
 
 @cache

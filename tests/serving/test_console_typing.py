@@ -18,6 +18,22 @@ PASTE = """([html, text]) => {
   data.setData("text/plain", text);
   document.querySelector(".ProseMirror").dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
 }"""
+COPY = """() => {
+  const editor = document.querySelector(".ProseMirror");
+  editor.focus();
+  document.getSelection().selectAllChildren(editor);
+  document.dispatchEvent(new Event("selectionchange"));
+  const data = new DataTransfer();
+  return new Promise((done) => setTimeout(() => {
+    editor.dispatchEvent(new ClipboardEvent("copy", {clipboardData: data, bubbles: true, cancelable: true}));
+    done(data.getData("text/html"));
+  }, 50));
+}"""
+MOVE_AND_PRESS = """(key) => {
+  const editor = document.querySelector(".ProseMirror");
+  document.getSelection().collapse(editor.lastElementChild, 0);
+  editor.dispatchEvent(new KeyboardEvent("keydown", {key, keyCode: {Enter: 13, Backspace: 8}[key], bubbles: true, cancelable: true}));
+}"""
 GOOGLE = (
     '<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal-guid-0"><p dir="ltr"><span style="font-weight:400">Plain </span>'
     '<span style="font-weight:700">strong</span><span style="font-weight:400;font-style:italic"> slanted</span></p>'
@@ -59,7 +75,53 @@ EXCEL = (
     "<table border=0 cellpadding=0><!--StartFragment--><col width=64><tr height=20><td height=20 class=xl65>A&nbsp;1</td><td>B</td></tr>"
     "<tr><td>1</td><td>2</td></tr><!--EndFragment--></table></body></html>"
 )
+WORD_EMPTY = (
+    "<html><body><!--StartFragment--><p class=MsoNormal><i style='mso-bidi-font-style:normal'>Low</i> <b style='mso-bidi-font-weight:normal'>tide</b>"
+    "<o:p></o:p></p><p class=MsoNormal><o:p>&nbsp;</o:p></p><p class=MsoNormal><i style='font-style: normal'>upright</i> "
+    "<b style='font-weight:normal'>thin</b></p><p class=MsoNormal><span lang=EN-GB><o:p>&nbsp;</o:p></span></p><p class=MsoNormal>End</p><!--EndFragment--></body></html>"
+)
+GITLAB = (
+    '<p data-sourcepos="1:1-1:30" dir="auto" data-pm-slice="1 1 []">Low <strong data-sourcepos="1:5-1:13">water</strong> at <a href="https://b.example/"'
+    ' class="gfm" data-reference-type="issue">noon</a><span style="display: none">secret</span><img src="https://a.example/p.gif" width="1" height="1"></p>'
+    '<ul data-sourcepos="3:1-4:8" dir="auto"><li data-sourcepos="3:1-3:5"><p>One</p></li><li data-sourcepos="4:1-4:5"><p>Two <em>b</em></p></li></ul>'
+    '<div class="gl-relative"><pre class="code highlight" lang="ruby"><code><span class="line">puts 1</span></code></pre></div>'
+)
+CONFLUENCE = (
+    "<meta charset='utf-8'><h3 data-pm-slice='1 3 [&quot;table&quot;,{&quot;layout&quot;:&quot;default&quot;}]' data-renderer-start-pos='1'>Tides</h3>"
+    "<div data-panel-type='info'><div><p data-renderer-start-pos='9'>Note <strong data-renderer-mark='true'>this</strong></p></div></div>"
+    "<table data-number-column='false' data-layout='default'><tbody><tr><th class='pm-table-header-content-wrap'><p>Day</p></th><th><p>High</p></th></tr>"
+    "<tr><td><p>Mon</p></td><td><p>4 <em>m</em></p><p>5 m</p></td></tr></tbody></table><p hidden>secret</p><p><br></p>"
+)
+TIPTAP = (
+    "<p data-pm-slice='2 2 [&quot;doc&quot;,null]'>Plain <span data-type='mention' data-id='u1'>@Olive</span> <code>x</code></p>"
+    "<ul data-type='taskList'><li data-checked='true'><label contenteditable='false'></label><div><p>Task</p></div></li></ul>"
+)
+TASKS = (
+    "<ul class='task-list'><li><input type='checkbox' checked disabled> done</li><li><input type='checkbox' disabled> open</li></ul>"
+    "<p>Mind<span style='position:absolute;clip:rect(1px,1px,1px,1px)'>secret</span></p>"
+    "<div><div data-task-local-id='1' data-task-state='DONE'>Book</div><div data-task-local-id='2' data-task-state='TODO'>Order</div></div>"
+    "<ol start='3'><li>three</li><ol><ol><li>deep</li></ol></ol></ol>"
+    "<div><pre><code class='language-js'>a<br>b\n</code></pre><button>Copy</button></div>"
+)
+SPANS = (
+    "<table><tr><th style='font-weight:600'>A</th><th align='right'>B</th><th>C</th></tr>"
+    "<tr><td rowspan='2'>a</td><td>b</td><td><ul><li><p>c</p></li><li>d<ul><li>e</li></ul></li></ul></td></tr><tr><td>f</td><td>g</td></tr></table>"
+)
+WORD_NUMBERS = "".join(
+    f"<{tag} style='mso-list:l{number} level1 lfo1'><span style='mso-list:Ignore'>{marker}&nbsp;</span>{text}</{tag}>"
+    for tag, number, marker, text in (
+        *(("h2", 0, "1.", "Head"), ("p", 1, "3.", "Three"), ("p", 1, "4.", "Four")),
+        *(("p", 2, "1.", "One"), ("p", 3, "·", "Bullet")),
+    )
+)
 PASTED = [
+    (TASKS, "- [x] done\n- [ ] open\n\nMind\n\n- [x] Book\n- [ ] Order\n\n3. three\n   1. deep\n\n```js\na\nb\n```"),
+    (SPANS, "| A | B | C |\n| --- | ---: | --- |\n| a | b | c<br />d<br />e |\n|  | f | g |"),
+    (WORD_NUMBERS, "## Head\n\n3. Three\n4. Four\n\n1) One\n\n- Bullet"),
+    (WORD_EMPTY, "*Low* **tide**\n\nupright thin\n\nEnd"),
+    (GITLAB, "Low **water** at [noon](https://b.example/)\n\n- One\n- Two *b*\n\n```ruby\nputs 1\n```"),
+    (CONFLUENCE, "### Tides\n\nNote **this**\n\n| Day | High |\n| --- | --- |\n| Mon | 4 *m*<br />5 m |"),
+    (TIPTAP, "Plain @Olive `x`\n\n- [x] Task"),
     (GOOGLE, "Plain **strong** *slanted*\n\nSecond"),
     (WORD, "- **One**\n  - **Inner**\n- **Two**"),
     (NESTED, "- One\n  - Inner\n- Two"),
@@ -147,7 +209,24 @@ def saved_text(console: Console, path: str) -> str:
 @pytest.mark.parametrize(
     ("html", "expected"),
     PASTED,
-    ids=["google", "word", "nested", "web", "table", "styled-table", "libreoffice", "sheet", "excel"],
+    ids=[
+        "tasks",
+        "spans",
+        "word-numbers",
+        "word-empty",
+        "gitlab",
+        "confluence",
+        "tiptap",
+        "google",
+        "word",
+        "nested",
+        "web",
+        "table",
+        "styled-table",
+        "libreoffice",
+        "sheet",
+        "excel",
+    ],
 )
 def test_pasted_html_is_markdown(console: Console, project: str, html: str, expected: str) -> None:
     path = open_page(console, project, f"pasted-{len(html)}", "---\ntitle: Paste\n---\n")
@@ -155,6 +234,50 @@ def test_pasted_html_is_markdown(console: Console, project: str, html: str, expe
     console.page.evaluate(PASTE, [html, "plain"])
     save(console)
     assert saved_text(console, path).partition("---\n")[2].partition("---\n")[2].strip() == expected
+
+
+def test_text_typed_behind_a_link_with_code_is_text(console: Console, project: str) -> None:
+    path = open_page(
+        console, project, "behind", TEXT.replace("First words.", "See [`a`](/x)").replace("Second words.", "A `b`")
+    )
+    type_after(console, 0, " and more")
+    type_after(console, 1, "c")
+    save(console)
+    assert saved_text(console, path).endswith("See [`a`](/x) and more\n\nA `bc`\n")
+
+
+@pytest.mark.parametrize(("key", "joint"), [("Enter", "\n\n"), ("Backspace", "")])
+def test_key_after_a_move_is_applied_at_the_new_place(console: Console, project: str, key: str, joint: str) -> None:
+    """A busy browser reports a moved cursor later than the next key. The script moves and presses without a pause."""
+    path = open_page(console, project, f"moved-{key}")
+    type_after(console, 0, " More")
+    console.page.evaluate(MOVE_AND_PRESS, key)
+    console.page.keyboard.type("New")
+    save(console)
+    assert saved_text(console, path).endswith(f"---\nFirst words. More{joint}NewSecond words.\n")
+
+
+def test_image_that_cannot_be_shown_is_a_box_with_its_name(console: Console, project: str) -> None:
+    text = TEXT + "\n![chart](https://other.example/a.png)\n\n![](img/missing.png)\n"
+    path = open_page(console, project, "boxes", text)
+    expect(console.page.locator(".ProseMirror .image-box")).to_have_text(["chart", "missing.png"])
+    type_after(console, 0, " More.")
+    save(console)
+    assert saved_text(console, path) == text.replace("First words.", "First words. More.")
+
+
+def test_copied_blocks_of_the_editor_keep_their_notation(console: Console, project: str) -> None:
+    """The editor recognizes what it has copied itself: blocks that HTML of others does not have, such as tasks and shortcodes."""
+    text = '---\ntitle: Copy\n---\nStart\n\n- [x] done `a`\n- [ ] open\n\n4. four\n\n```js {1}\na\n```\n\nText {{< ref "a_b" >}} end.\n'
+    path = open_page(console, project, "copied", text)
+    copied = console.page.evaluate(COPY)
+    assert "data-galley-slice" in copied
+    console.page.keyboard.press("Control+End")
+    console.page.keyboard.press("Enter")
+    console.page.evaluate(PASTE, [copied, "plain"])
+    save(console)
+    body = text.partition("---\n")[2].partition("---\n")[2]
+    assert saved_text(console, path).endswith(f"{body}\n{body}")
 
 
 def test_pasted_text_is_markdown_and_keeps_its_spaces(console: Console, project: str) -> None:
@@ -218,7 +341,7 @@ def test_table_is_edited_as_a_table(console: Console, project: str) -> None:
     console.page.get_by_label("Alignment of the column").select_option("center")
     save(console)
     assert saved_text(console, path).removeprefix(TEXT) == (
-        "\n| Name  |  | Price |\n|:---: | --- |------:|\n| Tea!   |  | 3\\|0 |\n| Milk  |  | 1.00 |\n| Saltfine<br />coarse |  |  |\n"
+        "\n| Name  |  | Price |\n|:---:| --- |------:|\n| Tea!   |  |  3\\|0 |\n| Milk  |  |  1.00 |\n| Saltfine<br />coarse |  |  |\n"
     )
 
 
@@ -325,6 +448,20 @@ def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console,
         saved_text(console, path)
         == f"{TEXT[:-1]} Down and up.\n\n{sources[0]}\n\nBetween.\n\nInserted.\n\n{sources[2]}x\n"
     )
+
+
+def test_text_is_typed_before_the_first_and_below_the_last_card(console: Console, project: str) -> None:
+    source = CARDS["md"][0][3]
+    head, body = TEXT[: TEXT.index("First")], TEXT[TEXT.index("First") :]
+    path = open_page(console, project, "edges", f"{head}{source}\n\n{body}\n{source}\n")
+    type_after(console, 0, " More.")
+    console.page.keyboard.press("ControlOrMeta+End")
+    console.page.keyboard.type("End.")
+    console.page.keyboard.press("ControlOrMeta+Home")
+    console.page.keyboard.type("Start.")
+    save(console)
+    body = body.replace("First words.", "First words. More.")
+    assert saved_text(console, path) == f"{head}Start.\n\n{source}\n\n{body}\n{source}\n\nEnd.\n"
 
 
 def test_card_is_pasted_as_a_card_and_into_a_cell_as_text(console: Console, project: str) -> None:

@@ -5,13 +5,15 @@ from flask import Response
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
-from app.extensions import current_settings
-from app.resources.order import routes as orders
-from app.resources.order.schemas import EffectiveFrom
+from app.extensions import current_settings, drivers
+from app.http.actions import run
+from app.http.loading import instance
+from app.resources.order import actions, service
+from app.resources.order.guards import own_subscription
+from app.resources.order.schemas import BillingHistorySchema, CancelSubscriptionBody
 from app.resources.user import creation_limits
 from app.resources.user.creation_limits import limits_of
 
@@ -24,7 +26,7 @@ def billing(*, scope: Scope) -> Response:
     """Show the plan, the used limits, the subscriptions and the orders."""
     return page(
         "account/billing.html",
-        history=api.read(orders.read, {"userId": scope.caller.id}),
+        history=instance(BillingHistorySchema).dump(service.history(scope.user, by=scope.user)),
         limits=creation_limits.check(scope.user, limits=limits_of(scope.caller.id)),
         is_enabled=current_settings().billing.driver != "none",
     )
@@ -34,6 +36,12 @@ def billing(*, scope: Scope) -> Response:
 @Page(guard=verified(), inputs=("subscription_id",), shown_by="billing")
 def cancel_subscription(*, scope: Scope, form: Form) -> Response:
     """Cancel a subscription at the end of the paid period."""
-    data = form.texts("subscription_id") | {"effective_from": EffectiveFrom.NEXT_BILLING_PERIOD}
-    api.write(orders.cancel, data=data)
+    body = CancelSubscriptionBody.loaded(form.texts("subscription_id"))
+    run(
+        lambda scope: actions.cancel(scope.subscription, drivers.billing, immediately=False),
+        {"subscription_id": body.subscription_id},
+        guard=own_subscription("subscription_id"),
+        outside=True,
+        rate="billing",
+    )
     return see_other(f"{URL}?done=canceled")

@@ -8,23 +8,27 @@ from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.project.change_set_texts import state_label, state_tone
-from app.console.shell import api
+from app.console.project.project_home import read_log
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.http.actions import run
+from app.models.organization import ArchiveStatus
 from app.resources.change_set import queries as change_sets
-from app.resources.organization import routes as organizations
+from app.resources.organization import queries, service
+from app.resources.organization.schemas import CreateOrganizationBody
 from app.resources.project_content.tree.folder_listing import titles_in_projects
-from app.resources.project_log import routes as log
+from app.resources.user.creation_limits import limits_of
 
+GUARD = verified()
 PROJECTS_WITH_ACTIVITY, ENTRIES, WAITING = 5, 8, 20
 
 
 @blueprint.get("")
-@Page(guard=verified())
+@Page(guard=GUARD)
 def home(*, scope: Scope) -> Response:
     """Show the changes that wait for the user, the organizations with their projects, and the latest changes."""
-    own = api.read(organizations.list_own, status="active")
+    own: list[dict[str, Any]] = queries.of_user(scope.user, status=ArchiveStatus.ACTIVE)
     own.sort(key=lambda organization: not organization["projects"])
     projects = [project for organization in own for project in organization["projects"]]
     entries = _activity(projects)
@@ -47,14 +51,16 @@ def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     entries = [
         entry | {"project": project}
         for project in latest
-        for entry in api.read(log.read, {"project_id": project["project_id"]}, limit=ENTRIES)["logs"]
+        for entry in read_log(project["project_id"], limit=ENTRIES)["logs"]
     ]
     return sorted(entries, key=lambda entry: str(entry["createdAt"]), reverse=True)[:ENTRIES]
 
 
 @blueprint.post("/organizations")
-@Page(guard=verified(), inputs=("name",), shown_by="home", names={"org_name": "name"})
+@Page(guard=GUARD, inputs=("name",), shown_by="home", names={"org_name": "name"})
 def create_organization(*, scope: Scope, form: Form) -> Response:
     """Create an organization."""
-    created = api.write(organizations.create, data={"org_name": form.text("name")})
-    return see_other(f"{ROOT}/organizations/{created['org_id']}?done=created")
+    body, limits = CreateOrganizationBody.loaded({"org_name": form.text("name")}), limits_of(scope.caller.id)
+    values = body.sent() | {"limit": limits.organizations}
+    created = run(lambda scope: service.create(**values, by=scope.user), {}, guard=GUARD, rate="organization_create")
+    return see_other(f"{ROOT}/organizations/{created.id}?done=created")

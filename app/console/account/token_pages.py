@@ -26,7 +26,7 @@ from app.resources.project.routes import projects
 TOKENS = "/account/tokens"
 ACCOUNTS = "/organizations/<org_id>/service-accounts"
 DAY_S = 86_400
-SCOPES = [str(one) for one in TokenScope]
+SCOPES = [str(token_scope) for token_scope in TokenScope]
 INPUTS = ("name", "scopes", "reach", "projects", "expires_at")
 
 

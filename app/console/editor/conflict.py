@@ -12,8 +12,10 @@ from markupsafe import Markup
 from app.access.scope import ProjectScope
 from app.concurrency.threadpool import offload
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import INPUTS, SetEnded, proposals
-from app.console.editor.page_source import (
+from app.console.editor.removed_page import show_removed
+from app.console.editor.saving import leave_set, save_edit
+from app.console.files.destinations import INPUTS, SetEnded, proposals
+from app.console.files.page_source import (
     OpenFile,
     branch_source,
     has_ended,
@@ -23,11 +25,9 @@ from app.console.editor.page_source import (
     read_base,
     read_draft,
 )
-from app.console.editor.removed_page import rendered_text, show_removed
-from app.console.editor.saving import leave_set, save_edit
-from app.console.editor.scope import EDITOR, EditorScope, edit_url, in_set, set_query
+from app.console.files.rendered_text import rendered_text
+from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, in_set, set_query
 from app.console.project.changes import value_text
-from app.console.project.project_home import BASE
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
@@ -148,7 +148,7 @@ def _compare(scope: ProjectScope, present: OpenFile, draft: dict[str, Any]) -> V
             return Versions(present, draft, base, (), [Part(before, mine, theirs, text)])
         if isinstance(merged, FileConflicts) and max(len(mine), len(theirs)) <= MAX_MERGED:
             versions = Versions(present, draft, base, merged.conflicts, ())
-            if versions.count <= MAX_CHOICES and all(one.kind in _CHOSEN for one in merged.conflicts):
+            if versions.count <= MAX_CHOICES and all(conflict.kind in _CHOSEN for conflict in merged.conflicts):
                 with suppress(InvalidRequest):
                     versions.result(path, ())
                     return versions
@@ -199,19 +199,19 @@ def _shown_conflicts(
     path: str, conflicts: Sequence[MergeConflict] | Sequence[Part], choices: Sequence[str]
 ) -> Iterator[ShownPart]:
     """Yield fields, blocks, or parts of lines. Blocks and lines of the body are formatted while the page has room."""
-    mine = "".join(one.mine for one in conflicts if isinstance(one, Part))
+    mine = "".join(part.mine for part in conflicts if isinstance(part, Part))
     text = read_page(path, mine.encode())
     position, body = 0, len(mine) - len(text.body) if text is not None else 0
     number, remaining = 0, MAX_RENDERED
-    for one in conflicts:
+    for entry in conflicts:
         is_text = position >= body
-        if isinstance(one, MergeConflict):
-            is_text = one.kind is ConflictKind.BLOCK
-            base, own, theirs = (_side_text(side) for side in (one.base, one.mine, one.theirs))
+        if isinstance(entry, MergeConflict):
+            is_text = entry.kind is ConflictKind.BLOCK
+            base, own, theirs = (_side_text(side) for side in (entry.base, entry.mine, entry.theirs))
         else:
-            base, own, theirs = one.base, one.mine, one.theirs
+            base, own, theirs = entry.base, entry.mine, entry.theirs
             position += len(own)
-        if isinstance(one, Part) and not one.is_conflict:
+        if isinstance(entry, Part) and not entry.is_conflict:
             continue
         remaining -= len(own) + len(theirs)
         is_rendered = is_text and remaining >= 0
@@ -221,7 +221,7 @@ def _shown_conflicts(
             base,
             own,
             theirs,
-            label=_label(one.pointer) if isinstance(one, MergeConflict) and one.pointer is not None else "",
+            label=_label(entry.pointer) if isinstance(entry, MergeConflict) and entry.pointer is not None else "",
             can_have_both=is_text and bool(own and theirs),
             rendered=(rendered_text(path, own), rendered_text(path, theirs)) if is_rendered else (None, None),
         )

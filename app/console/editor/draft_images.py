@@ -10,34 +10,23 @@ from flask import Response, request
 from marshmallow import fields
 from werkzeug.datastructures import FileStorage
 
-from app.access.guards import member_of_org
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.field_inputs import InputKind
-from app.console.editor.field_lists import INPUT, KIND, path_of
-from app.console.editor.page_source import (
+from app.console.files.field_inputs import InputKind
+from app.console.files.field_lists import INPUT, KIND, path_of
+from app.console.files.page_source import (
     IMAGE,
     branch_source,
-    of_draft,
+    change_draft,
+    checked_key,
+    draft_key,
     open_present,
     present_head,
     read_draft,
     read_schema,
 )
-from app.console.editor.scope import EDITOR, file_url
-from app.console.project.images import (
-    MediaFolder,
-    address_of,
-    candidates,
-    field_at,
-    has_thumbnail,
-    known_folders,
-    raw_url,
-    upload_folder,
-)
-from app.console.project.project_home import BASE, project_url
+from app.console.files.scope import BASE, EDITOR, file_url, project_url
 from app.console.project.thumbnails import GRID_WIDTH
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page
 from app.console.shell.translation import gettext as _
@@ -57,17 +46,25 @@ from app.core.errors import (
     UnsupportedMediaType,
 )
 from app.core.limits import MIB, DraftLimits
+from app.core.paths import folded
 from app.http import caching
-from app.http.endpoint import endpoint
 from app.http.envelope import json_response
-from app.http.json_schema import plain_path
-from app.http.validation import Length, RequestBody, RequestQuery, RequestSchema
+from app.http.validation import Length, RequestQuery
 from app.models.project_content import DraftImage
+from app.resources.project_content.images import (
+    MediaFolder,
+    address_of,
+    candidates,
+    field_at,
+    has_thumbnail,
+    known_folders,
+    raw_url,
+    upload_folder,
+)
 from app.resources.project_content.responses import stream_file
-from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.search.references import list_images
 from app.resources.project_content.tree.folder_listing import names_in_folder
-from app.resources.project_draft import images, service
+from app.resources.project_draft import actions, images
 
 CHECKED_NAMES = 20
 """The first names of an image that are also compared with the head of the branch, which can be newer than its index."""
@@ -78,94 +75,9 @@ MAX_LISTED = 60
 _SEPARATORS = re.compile(r"[\s\"'`()<>\[\]{}|,;=]+")
 
 
-class StoredImageSchema(RequestSchema):
-    """A stored image: its future path and its address in the text."""
-
-    path = fields.String()
-    url = fields.String()
-
-
-class DoneSchema(RequestSchema):
-    """The result of a change without values."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StoreImageBody(RequestBody):
-    """An image, its possible names, and its folder with the address of the folder.
-
-    `unnamed` contains the ids of images that the text of the draft does not name.
-    """
-
-    names: Annotated[list[str], fields.List(fields.String(), required=True)]
-    folder: Annotated[str, fields.String(required=True)]
-    address: Annotated[str, fields.String(required=True)]
-    unnamed: Annotated[list[str], fields.List(fields.String(), required=True)]
-    data: Annotated[bytes, fields.Raw(required=True)]
-
-
-@endpoint(guard=member_of_org(), body=StoreImageBody, query=FileQuery, result=StoredImageSchema)
-def store_image(*, scope: ProjectScope, body: StoreImageBody, query: FileQuery) -> DraftImage:
-    """Store an image with the draft of a file. The console calls this operation; it has no URL."""
-    return images.add(
-        scope.project,
-        by=scope.user,
-        branch=query.ref,
-        file=query.file,
-        names=body.names,
-        folder=body.folder,
-        address=body.address,
-        unnamed=body.unnamed,
-        data=body.data,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinishDraftBody(RequestBody):
-    """The images that a save has committed."""
-
-    ids: Annotated[list[str], fields.List(fields.String(), required=True)]
-
-
-@endpoint(guard=member_of_org(), body=FinishDraftBody, query=FileQuery, result=DoneSchema)
-def finish(*, scope: ProjectScope, body: FinishDraftBody, query: FileQuery) -> dict[str, object]:
-    """Delete the draft of a file after its save. The console calls this operation; it has no URL."""
-    service.delete_text(scope.project, by=scope.user, branch=query.ref, file=query.file)
-    images.delete_saved(scope.project, by=scope.user, branch=query.ref, file=query.file, ids=body.ids)
-    return {}
-
-
-@endpoint(guard=member_of_org(), query=FileQuery, result=DoneSchema)
-def delete_text(*, scope: ProjectScope, query: FileQuery) -> dict[str, object]:
-    """Delete the text of a draft and not its images. The console calls this operation; it has no URL."""
-    service.delete_text(scope.project, by=scope.user, branch=query.ref, file=query.file)
-    return {}
-
-
-@dataclass(frozen=True, kw_only=True)
-class MoveImagesBody(RequestBody):
-    """The file and the branch to which the images of a draft move, and their paths there by id."""
-
-    new_branch: Annotated[str | None, fields.String(required=True, allow_none=True)]
-    new_file: Annotated[str, fields.String(required=True, validate=plain_path)]
-    paths: Annotated[dict[str, str], fields.Dict(keys=fields.String(), values=fields.String(), required=True)]
-
-
-@endpoint(guard=member_of_org(), body=MoveImagesBody, query=FileQuery, result=DoneSchema)
-def move_images(*, scope: ProjectScope, body: MoveImagesBody, query: FileQuery) -> dict[str, object]:
-    """Attach the images of a draft to another draft. The console calls this operation; it has no URL."""
-    to = images.DraftFile(body.new_branch, body.new_file)
-    images.move(scope.project, images.DraftFile(query.ref, query.file), to, by=scope.user, paths=body.paths)
-    return {}
-
-
 def finish_draft(scope: ProjectScope, path: str, ids: Sequence[str] = ()) -> None:
     """Delete the draft of a file after its save, with the images that the save has committed."""
-    api.write(finish, _ids(scope), {"ids": list(ids)}, query=of_draft(scope, path))
-
-
-def forget_text(scope: ProjectScope, path: str) -> None:
-    """Delete the text of a draft that equals the saved one. The form that is still open can name its images."""
-    api.write(delete_text, _ids(scope), method="DELETE", query=of_draft(scope, path))
+    change_draft(scope, path, lambda draft: actions.finish_draft(draft, ids))
 
 
 def move_draft_images(
@@ -176,13 +88,13 @@ def move_draft_images(
     Raises:
         Conflict: another draft of this version has an image with one of the paths.
     """
-    data = {"new_branch": to.branch, "new_file": new_path, "paths": dict(paths)}
-    api.write(move_images, _ids(scope), data, query=of_draft(scope, path))
+    target = checked_key(to, new_path)
+    change_draft(scope, path, lambda draft: images.move(draft, target, paths))
 
 
 def images_of(scope: ProjectScope, path: str) -> Sequence[DraftImage]:
     """Return the images of the user's draft of a file."""
-    return images.listed(scope.project, by=scope.user, branch=scope.branch, file=path)
+    return images.listed(draft_key(scope, path))
 
 
 def image_url(scope: ProjectScope, path: str, url: str) -> str:
@@ -255,14 +167,17 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
     collection, declared = _levels(scope, prepared, path, query.field)
     known = known_folders(scope.project, collection, path)
     folders = [upload_folder(scope.project, path, declared, collection), *known]
-    own = [one for one in images_of(scope, path) if term in one.path.casefold()]
+    own = [image for image in images_of(scope, path) if term in image.path.casefold()]
     listed = list_images(scope.index, query.q, limit=MAX_LISTED).images
-    shown = [{"path": one.path, "url": one.url, "preview": image_url(scope, path, one.url)} for one in own]
-    for one in listed:
-        urls = {"url": address_of(scope.project, one.path, path, folders), "preview": raw_url(scope.project, one.path)}
-        if has_thumbnail(one.path):
-            urls["thumbnail"] = project_url(scope, f"/thumbnail/{one.sha}?width={GRID_WIDTH}")
-        shown.append({"path": one.path} | urls)
+    shown = [{"path": image.path, "url": image.url, "preview": image_url(scope, path, image.url)} for image in own]
+    for item in listed:
+        urls = {
+            "url": address_of(scope.project, item.path, path, folders),
+            "preview": raw_url(scope.project, item.path),
+        }
+        if has_thumbnail(item.path):
+            urls["thumbnail"] = project_url(scope, f"/thumbnail/{item.sha}?width={GRID_WIDTH}")
+        shown.append({"path": item.path} | urls)
     return json_response({"images": shown}, 200)
 
 
@@ -274,7 +189,8 @@ def upload_image(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     if file is None or not file.filename:
         raise InvalidRequest.field(images.FIELD, _("Choose an image."))
     stored = _store(scope, path, file, *_levels(scope, prepared, path, form.text("field")))
-    return json_response(stored | {"preview": image_url(scope, path, stored["url"])}, 201)
+    shown = {"path": stored.path, "url": stored.url, "preview": image_url(scope, path, stored.url)}
+    return json_response(shown, 201)
 
 
 def _levels(
@@ -282,7 +198,7 @@ def _levels(
 ) -> tuple[Collection | None, SchemaField | None]:
     """Return the collection of a page and one of its fields, which can have a media folder each."""
     if values is None:
-        values = _present_values(scope, path) if any(one.filter for one in schema.collections) else {}
+        values = _present_values(scope, path) if any(other.filter for other in schema.collections) else {}
     collection = collection_of(schema, path, values)
     return collection, field_at(collection.fields, path_of(target)) if collection is not None and target else None
 
@@ -300,8 +216,8 @@ def _present_values(scope: ProjectScope, path: str) -> Mapping[str, object]:
 
 def _store(
     scope: ProjectScope, path: str, file: FileStorage, collection: Collection | None, declared: SchemaField | None
-) -> dict[str, str]:
-    """Store an uploaded image with the draft of a file. Return its path and its address in the text."""
+) -> DraftImage:
+    """Store an uploaded image with the draft of a file."""
     name, limit = image_name(file), DraftLimits.image_bytes
     data = file.stream.read(limit + 1)
     if len(data) > limit:
@@ -310,15 +226,9 @@ def _store(
     if not is_image_content(name, data[:HEAD_BYTES]):
         raise _not_an_image()
     folder = upload_folder(scope.project, path, declared, collection)
-    body = {
-        "names": images.free_names(name, taken_names(scope, folder, name)),
-        "folder": folder.folder,
-        "address": folder.address,
-        "unnamed": _unnamed_ids(scope, path),
-        "data": data,
-    }
-    stored: dict[str, str] = api.write(store_image, _ids(scope), body, query=of_draft(scope, path))
-    return stored
+    names, unnamed = images.free_names(name, taken_names(scope, folder, name)), _unnamed_ids(scope, path)
+    at = {"folder": folder.folder, "address": folder.address}
+    return change_draft(scope, path, lambda draft: images.add(draft, data, names=names, unnamed=unnamed, **at))
 
 
 def _unnamed_ids(scope: ProjectScope, path: str) -> list[str]:
@@ -331,10 +241,10 @@ def _unnamed_ids(scope: ProjectScope, path: str) -> list[str]:
 def taken_names(scope: ProjectScope, folder: MediaFolder, name: str) -> set[str]:
     """Return the folded names of the files in a folder of the branch, as far as they matter for a new image."""
     source = branch_source(scope)
-    paths = [folder.path(one) for one in images.free_names(name, ())[:CHECKED_NAMES]]
+    paths = [folder.path(free_name) for free_name in images.free_names(name, ())[:CHECKED_NAMES]]
     entries = source.git.entries(source.repo, present_head(scope), paths)
     present = {path.rpartition("/")[2] for path in entries}
-    return {images.folded(one) for one in present.union(names_in_folder(scope.index, folder.folder))}
+    return {folded(name) for name in present.union(names_in_folder(scope.index, folder.folder))}
 
 
 def take_files(scope: ProjectScope, form: Form, schema: ContentSchema, path: str, values: Mapping[str, object]) -> None:
@@ -350,7 +260,7 @@ def take_files(scope: ProjectScope, form: Form, schema: ContentSchema, path: str
             continue
         target = name.removeprefix(IMAGE)
         try:
-            url = _store(scope, path, file, *_levels(scope, schema, path, target, values))["url"]
+            url = _store(scope, path, file, *_levels(scope, schema, path, target, values)).url
         except AppError as error:
             if error.fields:
                 error.fields = (FieldError(INPUT + target, error.message),)
@@ -370,7 +280,7 @@ class ImageQuery(RequestQuery):
 @Page(guard=EDITOR, query=ImageQuery)
 def draft_image(*, scope: ProjectScope, query: ImageQuery) -> Response:
     """Return the bytes of an image of the user's draft of a file."""
-    image = images.find(scope.project, by=scope.user, branch=scope.branch, file=scope.path["file"], url=query.url)
+    image = images.find(draft_key(scope, scope.path["file"]), query.url)
     unchanged = caching.not_modified(request, image.id)
     if unchanged is not None:
         return unchanged
@@ -379,7 +289,3 @@ def draft_image(*, scope: ProjectScope, query: ImageQuery) -> Response:
         raise NotFound
     mime = file_type(image.path).mime or BINARY
     return stream_file(iter((data,)), size=len(data), mime=mime, tag=image.id)
-
-
-def _ids(scope: Scope) -> dict[str, str]:
-    return {"project_id": scope.path["project_id"]}

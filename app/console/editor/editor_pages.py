@@ -1,26 +1,30 @@
 """The editor: front matter as fields, text, saving, and drafts."""
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, NamedTuple
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from flask import Response, request
 from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import INPUTS, SetEnded, other_sets, proposals
-from app.console.editor.draft_images import forget_text, image_url, images_of, take_files
-from app.console.editor.field_inputs import InputKind
-from app.console.editor.field_lists import ACTION, apply_action
-from app.console.editor.form_fields import MAX_FIELDS, Field
+from app.console.editor.draft_images import image_url, images_of, take_files
+from app.console.editor.field import Field
+from app.console.editor.form_fields import MAX_FIELDS
 from app.console.editor.page_fields import PageFields, page_fields
-from app.console.editor.page_source import (
+from app.console.editor.relations import Relate, no_choices, read_choices
+from app.console.editor.saving import leave_set, move_to_site, save_edit
+from app.console.editor.suggestions import is_configured
+from app.console.files.destinations import INPUTS, SetEnded, other_sets, proposals
+from app.console.files.field_inputs import InputKind
+from app.console.files.field_lists import ACTION, apply_action
+from app.console.files.page_source import (
     EDITOR_INPUTS,
     OpenFile,
+    change_draft,
     delete_draft,
     edited,
     has_ended,
@@ -33,16 +37,11 @@ from app.console.editor.page_source import (
     sent_start,
     write_draft,
 )
-from app.console.editor.relations import Relate, no_choices, read_choices
-from app.console.editor.saving import leave_set, move_to_site, save_edit
-from app.console.editor.scope import EDITOR, EditorScope, edit_url, file_url, in_set, set_query
-from app.console.editor.suggestions import is_configured
-from app.console.project.changes import ShownVersion, shown_versions
-from app.console.project.images import site_url
+from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, project_url, set_query
+from app.console.project.changes import ShownVersion, read_history
 from app.console.project.media import usage_of
 from app.console.project.preview import preview_state
-from app.console.project.project_home import BASE, project_url
-from app.console.shell import api, frame
+from app.console.shell import frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.messages import notice
@@ -53,45 +52,16 @@ from app.content.data_text import ROOT, is_data, read_data
 from app.content.filetypes import file_type
 from app.content.image_types import is_image
 from app.content.page_text import PageText, read_page
-from app.content.schema.inferred import ROOTS
 from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
+from app.content.site_paths import path_in_site
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.core.limits import DraftLimits
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
-from app.resources.project_content import routes as content
+from app.resources.project_content.images import site_url
 from app.resources.project_content.search.missing_links import missing_links
-
-PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
-_DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")
-_INDEX_NAMES = ("index", "_index", "readme")
-STARLIGHT = "/src/content/docs/"
-"""The folder of the collection whose pages Starlight serves at the root of the site."""
-
-
-def page_path(path: str, values: Mapping[str, object], content_root: str | None) -> str:
-    """Return the likely path of a file in the built site, `/` for a file that is no page."""
-    for name in ("url", "permalink"):
-        own = values.get(name)
-        if isinstance(own, str) and own.startswith("/") and not own.startswith("//") and ":" not in own:
-            return quote(own)
-    if not PAGES.search(path):
-        return "/"
-    stem = PAGES.sub("", path)
-    dated = _DATED.search(stem)
-    if dated is not None:
-        return quote(f"/{dated[1]}/{dated[2]}/{dated[3]}/{dated[4]}.html")
-    above, is_starlight, _ = f"/{stem}".partition(STARLIGHT)
-    own = [content_root.strip("/")] if content_root else []
-    roots = [*own, *([f"{above}{STARLIGHT}".strip("/")] if is_starlight else []), *ROOTS]
-    root = next((root for root in roots if stem.startswith(f"{root}/")), "")
-    folder, _slash, name = (stem[len(root) + 1 :] if root else stem).rpartition("/")
-    slug = values.get("slug")
-    name = slug if isinstance(slug, str) and slug else name
-    segments = [folder, "" if name.casefold() in _INDEX_NAMES else name]
-    address = "/".join(segment for segment in segments if segment)
-    return quote("/" + re.sub(r"\s+", "-", address).lower() + ("/" if address else ""))
+from app.resources.project_draft import actions
 
 
 def with_path(address: str, path: str) -> str:
@@ -101,6 +71,9 @@ def with_path(address: str, path: str) -> str:
 
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
+MDX_GENERATORS = (Generator.DOCUSAURUS, Generator.NEXTJS)
+"""Generators that read `.md` as MDX. Its escapes are valid in Markdown, too."""
+
 DATA_FOLDERS = frozenset(("_data", "_i18n", "content", "data", "i18n", "locales"))
 """Folders whose data files are shown as fields without a schema."""
 
@@ -205,11 +178,12 @@ def edit(*, scope: EditorScope, query: EditorQuery, prepared: _Opened) -> Respon
         is_data=data is not None,
         is_source_only=has_form and data is None,
         panel=_panel(scope, query.panel, opened, text),
-        media_folders=[[one.address, one.path("")] for one in shown.folders] if shown is not None else [],
+        media_folders=[[folder.address, folder.path("")] for folder in shown.folders] if shown is not None else [],
         draft=draft,
         has_conflict=has_conflict,
         missing=_missing_links(scope, path, text, language),
         file_language=language,
+        is_mdx=language == "mdx" or (language == "markdown" and scope.project.generator in MDX_GENERATORS),
         is_markdown=language in MARKDOWN,
         query=query,
         title=title,
@@ -241,12 +215,12 @@ def _shown(scope: EditorScope, prepared: _Opened, text: PageText, data: Mapping[
     """Return the fields. A data file that is a list has the name of the file instead of a key."""
     path = scope.path["file"]
     base = prepared.file.values if prepared.file is not None else {}
-    draft_images = {one.url: image_url(scope, path, one.url) for one in images_of(scope, path)}
+    draft_images = {image.url: image_url(scope, path, image.url) for image in images_of(scope, path)}
     shown = page_fields(scope, prepared.schema, path, text, prepared.relate, base, draft_images)
     if data is None or list(data) != [ROOT]:
         return shown
     label = label_of(path.rpartition("/")[2].rpartition(".")[0])
-    return replace(shown, fields=[replace(one, label=label) for one in shown.fields], can_add=False)
+    return replace(shown, fields=[replace(field, label=label) for field in shown.fields], can_add=False)
 
 
 def _needs_text(field: Field) -> bool:
@@ -276,14 +250,14 @@ def _panel(scope: EditorScope, name: str, opened: OpenFile, text: PageText | Non
     """Return the values of the side panel."""
     path = opened.path
     values = text.values if text is not None else None
-    path_in_site = page_path(path, values or {}, _pages_root(scope, path))
+    path_of_page = path_in_site(path, values or {}, _pages_root(scope, path))
     record, address = preview_state(scope) if name == "preview" else (None, None)
-    shown = with_path(address, path_in_site) if address else None
+    shown = with_path(address, path_of_page) if address else None
     reloads = scope.project.generator not in WITHOUT_RELOAD
     versions = _versions(scope, path) if name == "history" and not opened.is_new else []
     return {
         "name": name,
-        "path": path_in_site,
+        "path": path_of_page,
         "record": record,
         "address": shown,
         "reloads": reloads,
@@ -301,9 +275,8 @@ def _pages_root(scope: ProjectScope, path: str) -> str | None:
 
 def _versions(scope: EditorScope, path: str) -> list[ShownVersion]:
     """Return the latest versions of a file."""
-    ids, ref = {"project_id": scope.path["project_id"]}, scope.branch if scope.change_set is not None else None
-    versions = api.read(content.list_history, ids, file=path, ref=ref, limit=MAX_VERSIONS)
-    return shown_versions(scope, versions, path)
+    ref = scope.branch if scope.change_set is not None else None
+    return read_history(scope, path, ref=ref, limit=MAX_VERSIONS)[0]
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
@@ -351,7 +324,7 @@ def _change_list(scope: ProjectScope, opened: OpenFile, form: Form) -> Response:
 
 def _store_draft(scope: ProjectScope, opened: OpenFile, data: bytes) -> None:
     if data == opened.data and not opened.is_new:
-        forget_text(scope, opened.path)
+        change_draft(scope, opened.path, actions.delete_text)  # The open form can name the images of the draft.
     else:
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
 

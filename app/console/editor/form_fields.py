@@ -1,29 +1,24 @@
 """The fields of the editor: from the schema of a collection, else from the values of the file."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Any
+from dataclasses import replace
 
-from app.console.editor.field_inputs import (
+from app.console.editor.field import Field, Option, json_text, text_of
+from app.console.editor.relations import Relate, RelationChoices, no_choices, relation_of
+from app.console.files.field_inputs import (
     DATES,
     InputKind,
     are_lines,
     in_format,
-    input_text,
     is_date,
     is_iso,
     kind_of,
-    offset_of,
 )
-from app.console.editor.field_lists import (
+from app.console.files.field_lists import (
     INPUT,
-    ITEMS,
     KIND,
     MAX_ITEMS,
-    NOTATION,
     ItemState,
     is_object_list,
     items_of,
@@ -31,212 +26,22 @@ from app.console.editor.field_lists import (
     plain,
     variant_target,
 )
-from app.console.editor.relations import Relate, RelationChoices, no_choices, relation_of
-from app.console.shell.dates import user_zone
 from app.console.shell.field_labels import label_of
-from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.console.shell.translation import gettext as _
-from app.content.schema.date_formats import has_format, has_time, is_day
+from app.content.schema.date_formats import has_time, is_day
 from app.content.schema.model import Collection, FieldType, SchemaField
-from app.content.schema.validation import range_text
-from app.core import clock
+from app.content.schema.validation import is_date_in_format
 from app.core.limits import InputLimits
 
 MAX_FIELDS, MAX_RARE = 300, 30
 MAX_INPUTS = InputLimits.form_fields - 100
 _INPUTS = 2
-_WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
-MAX_NARROW = 28
-"""Characters that an input in one of three columns shows."""
-
-_SUMMARY = (
-    *(InputKind.TEXT, InputKind.LONG, InputKind.NUMBER, InputKind.DATE, InputKind.DATETIME, InputKind.SELECT),
-    InputKind.RELATION,
-)
-SUMMARY_VALUES, SUMMARY_CHARACTERS = 3, 60
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
 FEW = 12
 """A relation to at most this number of entries is a choice."""
-_COUNTED = (InputKind.TEXT, InputKind.LONG)
 MAX_GROUPS = 6
 """Levels of objects without a schema that are shown as groups."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """A value that can be chosen, as the text of an input and as the text that the user sees."""
-
-    value: str
-    label: str
-
-
-@dataclass(frozen=True)
-class Field:
-    """An input, or a group of inputs if `kind` is None. The children of a list of objects are its items.
-
-    `is_unfit`: the value does not match the type of the schema. `is_no_date`: it is a text where other files have
-    dates. `notation`: the format of the date, or a date of another file whose notation a new one has. `variants`: the
-    kinds of items that can be added to a list, by the target of the button. `is_key`: the value names the kind of an
-    object. `state` and `is_replaced` belong to an item of a list. `is_closed`: the form has no inputs of the item.
-    `is_too_large`: the value is shown as JSON because its inputs are too many.
-    """
-
-    path: tuple[str, ...]
-    label: str
-    kind: InputKind | None
-    value: Any = None
-    is_required: bool = False
-    is_unfit: bool = False
-    is_no_date: bool = False
-    is_image: bool = False
-    """The value is the address of an image, or a list of addresses."""
-    is_list: bool = False
-    default: str = ""
-    options: tuple[Option, ...] = ()
-    suggestions: tuple[str, ...] = ()
-    relation: RelationChoices | None = None
-    children: tuple["Field", ...] = ()
-    hint: str = ""
-    minimum: float | None = None
-    maximum: float | None = None
-    notation: str = ""
-    variants: tuple[Option, ...] = ()
-    is_key: bool = False
-    state: ItemState = ItemState.STORED
-    is_replaced: bool = False
-    is_closed: bool = False
-    is_too_large: bool = False
-
-    @property
-    def name(self) -> str:
-        return INPUT + self.target
-
-    @property
-    def kind_name(self) -> str:
-        """The name of the hidden input with the kind."""
-        return KIND + self.target
-
-    @property
-    def notation_name(self) -> str:
-        """The name of the hidden input with the notation of a date."""
-        return NOTATION + self.target
-
-    @property
-    def items_name(self) -> str:
-        """The name of the hidden input with the order of a list."""
-        return ITEMS + self.target
-
-    @property
-    def items(self) -> str:
-        """The ids of the items of a list in their order."""
-        return ",".join(child.path[-1] for child in self.children)
-
-    @property
-    def target(self) -> str:
-        """The list or the item as the buttons of a list name it."""
-        return name_of(self.path)
-
-    @property
-    def text(self) -> str:
-        """The text that the input shows."""
-        return input_text(self.kind, self.value, self.notation) if self.kind is not None else ""
-
-    @property
-    def chosen(self) -> list[str]:
-        """The values of the checked choices."""
-        return [_text(value) for value in self.value or ()] if isinstance(self.value, list) else []
-
-    @property
-    def offset(self) -> str:
-        """The offset of a date with a time."""
-        return offset_of(self.value)
-
-    @property
-    def zone(self) -> str:
-        """The offset in which the present time is written: that of the value, else that of the user."""
-        now = clock.now().astimezone(user_zone())
-        return self.offset if self.offset[:1] in ("+", "-") else "+00:00" if self.offset else f"{now:%z}"
-
-    @property
-    def shown_value(self) -> str:
-        """The value as the user reads it: of a relation the title of the entry."""
-        entry = self.relation.by_text.get(str(self.value)) if self.relation is not None else None
-        return entry.title if entry is not None else _shown(self.value)
-
-    @property
-    def without_entry(self) -> list[object]:
-        """The values of a relation that name no entry."""
-        return self.relation.without_entry(self.value) if self.relation is not None else []
-
-    @property
-    def stored_titles(self) -> dict[str, str]:
-        """The titles of stored values that are not among the first entries of a relation."""
-        stored = self.relation.stored if self.relation is not None else {}
-        return {str(one.value): one.title for one in stored.values() if one is not None}
-
-    @property
-    def is_group(self) -> bool:
-        """Return whether the field is an object whose fields are shown."""
-        return self.kind is None and not self.is_list
-
-    @property
-    def has_help(self) -> bool:
-        """Return whether there is a text below the input."""
-        zone = self.kind is InputKind.DATETIME and self.offset
-        texts = (self.hint, self.default, self.limits, self.counted, zone, self.without_entry)
-        return self.is_unfit or self.is_no_date or any(texts) or self.kind in (InputKind.LINES, InputKind.JSON)
-
-    @property
-    def counted(self) -> int | None:
-        """The number of characters that a text can have, or None."""
-        return int(self.maximum) if self.maximum is not None and self.kind in _COUNTED else None
-
-    @property
-    def limits(self) -> str:
-        """The limits of a number, of the characters of a text or of the entries of a list, as a text."""
-        maximum = None if self.counted else self.maximum  # the counter contains it
-        if self.minimum is None and maximum is None:
-            return ""
-        limits = range_text(self.minimum, maximum)
-        if self.kind is InputKind.NUMBER:
-            return _("Allowed: %(range)s", range=limits)
-        if self.is_list or self.kind in (InputKind.LINES, InputKind.CHOICES):
-            return _("Entries: %(range)s", range=limits)
-        return _("Characters: %(range)s", range=limits) if self.kind in _COUNTED else ""
-
-    @property
-    def is_wide(self) -> bool:
-        """Return whether the field takes the whole width."""
-        return self.kind in _WIDE or len(self.text) > MAX_NARROW
-
-    @property
-    def is_title(self) -> bool:
-        """Return whether the field is the title of the page, which the editor shows as its first line."""
-        return self.path == ("title",) and self.kind in (InputKind.TEXT, InputKind.LONG) and not self.options
-
-    @property
-    def summary(self) -> str:
-        """The first values of a group, as the line that stands for it while it is collapsed."""
-        shown = (one for one in self.children if one.kind in _SUMMARY and not one.is_key)
-        texts = (one.shown_value for one in shown if one.value not in (None, ""))
-        return " · ".join(text[:SUMMARY_CHARACTERS] for text in islice(texts, SUMMARY_VALUES))
-
-    def was_sent(self, form: Form) -> bool:
-        """Return whether a form that is shown again has the input, unlike an item that was just opened."""
-        return form.was_sent() and self.kind_name in form.values
-
-    def shown_text(self, form: Form) -> str:
-        """Return the text of the input: the sent one if the form is shown again."""
-        return form.text(self.name) if self.was_sent(form) else self.text
-
-    def shown_choices(self, form: Form) -> Sequence[str]:
-        """Return the checked choices: the sent ones if the form is shown again."""
-        return form.all(self.name) if self.was_sent(form) else self.chosen
-
-    def has_errors(self, form: Form) -> bool:
-        """Return whether a form has an error at the field or at a field inside."""
-        return bool(form.errors(self.name)) or any(one.has_errors(form) for one in self.children)
 
 
 def fields_of(values: Mapping[str, object]) -> list[Field]:
@@ -266,16 +71,18 @@ def usual_fields(collection: Collection, values: Mapping[str, object]) -> list[F
 
 def rare_fields(collection: Collection, values: Mapping[str, object]) -> list[Field]:
     """Return the fields of an inferred schema that only some files have, without a value, frequent ones first."""
-    fields = [one for one in collection.fields if not one.required and one.name not in values][:MAX_RARE]
-    return list(_within_limits(_field(_usual(one, None), None, (one.name,), no_choices) for one in fields))
+    fields = [field for field in collection.fields if not field.required and field.name not in values][:MAX_RARE]
+    return list(_within_limits(_field(_usual(field, None), None, (field.name,), no_choices) for field in fields))
 
 
 def _usual(field: SchemaField, value: object) -> SchemaField:
     """Return an inferred field without rules. Its options are those that exist; a text input accepts others."""
     values = value if isinstance(value, dict) else {}
-    inner = tuple(_usual(one, values.get(one.name)) for one in field.fields if one.required or one.name in values)
+    inner = tuple(
+        _usual(child, values.get(child.name)) for child in field.fields if child.required or child.name in values
+    )
     kind = FieldType.STRING if field.type is FieldType.SELECT else field.type
-    item = field.item and replace(field.item, fields=tuple(_usual(one, None) for one in field.item.fields))
+    item = field.item and replace(field.item, fields=tuple(_usual(child, None) for child in field.item.fields))
     return replace(field, label=None, type=kind, required=False, options=(), fields=inner, item=item)
 
 
@@ -306,8 +113,12 @@ def _within_limits(fields: Iterable[Field]) -> Iterator[Field]:
 def _closed(field: Field, state: ItemState) -> Field:
     """Return a field without the inputs of those items of lists whose state is at most `state`."""
     if field.is_list:
-        return replace(field, children=tuple(replace(one, is_closed=one.state <= state) for one in field.children))
-    return replace(field, children=tuple(_closed(one, state) for one in field.children)) if field.is_group else field
+        return replace(
+            field, children=tuple(replace(child, is_closed=child.state <= state) for child in field.children)
+        )
+    return (
+        replace(field, children=tuple(_closed(child, state) for child in field.children)) if field.is_group else field
+    )
 
 
 def _largest_closed(field: Field) -> int:
@@ -342,10 +153,10 @@ def _inferred(path: tuple[str, ...], value: object, others: Sequence[object] = (
     shown = Field(path, label_of(path[-1]), kind, plain(value))
     if example and isinstance(example, dict) and not is_object_list(example) and len(path) <= MAX_GROUPS:
         inner = value if isinstance(value, dict) else dict.fromkeys(example)
-        children = tuple(_inferred((*path, key), one, [example[key]]) for key, one in inner.items())
+        children = tuple(_inferred((*path, key), entry, [example[key]]) for key, entry in inner.items())
         return replace(shown, kind=None, children=children)
     if example and is_object_list(example):
-        lists = [list(items_of(one).values()) for one in (value, *others) if one and is_object_list(one)]
+        lists = [list(items_of(entry).values()) for entry in (value, *others) if entry and is_object_list(entry)]
         items = next(filter(any, lists), [])
         keys = dict.fromkeys(key for item in items for key in item)
         known = {key: [item.get(key) for item in items] for key in keys}
@@ -376,14 +187,14 @@ def _with_items(shown: Field, fields: Callable[[dict[str, object], tuple[str, ..
     items = items_of(shown.value)
     groups = tuple(
         Field(
-            at := (*shown.path, one),
+            at := (*shown.path, id_),
             "",
             None,
             children=tuple(fields(item, at)),
-            state=items.states.get(one, ItemState.STORED),
-            is_replaced=one in items.replaced,
+            state=items.states.get(id_, ItemState.STORED),
+            is_replaced=id_ in items.replaced,
         )
-        for one, item in items.items()
+        for id_, item in items.items()
     )
     return replace(shown, kind=None, is_list=True, children=groups)
 
@@ -398,6 +209,7 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
         hint=" ".join(filter(None, (field.hint, field.pattern_hint))),
         minimum=field.minimum,
         maximum=field.maximum,
+        is_integer=field.integer,
     )
     has_fields = field.type is FieldType.OBJECT and (field.fields or field.variants)
     if has_fields and (value is None or (isinstance(value, dict) and not is_object_list(value))):
@@ -419,7 +231,7 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
         kind = _kind(field, value)
     if kind is None:
         is_date = field.type in (FieldType.DATE, FieldType.DATETIME)
-        is_unfit = not (value is None or field.type is FieldType.MIXED or _has_format(field, value))
+        is_unfit = not (value is None or field.type is FieldType.MIXED or is_date_in_format(field, value))
         return replace(shown, is_unfit=is_unfit, is_no_date=is_date and is_unfit)
     options = _options(field, value, kind)
     inner_type = field.item.type if field.item is not None else None
@@ -428,9 +240,9 @@ def _field(field: SchemaField, value: object, path: tuple[str, ...], relate: Rel
         kind=kind,
         notation=field.date_format or "" if kind in DATES else "",
         options=options,
-        is_unfit=len({one.label for one in options}) > len(_declared_options(field)),
+        is_unfit=len({option.label for option in options}) > len(_declared_options(field)),
         is_image=field.type is FieldType.IMAGE or (inner_type is FieldType.IMAGE and kind is InputKind.LINES),
-        default=_shown(field.default) if value is None and field.default is not None else "",
+        default=text_of(field.default) if value is None and field.default is not None else "",
     )
 
 
@@ -447,12 +259,12 @@ def _relation_kind(choices: RelationChoices, value: object) -> InputKind | None:
 
 def _relation_options(choices: RelationChoices, value: object) -> Iterator[Option]:
     """Yield the entries by title, with the present value as it is written, and a value that names no entry."""
-    titles = Counter(one.title for one in choices.options)
-    for one in choices.options:
-        label = one.title if titles[one.title] == 1 else f"{one.title} ({one.value})"
-        yield Option(_text(value if value is not None and str(value) == str(one.value) else one.value), label)
+    titles = Counter(option.title for option in choices.options)
+    for item in choices.options:
+        label = item.title if titles[item.title] == 1 else f"{item.title} ({item.value})"
+        yield Option(json_text(value if value is not None and str(value) == str(item.value) else item.value), label)
     if value is not None and str(value) not in choices.by_text:
-        yield Option(_text(value), str(value))
+        yield Option(json_text(value), str(value))
 
 
 def _object_list(shown: Field, item: SchemaField, relate: Relate) -> Field:
@@ -461,7 +273,7 @@ def _object_list(shown: Field, item: SchemaField, relate: Relate) -> Field:
     key = item.variant_key
     if key is None or not item.variants:
         return listed
-    labels = {one.name: one.label or label_of(one.name) for one in item.variants}
+    labels = {variant.name: variant.label or label_of(variant.name) for variant in item.variants}
     options = tuple(Option(variant_target(shown.path, key, name), label) for name, label in labels.items())
     items = items_of(shown.value)
     groups = tuple(
@@ -478,12 +290,14 @@ def _object(field: SchemaField, values: Mapping[str, object], path: tuple[str, .
         yield from _group(field.fields, values, path, relate)
         return
     name = _sent_or(path, key, values)
-    variant = next((one for one in field.variants if one.name == name), None)
+    variant = next((candidate for candidate in field.variants if candidate.name == name), None)
     if not name and len(field.variants) == 1:
         variant = field.variants[0]
     known = Field((*path, key), label_of(key), InputKind.TEXT, values.get(key), is_key=True, is_unfit=variant is None)
     if field.name:  # an object by itself: its kind can be chosen
-        options = tuple(Option(one.name, one.label or label_of(one.name)) for one in field.variants)
+        options = tuple(
+            Option(candidate.name, candidate.label or label_of(candidate.name)) for candidate in field.variants
+        )
         other = () if variant is not None or not name else (Option(name, name),)
         known = replace(known, label=_("Kind"), options=(*options, *other), is_unfit=bool(other))
     yield known
@@ -535,10 +349,6 @@ def _date_kind(field: SchemaField, value: object) -> InputKind | None:
     return kind if in_format(value, field.date_format or "") is not None else None
 
 
-def _has_format(field: SchemaField, value: object) -> bool:
-    return field.date_format is not None and isinstance(value, str | int) and has_format(str(value), field.date_format)
-
-
 def _list_kind(field: SchemaField, value: object) -> InputKind | None:
     if not isinstance(value, list | None):
         return None
@@ -561,19 +371,8 @@ def _options(field: SchemaField, value: object, kind: InputKind) -> tuple[Option
         return ()
     present = value if isinstance(value, list) else [] if value is None else [value]
     options = _declared_options(field)
-    written = {_text(own): own for own in reversed(present) if not isinstance(own, dict | list)}
+    written = {json_text(own): own for own in reversed(present) if not isinstance(own, dict | list)}
     texts = {str(own): own for own in written.values()}
-    values = [written.get(_text(option), texts.get(str(option), option)) for option in options]
-    shown = {_text(each): _shown(each) for each in [*values, *present]}
+    values = [written.get(json_text(option), texts.get(str(option), option)) for option in options]
+    shown = {json_text(single): text_of(single) for single in [*values, *present]}
     return tuple(Option(text, label) for text, label in shown.items())
-
-
-def _shown(value: object) -> str:
-    """Return the text of a value as the user reads it."""
-    if isinstance(value, bool):
-        return _("Yes") if value else _("No")
-    return value if isinstance(value, str) else _text(value)
-
-
-def _text(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)

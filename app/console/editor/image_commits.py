@@ -9,14 +9,14 @@ from urllib.parse import quote
 
 from app.access.scope import ProjectScope
 from app.console.editor.draft_images import images_of, move_draft_images, named_images, taken_names
-from app.console.editor.page_source import branch_source, present_head
-from app.console.project.images import MediaFolder
+from app.console.files.page_source import branch_source, present_head
 from app.console.shell.translation import gettext as _
 from app.core.errors import Conflict
-from app.core.paths import path_error
+from app.core.paths import folded, path_error
 from app.drivers.git.object_ids import blob_sha
 from app.http.body_admission import hold
 from app.models.project_content import DraftImage
+from app.resources.project_content.images import MediaFolder
 from app.resources.project_content.tree.folder_listing import names_in_folder
 from app.resources.project_draft import images
 
@@ -71,8 +71,8 @@ def plan_images(
 def _has_other_case(scope: ProjectScope, target: str) -> bool:
     """Return whether the folder of a path has a file whose name differs in case only."""
     folder, _slash, name = target.rpartition("/")
-    others = (each for each in names_in_folder(scope.index, folder) if each != name)
-    return images.folded(name) in map(images.folded, others)
+    others = (other for other in names_in_folder(scope.index, folder) if other != name)
+    return folded(name) in map(folded, others)
 
 
 def _renamed(
@@ -80,7 +80,7 @@ def _renamed(
 ) -> tuple[str, bytes]:
     """Return another path for an image whose name is taken, and the text with the address of this path."""
     folder, _slash, name = target.rpartition("/")
-    planned = {images.folded(each.rpartition("/")[2]) for each in others}
+    planned = {folded(other.rpartition("/")[2]) for other in others}
     new_name = images.free_names(name, planned | taken_names(scope, MediaFolder(folder, ""), name))[0]
     new_url = f"{image.url.removesuffix(image.name)}{new_name}"
     text = data.decode("utf-8", "surrogateescape")

@@ -9,8 +9,7 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.editor_pages import PAGES, page_path
-from app.console.project.project_home import BASE, MEMBER
+from app.console.files.scope import BASE, MEMBER
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page
 from app.console.shell.rendering import page
@@ -18,6 +17,7 @@ from app.content.entry_filters import MAX_FILTERS, EntryFilter, Operator
 from app.content.link_forms import LinkForm, LinkStyle, LinkTarget, link_style, link_to
 from app.content.schema.collection_groups import language_code
 from app.content.schema.relations import title_of
+from app.content.site_paths import PAGES, path_in_site
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
@@ -55,20 +55,20 @@ def find_pages(*, scope: ProjectScope, query: LinkQuery) -> Response:
     """Return the pages whose title or file name contains some words as JSON: `pages` with title, path and link."""
     folder = query.file.rpartition("/")[0]
     siblings = _entries(scope, EntryQuery(folder=folder or None, fields=ADDRESS_FIELDS, limit=MAX_ENTRIES))
-    paths = [one["path"] for one in siblings]
+    paths = [sibling["path"] for sibling in siblings]
     texts = texts_of(scope.project, scope.index, [query.file, *paths[:MAX_EXAMPLES]])
     style = link_style(texts, FORMS.get(scope.project.generator, LinkForm.SITE), paths)
     root = _root(scope, query.file, style.form)
     listed = _matching(scope, query) if query.q.strip() else siblings[: MAX_RESULTS + 1]
-    titles = titles_of(scope.project, scope.index, [one["path"] for one in listed])
+    titles = titles_of(scope.project, scope.index, [entry["path"] for entry in listed])
     pages = [
         {
-            "path": one["path"],
-            "title": titles.get(one["path"]) or title_of(one["fields"]) or one["path"].rpartition("/")[2],
-            "url": link_to(_target(scope, one, style), style, source=query.file, root=root),
+            "path": entry["path"],
+            "title": titles.get(entry["path"]) or title_of(entry["fields"]) or entry["path"].rpartition("/")[2],
+            "url": link_to(_target(scope, entry, style), style, source=query.file, root=root),
         }
-        for one in listed
-        if one["path"] != query.file
+        for entry in listed
+        if entry["path"] != query.file
     ]
     return json_response({"pages": pages}, 200)
 
@@ -76,7 +76,7 @@ def find_pages(*, scope: ProjectScope, query: LinkQuery) -> Response:
 def _entries(scope: ProjectScope, query: EntryQuery) -> list[Mapping[str, Any]]:
     """Return the pages of a query that the site shows."""
     listed = entries(scope.project, scope.index, query).entries
-    return [one for one in listed if PAGES.search(one["path"]) and "/." not in f"/{one['path']}"]
+    return [entry for entry in listed if PAGES.search(entry["path"]) and "/." not in f"/{entry['path']}"]
 
 
 def _matching(scope: ProjectScope, query: LinkQuery) -> Sequence[Mapping[str, Any]]:
@@ -86,7 +86,7 @@ def _matching(scope: ProjectScope, query: LinkQuery) -> Sequence[Mapping[str, An
     """
     terms = query.q.casefold().split()
     longest, names = max(terms, key=len), (*ADDRESS_FIELDS, "title")
-    others = tuple(EntryFilter("title", Operator.CONTAINS, each) for each in terms if each != longest)
+    others = tuple(EntryFilter("title", Operator.CONTAINS, term) for term in terms if term != longest)
     # The words as they are typed, all words in any order, and words of titles that are no fields or of paths.
     searches = [
         EntryQuery(selection=FileSelection(term=" ".join(terms))),
@@ -97,18 +97,18 @@ def _matching(scope: ProjectScope, query: LinkQuery) -> Sequence[Mapping[str, An
     listed: dict[str, Mapping[str, Any]] = {}
     for search in searches:
         if len(listed) < MAX_RESULTS:
-            for one in _entries(scope, replace(search, fields=names, limit=MAX_ENTRIES)):
-                listed.setdefault(one["path"], one)
+            for entry in _entries(scope, replace(search, fields=names, limit=MAX_ENTRIES)):
+                listed.setdefault(entry["path"], entry)
     titles = titles_of(scope.project, scope.index, list(listed))
     language = _language(query.file)
 
-    def is_match(one: Mapping[str, Any]) -> bool:
-        own = f"{titles.get(one['path'], '')} {PAGES.sub('', one['path'])}".casefold()
-        return all(each in own for each in terms)
+    def is_match(entry: Mapping[str, Any]) -> bool:
+        own = f"{titles.get(entry['path'], '')} {PAGES.sub('', entry['path'])}".casefold()
+        return all(term in own for term in terms)
 
-    def order(one: Mapping[str, Any]) -> tuple[bool, bool, int]:
-        title = titles.get(one["path"], "").casefold()
-        return _language(one["path"]) != language, not title.startswith(terms[0]), len(title)
+    def order(entry: Mapping[str, Any]) -> tuple[bool, bool, int]:
+        title = titles.get(entry["path"], "").casefold()
+        return _language(entry["path"]) != language, not title.startswith(terms[0]), len(title)
 
     return sorted(filter(is_match, listed.values()), key=order)[:MAX_RESULTS]
 
@@ -118,11 +118,11 @@ def _language(path: str) -> str:
     return next((part for part in path.split("/")[:-1] if language_code(part)), "")
 
 
-def _target(scope: ProjectScope, one: Mapping[str, Any], style: LinkStyle) -> LinkTarget:
-    is_below = style.root is not None and f"{one['path']}/".startswith(f"{style.root}/" if style.root else "")
+def _target(scope: ProjectScope, entry: Mapping[str, Any], style: LinkStyle) -> LinkTarget:
+    is_below = style.root is not None and f"{entry['path']}/".startswith(f"{style.root}/" if style.root else "")
     root = style.root if is_below else scope.project.paths.get("content")
-    is_written = any(str(one["fields"].get(name) or "").startswith("/") for name in ("url", "permalink"))
-    return LinkTarget(one["path"], page_path(one["path"], one["fields"], root), is_written)
+    is_written = any(str(entry["fields"].get(name) or "").startswith("/") for name in ("url", "permalink"))
+    return LinkTarget(entry["path"], path_in_site(entry["path"], entry["fields"], root), is_written)
 
 
 def _root(scope: ProjectScope, path: str, form: LinkForm) -> str:

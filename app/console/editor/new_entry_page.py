@@ -11,15 +11,12 @@ from typing import Annotated
 from flask import Response
 from marshmallow import fields
 
-from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.field_inputs import moment_like
 from app.console.editor.page_fields import notations_of
-from app.console.editor.page_source import branch_source, of_draft, open_present, present_head, read_schema
-from app.console.editor.scope import EDITOR, edit_url
-from app.console.project.project_home import BASE, MEMBER
-from app.console.shell import api
+from app.console.files import page_source
+from app.console.files.field_inputs import moment_like
+from app.console.files.scope import BASE, EDITOR, MEMBER, edit_url
 from app.console.shell.dates import user_zone
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other, wants_json
@@ -33,20 +30,11 @@ from app.content.text import decode
 from app.core import clock
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.extensions import drivers
-from app.http.endpoint import endpoint
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content.schema.site_content import site_content, translations
-from app.resources.project_content.schemas.content import FileQuery
-from app.resources.project_draft import service
-from app.resources.project_draft.schemas import DraftSchema, SaveDraftBody
-
-
-@endpoint(guard=member_of_org(), body=SaveDraftBody, query=FileQuery, result=DraftSchema)
-def store_draft(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> service.DraftWithHead:
-    """Store the draft of a new file. The console calls this operation; it has no URL."""
-    return service.create(scope.project, by=scope.user, branch=query.ref, file=query.file, content=body.content)
-
+from app.resources.project_draft import actions
+from app.resources.project_draft.schemas import SaveDraftBody
 
 INPUTS = ("folder", "collection", "title", "name", "draft", "knows_drafts")
 
@@ -62,7 +50,7 @@ class NewEntryQuery(RequestQuery):
 
 @blueprint.get(f"{BASE}/new")
 @blueprint.get(f"{BASE}/new/<path:name>", endpoint="new_entry_of")
-@Page(guard=MEMBER, query=NewEntryQuery, upstream=read_schema)
+@Page(guard=MEMBER, query=NewEntryQuery, upstream=page_source.read_schema)
 def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: ContentSchema) -> Response:
     """Show the form of a new entry. A script of the page reads the path of the entry as JSON: `path`."""
     form = current_form()
@@ -70,7 +58,7 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
     choices, can_have_none = _choices(prepared, scope, folder)
     name = form.text("collection") if form.was_sent() else query.collection
     chosen = _chosen(choices, name, can_have_none=can_have_none)
-    entry = _entry(chosen, folder, query.title.strip())
+    entry = _entry(scope, chosen, folder, query.title.strip())
     knows_drafts = is_draft(_values(entry), chosen.draft if chosen is not None else None)
     if wants_json():
         return json_response({"path": entry.path, "knowsDrafts": knows_drafts}, 200)
@@ -88,23 +76,24 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
 def _choices(schema: ContentSchema, scope: ProjectScope, folder: str) -> tuple[list[Collection], bool]:
     """Return the collections that the entry may have, and whether it may have none."""
     name = scope.path.get("name")
-    named = [one for one in schema.collections if one.name == name]
-    named = [one for one in named if not folder or folder_for(one, folder) == folder]
+    named = [collection for collection in schema.collections if collection.name == name]
+    named = [collection for collection in named if not folder or folder_for(collection, folder) == folder]
     if named:
         return named, False
     choices = collections_for(schema, folder)
-    return choices, not any(folder_for(one, folder) == folder for one in choices)
+    return choices, not any(folder_for(choice, folder) == folder for choice in choices)
 
 
 def _chosen(choices: list[Collection], name: str | None, *, can_have_none: bool) -> Collection | None:
     """Return the collection of a name, else the first one, if the entry needs one."""
-    match = next((one for one in choices if one.name == name), None)
+    match = next((choice for choice in choices if choice.name == name), None)
     if match is not None or can_have_none or not choices:
         return match
     return choices[0]
 
 
 def _entry(
+    scope: ProjectScope,
     collection: Collection | None,
     folder: str,
     title: str,
@@ -115,7 +104,10 @@ def _entry(
 ) -> NewEntry:
     now, own_folder = clock.now().astimezone(user_zone()), folder_for(collection, folder)
     dates = {field: moment_like(example, now) for field, example in notations.items()}
-    return new_entry(collection, own_folder, title=title, now=now, name=name, is_draft=is_draft, dates=dates)
+    generator = scope.project.generator
+    return new_entry(
+        collection, own_folder, title=title, now=now, name=name, is_draft=is_draft, dates=dates, generator=generator
+    )
 
 
 def _values(entry: NewEntry) -> dict[str, object]:
@@ -125,7 +117,7 @@ def _values(entry: NewEntry) -> dict[str, object]:
 
 @blueprint.post(f"{BASE}/new")
 @blueprint.post(f"{BASE}/new/<path:name>", endpoint="create_entry_of")
-@Page(guard=MEMBER, inputs=INPUTS, shown_by="new_entry_form", names={"file": "name"}, upstream=read_schema)
+@Page(guard=MEMBER, inputs=INPUTS, shown_by="new_entry_form", names={"file": "name"}, upstream=page_source.read_schema)
 def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
     """Store the new entry as a draft and lead to its editor. The first save adds the file to the branch."""
     title, name = form.text("title").strip(), form.text("name").strip().lstrip("/")
@@ -136,11 +128,10 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     collection = _chosen(choices, form.optional("collection"), can_have_none=can_have_none)
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
     notations = notations_of(scope, collection) if collection is not None else {}
-    entry = _entry(collection, folder, title, name=name or None, is_draft=is_draft, notations=notations)
-    source = branch_source(scope)
-    is_used = bool(source.git.entries(source.repo, present_head(scope), [entry.path]))
-    if is_used or not _create_draft(scope, entry):
-        raise InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=entry.path))
+    entry = _entry(scope, collection, folder, title, name=name or None, is_draft=is_draft, notations=notations)
+    present = page_source.present_path(page_source.branch_source(scope), page_source.present_head(scope), entry.path)
+    if present is not None or not _create_draft(scope, entry):
+        raise InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=present or entry.path))
     return see_other(edit_url(scope, entry.path))
 
 
@@ -155,10 +146,10 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
     """
     content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
     listed = translations(scope.index, content.groups, scope.path["file"])
-    path = next((one.path for one in listed if one.language == form.text("language")), None)
+    path = next((choice.path for choice in listed if choice.language == form.text("language")), None)
     if path is None:
         raise NotFound
-    opened, source = open_present(scope, scope.path["file"]), branch_source(scope)
+    opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
     if not source.git.entries(source.repo, opened.base_sha, [path]):
         text, _encoding = decode(opened.data)
         if text is None or opened.is_link:
@@ -169,9 +160,9 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
 
 def _create_draft(scope: ProjectScope, entry: NewEntry) -> bool:
     """Store the draft of an entry and return True, or False if the user has a draft of its file."""
-    ids, data = {"project_id": scope.project.id}, {"content": entry.text}
+    body = SaveDraftBody.loaded({"content": entry.text})
     try:
-        api.write(store_draft, ids, data, query=of_draft(scope, entry.path))
-    except service.DraftExists:
+        page_source.change_draft(scope, entry.path, lambda key: actions.create_draft(key, body.content))
+    except actions.DraftExists:
         return False
     return True

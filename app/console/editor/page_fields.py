@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.access.scope import ProjectScope
-from app.console.editor.field_inputs import DATES, InputKind, is_date, is_moment, notation_of
-from app.console.editor.field_lists import INPUT, Path, name_of, with_ids
-from app.console.editor.field_values import shown_again
-from app.console.editor.form_fields import Field, declared_fields, fields_of, rare_fields, usual_fields
-from app.console.editor.page_source import branch_source, present_head
+from app.console.editor.field import Field
+from app.console.editor.form_fields import declared_fields, fields_of, rare_fields, usual_fields
 from app.console.editor.relations import Relate, RelationChoices
-from app.console.editor.scope import EditorScope
-from app.console.project.images import MediaFolder, address_of, candidates, find_files, known_folders, raw_url
+from app.console.files.field_inputs import DATES, InputKind, is_date, is_moment, notation_of
+from app.console.files.field_lists import INPUT, Path, name_of, with_ids
+from app.console.files.field_values import shown_again
+from app.console.files.page_source import branch_source, present_head
+from app.console.files.scope import EditorScope
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.content.draft_state import DraftField, draft_field_of, is_draft
@@ -24,6 +24,7 @@ from app.content.page_text import PageText
 from app.content.schema.model import Collection, ContentSchema, FieldType, SourceKind
 from app.content.schema.validation import collection_of
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
+from app.resources.project_content.images import MediaFolder, address_of, candidates, find_files, known_folders, raw_url
 from app.resources.project_content.search.references import list_images
 
 WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
@@ -111,14 +112,14 @@ def page_fields(
     fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
     fields = _with_values_of_site(scope, collection, fields)
     more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
-    shown = {one.path[0] for one in (*fields, *more)}
-    others = [one.name for one in collection.fields if one.name not in shown]
+    shown = {field.path[0] for field in (*fields, *more)}
+    others = [field.name for field in collection.fields if field.name not in shown]
     sources, folders = list(_image_sources([*fields, *more], form)), known_folders(scope.project, collection, path)
     listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
-    files = find_files(scope, filter(None, sources), path, folders)
+    files = find_files(scope.index, filter(None, sources), path, folders)
     urls = {url: raw_url(scope.project, file) for url, file in files.items()}
-    urls |= _images_of_set(scope, [one for one in sources if one and one not in files], path, folders)
-    relations = {one.list_id: one for one in _relations(fields)}
+    urls |= _images_of_set(scope, [source for source in sources if source and source not in files], path, folders)
+    relations = {relation.list_id: relation for relation in _relations(fields)}
     state = collection.draft_field(values)
     return PageFields(
         *_split_title(fields),
@@ -126,7 +127,7 @@ def page_fields(
         can_add,
         images=urls | dict(draft_images),
         relations=list(relations.values()),
-        image_names=[address_of(scope.project, one.path, path, folders) for one in listed],
+        image_names=[address_of(scope.project, image.path, path, folders) for image in listed],
         folders=folders,
         has_images=bool(sources),
         draft=state,
@@ -143,26 +144,26 @@ def _images_of_set(
         return {}
     possible = {source: list(filter(is_image, candidates(source, path, folders))) for source in sources}
     branch, head = branch_source(scope), present_head(scope)
-    entries = branch.git.entries(branch.repo, head, sorted({one for paths in possible.values() for one in paths}))
-    present = {source: next((one for one in paths if one in entries), None) for source, paths in possible.items()}
-    return {source: raw_url(scope.project, one, head) for source, one in present.items() if one is not None}
+    entries = branch.git.entries(branch.repo, head, sorted({file for paths in possible.values() for file in paths}))
+    present = {source: next((file for file in paths if file in entries), None) for source, paths in possible.items()}
+    return {source: raw_url(scope.project, item, head) for source, item in present.items() if item is not None}
 
 
 def _labels(fields: Iterable[Field], around: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the label of each field and of the fields inside. Entries of a list have numbers."""
-    for one in fields:
-        label = f"{around}{one.label}"
-        yield one.name, label
-        for number, child in enumerate(one.children if one.is_list else (), 1):
-            yield from _labels(child.children, f"{around}{child.label or one.label} {number} › ")
-        yield from _labels(() if one.is_list else one.children, f"{label} › ")
+    for field in fields:
+        label = f"{around}{field.label}"
+        yield field.name, label
+        for number, child in enumerate(field.children if field.is_list else (), 1):
+            yield from _labels(child.children, f"{around}{child.label or field.label} {number} › ")
+        yield from _labels(() if field.is_list else field.children, f"{label} › ")
 
 
 def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:
-    for one in fields:
-        if one.relation is not None and one.kind is not InputKind.SELECT:
-            yield one.relation
-        yield from _relations(one.children)
+    for field in fields:
+        if field.relation is not None and field.kind is not InputKind.SELECT:
+            yield field.relation
+        yield from _relations(field.children)
 
 
 def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Sequence[Field]) -> list[Field]:
@@ -171,29 +172,31 @@ def _with_values_of_site(scope: ProjectScope, collection: Collection, fields: Se
     Lists of texts have their values as suggestions, and dates without a value have their notation.
     """
     lists = [
-        one
-        for one in fields
-        if one.kind is InputKind.LINES and not (one.suggestions or one.relation) and "." not in one.path[0]
+        field
+        for field in fields
+        if field.kind is InputKind.LINES and not (field.suggestions or field.relation) and "." not in field.path[0]
     ]
-    dates = [one for one in fields if one.kind in DATES and not (one.value or one.notation or "." in one.path[0])]
-    names = tuple(one.path[0] for one in (*lists, *dates))
+    dates = [
+        field for field in fields if field.kind in DATES and not (field.value or field.notation or "." in field.path[0])
+    ]
+    names = tuple(field.path[0] for field in (*lists, *dates))
     if not names:
         return list(fields)
     texts = _texts_by_name(scope, collection, names)
     known = dict[Path, Field]()
-    for one in lists:
-        frequent = tuple(text for text, _number in texts[one.path[0]].most_common(MAX_SUGGESTIONS))
-        known[one.path] = replace(one, suggestions=frequent)
-    for one in dates:
-        known[one.path] = _with_notation(one, texts[one.path[0]])
-    return [known.get(one.path, one) for one in fields]
+    for items in lists:
+        frequent = tuple(text for text, _number in texts[items.path[0]].most_common(MAX_SUGGESTIONS))
+        known[items.path] = replace(items, suggestions=frequent)
+    for date in dates:
+        known[date.path] = _with_notation(date, texts[date.path[0]])
+    return [known.get(field.path, field) for field in fields]
 
 
 def _texts_by_name(scope: ProjectScope, collection: Collection, names: Sequence[str]) -> dict[str, Counter[str]]:
     """Return the texts in some fields of the first entries of a collection, with their numbers."""
     query = EntryQuery(folder=collection.folder or None, fields=tuple(names), limit=MAX_SUGGESTIONS)
     values = [entry["fields"] for entry in entries(scope.project, scope.index, query).entries]
-    return {name: Counter(_texts_of(each[name] for each in values)) for name in names}
+    return {name: Counter(_texts_of(value[name] for value in values)) for name in names}
 
 
 def _texts_of(values: Iterable[object]) -> Iterator[str]:
@@ -203,11 +206,15 @@ def _texts_of(values: Iterable[object]) -> Iterator[str]:
 
 def notations_of(scope: ProjectScope, collection: Collection) -> dict[str, str]:
     """Return a date of each date field whose notation is the most frequent one, by the name of the field."""
-    dates = [one for one in collection.fields if one.type in _DATES and one.date_format is None and "." not in one.name]
+    dates = [
+        field
+        for field in collection.fields
+        if field.type in _DATES and field.date_format is None and "." not in field.name
+    ]
     if not dates:
         return {}
-    texts = _texts_by_name(scope, collection, [one.name for one in dates])
-    examples = {one.name: _usual_date(texts[one.name], has_time=one.type is FieldType.DATETIME) for one in dates}
+    texts = _texts_by_name(scope, collection, [date.name for date in dates])
+    examples = {date.name: _usual_date(texts[date.name], has_time=date.type is FieldType.DATETIME) for date in dates}
     return {name: example for name, example in examples.items() if example is not None}
 
 
@@ -231,13 +238,13 @@ def _usual_date(texts: Mapping[str, int], *, has_time: bool) -> str | None:
 
 def _split_title(fields: Sequence[Field]) -> tuple[list[Field], Field | None]:
     """Return the fields without the title, and the title."""
-    title = next((one for one in fields if one.is_title), None)
-    return [one for one in fields if one is not title], title
+    title = next((field for field in fields if field.is_title), None)
+    return [field for field in fields if field is not title], title
 
 
 def _image_sources(fields: Iterable[Field], form: Form) -> Iterator[str]:
     """Yield the addresses in the image fields, an empty one for a field without a value."""
-    for one in fields:
-        if one.is_image:
-            yield from one.shown_text(form).split("\n")
-        yield from _image_sources(one.children, form)
+    for field in fields:
+        if field.is_image:
+            yield from field.shown_text(form).split("\n")
+        yield from _image_sources(field.children, form)

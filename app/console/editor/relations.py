@@ -12,8 +12,8 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import read_schema
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.files.page_source import read_schema
+from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.shell.pages import Page
 from app.content.schema.model import ContentSchema, FieldType, SchemaField
 from app.content.schema.relations import RelationOption
@@ -21,7 +21,7 @@ from app.core.errors import NotFound
 from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content.entries.relation_entries import MAX_OPTIONS, Relation, RelationReader
+from app.resources.project_content.schema.relation_entries import MAX_OPTIONS, Relation, RelationReader
 
 MAX_RELATIONS = 30
 """Different relations of one page that have options."""
@@ -43,17 +43,17 @@ class RelationChoices:
     @property
     def by_text(self) -> dict[str, RelationOption]:
         """The options by the text of their value."""
-        known = [*self.options, *(one for one in self.stored.values() if one is not None)]
-        return {str(one.value): one for one in known}
+        known = [*self.options, *(option for option in self.stored.values() if option is not None)]
+        return {str(option.value): option for option in known}
 
     def without_entry(self, value: object) -> list[object]:
         """Return those of the values of a field that name no entry."""
         values = value if isinstance(value, list) else [value]
-        own = [one for one in values if isinstance(one, str | int | float) and one != ""]
+        own = [single for single in values if isinstance(single, str | int | float) and single != ""]
         if self.search_url:
-            return [one for one in own if one in self.stored and self.stored[one] is None]
-        known = {str(one.value) for one in self.options}
-        return [one for one in own if str(one) not in known]
+            return [single for single in own if single in self.stored and self.stored[single] is None]
+        known = {str(option.value) for option in self.options}
+        return [single for single in own if str(single) not in known]
 
 
 _Key = tuple[str, str | None, str | None]
@@ -61,14 +61,14 @@ Relate = Callable[[SchemaField], RelationChoices | None]
 """Returns the choices of a relation, or None if its collection does not exist."""
 
 
-def relation_of(one: SchemaField) -> SchemaField | None:
+def relation_of(field: SchemaField) -> SchemaField | None:
     """Return the relation of a field: the field itself, or the items of a list."""
-    if one.type is FieldType.LIST and one.item is not None:
-        one = one.item
-    return one if one.type is FieldType.RELATION and one.collection else None
+    if field.type is FieldType.LIST and field.item is not None:
+        field = field.item
+    return field if field.type is FieldType.RELATION and field.collection else None
 
 
-def no_choices(one: SchemaField) -> None:
+def no_choices(field: SchemaField) -> None:
     """Return the choices of a form without relations."""
 
 
@@ -78,17 +78,17 @@ def read_choices(
     """Read the choices of the relations of some fields with their values. Calls the Git host for data files."""
     reader = RelationReader(scope.project, scope.index, drivers.git, scope.caller)
     stored, known = defaultdict[_Key, dict[object, None]](dict), dict[_Key, RelationChoices]()
-    for one, value in _with_values(listed, values):
-        stored[_key(one)] |= dict.fromkeys(_scalars(value))
+    for relation, value in _with_values(listed, values):
+        stored[_key(relation)] |= dict.fromkeys(_scalars(value))
     for number, (key, own) in enumerate(islice(stored.items(), MAX_RELATIONS)):
         target = _target(schema, *key)
         if target is not None:
             known[key] = replace(_choices(scope, reader, target, own), list_id=f"relation-{number}")
-    return lambda one: known.get(_key(one))
+    return lambda field: known.get(_key(field))
 
 
-def _key(one: SchemaField) -> _Key:
-    return one.collection or "", one.value_field, one.title_field
+def _key(field: SchemaField) -> _Key:
+    return field.collection or "", field.value_field, field.title_field
 
 
 def _choices(
@@ -97,7 +97,7 @@ def _choices(
     options = reader.options(target)
     if len(options) <= MAX_OPTIONS:
         return RelationChoices("", tuple(options))
-    first = {one.value for one in options}
+    first = {option.value for option in options}
     others = reader.stored(target, [value for value in stored if value not in first])
     named = {"collection": target.collection.name, "value": target.value_field, "title": target.title_field}
     query = urlencode({name: value or "" for name, value in named.items()})
@@ -105,20 +105,20 @@ def _choices(
 
 
 def _target(schema: ContentSchema, name: str, value_field: str | None, title_field: str | None) -> Relation | None:
-    collection = next((each for each in schema.collections if each.name == name), None)
+    collection = next((candidate for candidate in schema.collections if candidate.name == name), None)
     return Relation(collection, value_field, title_field) if collection is not None else None
 
 
 def _with_values(listed: Sequence[SchemaField], values: object) -> Iterator[tuple[SchemaField, object]]:
     """Yield the relations of fields, also inside of objects, variants and lists, with their values."""
     mapping = values if isinstance(values, Mapping) else {}
-    for one in listed:
-        value = mapping.get(one.name)
-        relation = relation_of(one)
+    for owner_field in listed:
+        value = mapping.get(owner_field.name)
+        relation = relation_of(owner_field)
         if relation is not None:
             yield relation, value
-        owner = one.item if one.type is FieldType.LIST and one.item is not None else one
-        inner = [*owner.fields, *(each for variant in owner.variants for each in variant.fields)]
+        owner = owner_field.item if owner_field.type is FieldType.LIST and owner_field.item is not None else owner_field
+        inner = [*owner.fields, *(entry for variant in owner.variants for entry in variant.fields)]
         if inner:
             items = value if isinstance(value, list) else [value]
             for item in items[:MAX_OPTIONS] or [None]:
@@ -127,7 +127,7 @@ def _with_values(listed: Sequence[SchemaField], values: object) -> Iterator[tupl
 
 def _scalars(value: object) -> list[object]:
     values = value if isinstance(value, list) else [value]
-    return list(dict.fromkeys(one for one in values if isinstance(one, str | int | float) and one != ""))
+    return list(dict.fromkeys(single for single in values if isinstance(single, str | int | float) and single != ""))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,5 +152,5 @@ def _find(scope: ProjectScope, query: RelationQuery) -> list[RelationOption]:
 @Page(guard=MEMBER, query=RelationQuery, upstream=_find)
 def find_entries(*, scope: ProjectScope, query: RelationQuery, prepared: list[RelationOption]) -> Response:
     """Return the entries that match a text as JSON: `options` with value and title."""
-    options = [{"value": str(one.value), "title": one.title, "path": one.path} for one in prepared]
+    options = [{"value": str(option.value), "title": option.title, "path": option.path} for option in prepared]
     return json_response({"options": options}, 200)

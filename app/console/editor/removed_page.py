@@ -1,20 +1,14 @@
 """The page of a draft whose file the branch no longer has: it was deleted, renamed, or removed by a force push."""
 
-from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from flask import Response
-from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
-from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
-from markupsafe import Markup, escape
 
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import INPUTS, destination, proposals, save
 from app.console.editor.image_commits import follow_rename, plan_images
-from app.console.editor.page_source import (
+from app.console.editor.saving import leave_set
+from app.console.files.destinations import INPUTS, destination, proposals, save
+from app.console.files.page_source import (
     OpenFile,
     branch_source,
     delete_draft,
@@ -23,52 +17,16 @@ from app.console.editor.page_source import (
     read_draft,
     write_draft,
 )
-from app.console.editor.saving import leave_set
-from app.console.editor.scope import EDITOR, EditorScope, edit_url, file_url, in_set, set_query
-from app.console.project.project_home import BASE
+from app.console.files.rendered_text import rendered_text
+from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, set_query
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.content.filetypes import file_type
-from app.content.page_text import read_page, with_line_ends
+from app.content.page_text import with_line_ends
 from app.core import clock
 from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.resources.project_content.versions.history import FileRemoval, find_removal, people_of
-
-LANGUAGES = ("markdown", "mdx", "markdoc")
-MAX_CHARACTERS = 16 * 1024
-"""A longer text is shown as source. The parser takes up to 0.3 s of processor time for 16 KiB of hostile text."""
-
-START, END = "\ue000", "\ue001"
-"""Private characters around a changed part while its text is rendered."""
-
-
-def _image(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, environment: EnvType
-) -> str:
-    """Return an image as its description, or as the name of its file without one."""
-    token, source = tokens[index], str(tokens[index].attrs["src"])
-    text = renderer.renderInlineAsText(token.children, options, environment)
-    name = "" if text.strip(f"{START}{END} ") else unquote(urlsplit(source).path.rpartition("/")[2])
-    return f'<span class="prose__image" title="{escape(source)}">{escape(name + text)}</span>'
-
-
-_parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-_parser.add_render_rule("image", _image)
-
-
-def rendered_text(path: str, text: str) -> Markup | None:
-    """Return the body of a page as HTML, or None for another format and for a long text. Images are shown as text."""
-    if file_type(path).language not in LANGUAGES or len(text) > MAX_CHARACTERS:
-        return None
-    page = read_page(path, text.encode())
-    return None if page is None else render_markdown(page.body)
-
-
-def render_markdown(text: str) -> Markup:
-    """Return Markdown as HTML without raw HTML, images and scripts."""
-    return Markup(_parser.render(text))  # noqa: S704 (the parser escapes raw HTML and refuses URLs with scripts)
 
 
 def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:

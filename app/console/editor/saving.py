@@ -6,11 +6,11 @@ If another user changed the file since, the draft is compared.
 from flask import Response
 
 from app.access.scope import ProjectScope
-from app.console.editor.destinations import SetEnded, SetPublishing, chosen_set, destination, is_proposal, save
 from app.console.editor.draft_images import finish_draft, images_of, move_draft_images
 from app.console.editor.image_commits import ImagePlan, plan_images
-from app.console.editor.page_source import OpenFile, delete_draft, open_present, read_draft, write_draft
-from app.console.editor.scope import EditorScope, edit_url, file_url, in_set
+from app.console.files.destinations import SetEnded, SetPublishing, chosen_set, destination, is_proposal, save
+from app.console.files.page_source import OpenFile, delete_draft, open_present, read_draft, write_draft
+from app.console.files.scope import EditorScope, edit_url, file_url, in_set
 from app.console.shell.forms import Form
 from app.console.shell.pages import see_other
 from app.console.shell.translation import gettext as _
@@ -53,24 +53,27 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
             raise
         present = _present(to, opened.path)
         if present is not None and present.data == plan.data and not plan.files:  # The same form was sent twice.
-            return _saved(scope, to, opened, plan, present.base_sha, mode)
+            return _saved(scope, to, opened, plan, present.base_sha, mode, opened.path)
         if change_set is not None:
             return _compare_in_set(scope, to, opened, data)
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
-        faults = {one.path for one in error.fields}
-        if faults and faults <= {one["path"] for one in plan.files}:
+        faults = {field.path for field in error.fields}
+        if faults and faults <= {file["path"] for file in plan.files}:
             raise Conflict(_("An image has the name of a new file of the site. Save again.")) from error
         return see_other(file_url(scope, "conflict", opened.path))
-    return _saved(scope, to, opened, plan, saved["commit_sha"], mode)
+    own = {str(file["path"]) for file in plan.files}
+    new = [file["path"] for file in saved["files"] if file["path"] not in own]  # A merge follows the rename of a file.
+    path = opened.path if opened.path in new else next(iter(new), opened.path)
+    return _saved(scope, to, opened, plan, saved["commit_sha"], mode, path)
 
 
 def _saved(
-    scope: EditorScope, to: EditorScope, opened: OpenFile, plan: ImagePlan, commit_sha: str, mode: str
+    scope: EditorScope, to: EditorScope, opened: OpenFile, plan: ImagePlan, commit_sha: str, mode: str, path: str
 ) -> Response:
     finish_draft(scope, opened.path, plan.ids)
     change = f"&since={opened.base_sha}&change={commit_sha}" if to.change_set is None else ""
     done = "saved-renamed" if plan.is_renamed else "saved"
-    return see_other(edit_url(to, opened.path, f"mode={mode}{change}&done={done}"))
+    return see_other(edit_url(to, path, f"mode={mode}{change}&done={done}"))
 
 
 def _compare_in_set(scope: EditorScope, to: EditorScope, opened: OpenFile, data: bytes) -> Response:

@@ -3,9 +3,8 @@
 from flask import Response
 
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import EDITOR_INPUTS, edited, open_edited
-from app.console.editor.scope import EDITOR, EditorScope
-from app.console.project.project_home import BASE
+from app.console.files.page_source import EDITOR_INPUTS, edited, open_edited
+from app.console.files.scope import BASE, EDITOR, EditorScope
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page

@@ -39,7 +39,7 @@ class ConnectQuery(RequestQuery):
     """The provider whose repositories are listed, and a filter. Without a provider the likeliest one is shown."""
 
     provider: Annotated[
-        str | None, fields.String(load_default=None, validate=validate.OneOf([str(one) for one in Provider]))
+        str | None, fields.String(load_default=None, validate=validate.OneOf([str(member) for member in Provider]))
     ]
     q: Annotated[str, fields.String(load_default="", validate=Length(max=255))]
     cursor: Cursor
@@ -76,16 +76,16 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
 def _connected(scope: OrganizationScope, provider: str) -> dict[str, list[dict[str, object]]]:
     """Return the projects of the organization at a provider by their repository."""
     connected: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for one in api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all"):
-        if one["provider"] == provider:
-            connected[one["repository"]].append(one)
+    for project in api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all"):
+        if project["provider"] == provider:
+            connected[project["repository"]].append(project)
     return connected
 
 
 def _by_likelihood(scope: OrganizationScope) -> list[str]:
     """Return the providers: those with an account of the user, those that are set up, this server, the others."""
     settings = current_settings()
-    accounts = {one["provider"] for one in api.read(credentials.list_connected, {"userId": scope.user.id})}
+    accounts = {account["provider"] for account in api.read(credentials.list_connected, {"userId": scope.user.id})}
     clients = {Provider.GITHUB: settings.github.client_id, Provider.GITLAB: settings.gitlab.client_id}
 
     def rank(provider: Provider) -> int:
@@ -93,8 +93,8 @@ def _by_likelihood(scope: OrganizationScope) -> list[str]:
             return 2
         return 0 if provider in accounts else 1 if clients[provider] else 3
 
-    available = [one for one in Provider if one != Provider.LOCAL or settings.git.local_enabled]
-    return [str(one) for one in sorted(available, key=rank)]
+    available = [host for host in Provider if host != Provider.LOCAL or settings.git.local_enabled]
+    return [str(host) for host in sorted(available, key=rank)]
 
 
 @blueprint.post(URL)

@@ -1,122 +1,45 @@
 """Connection of a repository from a clone URL or an uploaded archive. Both become a repository on this server."""
 
 import re
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 from flask import Response
-from marshmallow import Schema, fields
+from marshmallow import fields
 
-from app.access.guards import permission
 from app.access.scope import OrganizationScope
-from app.concurrency.threadpool import offload
 from app.console.blueprint import ROOT, blueprint
 from app.console.organization.connect import GUARD, URL
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.core.archives import ArchiveRefused, read_archive
 from app.core.errors import InvalidRequest, NotFound
-from app.core.permissions import Permission
+from app.core.limits import TextLengths
+from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, drivers
-from app.http.endpoint import endpoint
+from app.http.actions import run
 from app.http.validation import NameField, RequestBody, text
-from app.models.project import ImportStatus, RepositoryImport
+from app.models.project import ImportStatus, Project, RepositoryImport
 from app.resources.git_provider.schemas import plain_name
-from app.resources.project import imports, queries, service
-from app.resources.project.repository_access import NewRepository, make_connected
-from app.resources.project.schemas import ProjectSchema
+from app.resources.project import actions, imports
 from app.resources.user.creation_limits import limits_of
 
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a running import, also without scripts."""
 
+
 _ENDINGS = re.compile(r"\.(zip|tar|tar\.gz|tgz|git)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportRepositoryBody(RequestBody):
-    """A repository that is cloned."""
+class ImportBody(RequestBody):
+    """A new repository and its project. A clone has a URL."""
 
-    clone_url: Annotated[str, text(1, 1_000)]
+    clone_url: Annotated[str, text(1, 1_000, required=False, load_default="")]
     name: Annotated[str, fields.String(required=True, validate=plain_name)]
-    project_name: Annotated[str, NameField(100, required=True)]
-
-
-class ImportItemSchema(Schema):
-    """An import."""
-
-    id = fields.String()
-
-
-@endpoint(
-    guard=permission(Permission.MANAGE_PROJECTS),
-    body=ImportRepositoryBody,
-    result=ImportItemSchema,
-    rate="project_create",
-)
-def start_import(*, scope: OrganizationScope, body: ImportRepositoryBody) -> RepositoryImport:
-    """Store an import and enqueue its job. The console calls this operation; it has no URL."""
-    return imports.request_import(
-        scope.organization,
-        scope.user,
-        url=body.clone_url,
-        name=body.name,
-        project_name=body.project_name,
-        hosts=current_settings().git.clone_hosts,
-        limits=limits_of(scope.organization.owner_id),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportArchiveBody(RequestBody):
-    """A project with the files of an archive."""
-
-    archive: Annotated[bytes, fields.Raw(required=True)]
-    name: Annotated[str, fields.String(required=True, validate=plain_name)]
-    project_name: Annotated[str, NameField(100, required=True)]
-
-
-def _create_from_archive(scope: OrganizationScope, body: ImportArchiveBody) -> NewRepository:
-    """Check the limits, unpack the archive in a thread, then create the repository with its files."""
-    service.check_creation(scope.organization, body.project_name, limits=limits_of(scope.organization.owner_id))
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            offload(_unpack, body.archive, Path(folder))
-        except ArchiveRefused as error:
-            raise InvalidRequest.field("archive", str(error)) from error
-        return make_connected(scope.organization, body.name, source=Path(folder), hosts=drivers.git, by=scope.user)
-
-
-def _unpack(data: bytes, folder: Path) -> None:
-    for path, content in read_archive(data).items():
-        file = folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-
-
-@endpoint(
-    guard=permission(Permission.MANAGE_PROJECTS),
-    body=ImportArchiveBody,
-    result=ProjectSchema,
-    upstream=_create_from_archive,
-    rate="project_create",
-)
-def create_from_archive(*, scope: OrganizationScope, body: ImportArchiveBody, prepared: NewRepository) -> queries.Shown:
-    """Create a project on a repository with the files of an archive.
-
-    The console calls this operation; it has no URL.
-    """
-    values = {"name": body.project_name} | prepared.values
-    limits = limits_of(scope.organization.owner_id)
-    return queries.reload_project(
-        service.create(scope.organization, values, prepared.reached, by=scope.user, limits=limits)
-    )
+    project_name: Annotated[str, NameField(TextLengths.PROJECT_NAME, required=True)]
 
 
 def _names(title: str, source: str) -> dict[str, str]:
@@ -138,8 +61,21 @@ def clone(*, scope: OrganizationScope, form: Form) -> Response:
     url = form.text("clone_url").strip()
     if not url:
         raise InvalidRequest.field("clone_url", _("Enter the URL of a repository."))
-    started = api.write(start_import, scope.path, {"clone_url": url} | _names(form.text("clone_name"), url))
-    return see_other(f"{ROOT}/organizations/{scope.path['org_id']}/imports/{started['id']}")
+    body = ImportBody.loaded({"clone_url": url} | _names(form.text("clone_name"), url))
+
+    def start(scope: OrganizationScope) -> RepositoryImport:
+        return imports.request_import(
+            scope.organization,
+            scope.user,
+            url=body.clone_url,
+            name=body.name,
+            project_name=body.project_name,
+            hosts=current_settings().git.clone_hosts,
+            limits=limits_of(scope.organization.owner_id),
+        )
+
+    started = run(start, scope.path, guard=GUARD, rate="project_create")
+    return see_other(f"{ROOT}/organizations/{scope.path['org_id']}/imports/{started.id}")
 
 
 @blueprint.get("/organizations/<org_id>/imports/<import_id>")
@@ -169,6 +105,11 @@ def connect_archive(*, scope: OrganizationScope, form: Form) -> Response:
     file = form.files.get("archive")
     if file is None or not file.filename:
         raise InvalidRequest.field("archive", _("Choose an archive."))
-    names = _names(form.text("archive_name"), file.filename)
-    created = api.write(create_from_archive, scope.path, {"archive": file.read()} | names)
-    return see_other(f"{ROOT}/projects/{created['project_id']}?done=connected")
+    body = ImportBody.loaded(_names(form.text("archive_name"), file.filename))
+    names, data = {"name": body.name, "project_name": body.project_name}, file.read()
+
+    def create(scope: OrganizationScope) -> UnrecordedAct[Project]:
+        return actions.create_from_archive(scope.organization, data, hosts=drivers.git, by=scope.user, **names)
+
+    created = run(create, scope.path, guard=GUARD, outside=True, rate="project_create")
+    return see_other(f"{ROOT}/projects/{created.id}?done=connected")

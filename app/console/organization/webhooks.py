@@ -22,18 +22,17 @@ from app.http.validation import Cursor, Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState
 from app.resources.outbound_webhook import queries, responses, service
 from app.resources.outbound_webhook import routes as webhooks
-from app.resources.outbound_webhook.event_types import event_types
-from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST
+from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST, event_types
 from app.resources.outbound_webhook.schemas.requests import TYPES
 from app.resources.project.routes import projects
 
 ALL = "/organizations/<org_id>/webhooks"
-ONE = f"{ALL}/<webhook_id>"
-DELIVERY = f"{ONE}/deliveries/<delivery_id>"
+HOOK_URL = f"{ALL}/<webhook_id>"
+DELIVERY = f"{HOOK_URL}/deliveries/<delivery_id>"
 GUARD = endpoint_of(webhooks.list_all).guard
 PER_PAGE = 50
 TEST = WEBHOOK_TEST.name
-DEPLOYED = [one.name for one in event_types.values() if one.is_deployed]
+DEPLOYED = [event_type.name for event_type in event_types.values() if event_type.is_deployed]
 """The types of the deliveries of a deploy hook."""
 
 NAMES = {"project_id": "project", **{f"events.{index}": "events" for index in range(len(TYPES))}}
@@ -51,7 +50,7 @@ class DeliveryListQuery(RequestQuery):
     """The filter and the position in the deliveries of a webhook."""
 
     state: Annotated[
-        str | None, fields.String(load_default=None, validate=validate.OneOf([str(one) for one in DeliveryState]))
+        str | None, fields.String(load_default=None, validate=validate.OneOf([str(state) for state in DeliveryState]))
     ]
     type: Annotated[str | None, fields.String(load_default=None, validate=validate.OneOf(TYPES))]
     cursor: Cursor
@@ -65,7 +64,10 @@ def webhooks_url(scope: Scope, path: str = "") -> str:
 def with_newest_delivery(organization_id: str, listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return webhooks of an organization with `newest`, their newest delivery or None."""
     newest = queries.newest_deliveries(organization_id)
-    return [one | {"newest": responses.item(newest[one["id"]]) if one["id"] in newest else None} for one in listed]
+    return [
+        webhook | {"newest": responses.item(newest[webhook["id"]]) if webhook["id"] in newest else None}
+        for webhook in listed
+    ]
 
 
 @blueprint.get(ALL)
@@ -99,7 +101,7 @@ def create_webhook(*, scope: OrganizationScope, query: NewWebhookQuery, form: Fo
     return _secret(scope, api.write(webhooks.create, {"org_id": scope.path["org_id"]}, data))
 
 
-@blueprint.get(ONE)
+@blueprint.get(HOOK_URL)
 @Page(guard=GUARD, query=DeliveryListQuery)
 def webhook(*, scope: OrganizationScope, query: DeliveryListQuery) -> Response:
     """Show a webhook with its deliveries, newest first."""
@@ -127,7 +129,7 @@ def webhook(*, scope: OrganizationScope, query: DeliveryListQuery) -> Response:
     )
 
 
-@blueprint.post(f"{ONE}/settings")
+@blueprint.post(f"{HOOK_URL}/settings")
 @Page(guard=GUARD, inputs=("url", "events", "description"), shown_by="webhook", names=NAMES)
 def change_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Change the URL, the events and the description. The URL of a deploy hook stays if the input is empty."""
@@ -141,14 +143,14 @@ def change_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     return see_other(webhooks_url(scope, f"/{details['id']}?done=saved"))
 
 
-@blueprint.post(f"{ONE}/state")
+@blueprint.post(f"{HOOK_URL}/state")
 @Page(guard=GUARD, inputs=("state",), shown_by="webhook")
 def change_webhook_state(*, scope: OrganizationScope, form: Form) -> Response:
     """Pause or activate a webhook."""
     return _act(scope, webhooks.update, {"state": form.text("state")}, done="saved", method="PATCH")
 
 
-@blueprint.post(f"{ONE}/test")
+@blueprint.post(f"{HOOK_URL}/test")
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def test_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Send a test and show its delivery."""
@@ -157,14 +159,14 @@ def test_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     return see_other(webhooks_url(scope, f"/{details['id']}/deliveries/{sent['id']}?done=tested"))
 
 
-@blueprint.post(f"{ONE}/rotate")
+@blueprint.post(f"{HOOK_URL}/rotate")
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def rotate_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret and show the new one."""
     return _secret(scope, api.write(webhooks.rotate, {"id": read_webhook(scope)["id"]}))
 
 
-@blueprint.post(f"{ONE}/recover")
+@blueprint.post(f"{HOOK_URL}/recover")
 @Page(guard=GUARD, inputs=("since",), shown_by="webhook")
 def recover_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Send the failed and discarded messages since a day again."""
@@ -172,7 +174,7 @@ def recover_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     return _act(scope, webhooks.recover, {"since": f"{day}T00:00:00Z" if day else None}, done="resent")
 
 
-@blueprint.post(f"{ONE}/delete")
+@blueprint.post(f"{HOOK_URL}/delete")
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def delete_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete a webhook with its deliveries."""
@@ -186,7 +188,7 @@ def webhook_delivery(*, scope: OrganizationScope) -> Response:
     """Show a delivery with its request and its attempts."""
     details = read_webhook(scope)
     delivery = api.read(webhooks.delivery_details, {"id": details["id"], "delivery_id": scope.path["delivery_id"]})
-    attempts = [one | {"result": failure_text(one)} for one in delivery["attempts"]]
+    attempts = [attempt | {"result": failure_text(attempt)} for attempt in delivery["attempts"]]
     return page(
         "organization/webhook_delivery.html",
         webhook=details,
@@ -222,16 +224,16 @@ def _act(
 
 def _project_names(scope: OrganizationScope) -> dict[str, str]:
     listed = api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all")
-    return {one["project_id"]: one["project_name"] for one in listed}
+    return {webhook["project_id"]: webhook["project_name"] for webhook in listed}
 
 
 def _groups() -> dict[str, list[str]]:
     """Return the types of events that can be selected, by group and in the order of their declarations."""
     groups = defaultdict(list)
-    for one in event_types:
-        if one != TEST:
-            area = one.partition(".")[0]
-            groups["content" if area in ("branch", "index", "connection") else area].append(one)
+    for event_type in event_types:
+        if event_type != TEST:
+            area = event_type.partition(".")[0]
+            groups["content" if area in ("branch", "index", "connection") else area].append(event_type)
     return dict(groups)
 
 

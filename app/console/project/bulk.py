@@ -12,10 +12,9 @@ from flask import Response, request
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import may_only_propose, new_set, save
-from app.console.editor.page_source import OpenFile, open_files
-from app.console.editor.scope import EditorScope, in_set, proposed_url
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.files.destinations import may_only_propose, new_set, save
+from app.console.files.page_source import OpenFile, open_files
+from app.console.files.scope import BASE, MEMBER, EditorScope, in_set, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import Page, see_other
@@ -25,8 +24,9 @@ from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import write_page
 from app.core.errors import AppError, Conflict, InvalidRequest, UnprocessableEntity
 from app.core.limits import CommitLimits
+from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
-from app.http.error_handlers import from_driver
+from app.http.error_handlers import to_app_error
 
 MAX_REASONS = 3
 INPUTS = ("select", "select[]", "folder", "base_sha", "target", "state")
@@ -52,7 +52,7 @@ def _in_commits(paths: Sequence[str], change: Callable[[Sequence[str]], bool]) -
 
     Raises:
         Conflict: a commit after the first one failed, or the time of a form is over. The message has the numbers.
-        AppError, DriverError: the first commit failed. Nothing was changed.
+        AppError, DriverError, DatabaseError: the first commit failed. Nothing was changed.
     """
     until, is_changed = time.monotonic() + CommitLimits.form_timeout_s, False
     for start in range(0, len(paths), CommitLimits.files):
@@ -60,11 +60,11 @@ def _in_commits(paths: Sequence[str], change: Callable[[Sequence[str]], bool]) -
             raise _interrupted(start, len(paths), _("It took too long. Select the others again."))
         try:
             is_changed |= change(paths[start : start + CommitLimits.files])
-        except (AppError, DriverError) as error:
+        except (AppError, DriverError, DatabaseError) as error:
             if not is_changed:
                 raise
-            reason = from_driver(error) if isinstance(error, DriverError) else error
-            message = "; ".join(f"{one.path}: {translate(one.message)}" for one in reason.fields[:MAX_REASONS])
+            reason = to_app_error(error)
+            message = "; ".join(f"{field.path}: {translate(field.message)}" for field in reason.fields[:MAX_REASONS])
             raise _interrupted(start, len(paths), message or translate(reason.message)) from error
     return is_changed
 
@@ -196,21 +196,21 @@ def set_draft_state(*, scope: ProjectScope, form: Form) -> Response:
 
 
 def _with_state(opened: list[OpenFile], *, is_draft: bool, field: DraftField | None) -> Iterator[dict[str, Any]]:
-    for one in opened:
+    for file in opened:
         time.sleep(0)  # yields to other requests
-        page = one.page
+        page = file.page
         if page is None or page.problem is not None:
             continue
         own = field_to_write(page.values or {}, field)
         if own.marks(page.values or {}) == is_draft:
             continue
         try:
-            data = write_page(one.path, one.data, page.body, {own.name: own.draft if is_draft else own.public})
+            data = write_page(file.path, file.data, page.body, {own.name: own.draft if is_draft else own.public})
         except UnsupportedEdit as reason:
-            raise UnprocessableEntity(f"{one.path}: {reason}") from reason
+            raise UnprocessableEntity(f"{file.path}: {reason}") from reason
         yield {
-            "path": one.path,
+            "path": file.path,
             "action": "update",
             "content": data,
-            "base_blob_sha": one.blob_sha,
+            "base_blob_sha": file.blob_sha,
         }

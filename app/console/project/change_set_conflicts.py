@@ -9,10 +9,10 @@ from flask import Response
 from markupsafe import Markup
 
 from app.console.blueprint import blueprint
-from app.console.editor.removed_page import render_markdown
+from app.console.files.destinations import run_on
+from app.console.files.rendered_text import render_markdown
 from app.console.project.change_set_texts import pointer_label, side_text, title_of_page
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -20,12 +20,11 @@ from app.content.filetypes import file_type
 from app.content.merge.files import ConflictKind, MergeConflict
 from app.content.merge.values import MISSING
 from app.content.page_text import with_line_ends
-from app.extensions import drivers
-from app.resources.change_set import branches, routes
-from app.resources.change_set.guards import ChangeSetScope
-from app.resources.change_set.routes import actor_of
-from app.resources.change_set.schemas import VALUE
-from app.resources.project_content.saving.merging import MergePlan, RefusedPath
+from app.resources.change_set import actions
+from app.resources.change_set.guards import ChangeSetScope, set_of
+from app.resources.change_set.schemas import VALUE, ResolveBody
+from app.resources.project_content.saving.merging import MergePlan
+from app.resources.project_content.saving.refusals import RefusedPath
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.file_metadata import raw_url
 
@@ -74,7 +73,7 @@ class ConflictPart:
 
 
 def _plan(scope: ChangeSetScope) -> MergePlan:
-    return branches.plan_update(scope.change_set, scope.project, hosts=drivers.git, by=actor_of(scope))
+    return set_of(scope).plan_update()
 
 
 @blueprint.get(f"{SET}/conflicts")
@@ -103,7 +102,7 @@ def _parts(scope: ChangeSetScope, plan: MergePlan) -> Iterator[ConflictPart]:
         for number, refused in enumerate(plan.conflicts):
             yield _part(scope, number, refused, plan.head)
         return
-    for number, path in enumerate(dict.fromkeys(one.path for one in plan.conflicts)):
+    for number, path in enumerate(dict.fromkeys(conflict.path for conflict in plan.conflicts)):
         yield _part(scope, number, RefusedPath(path, MergeConflict(ConflictKind.BINARY, "", "", ""), True), plan.head)
 
 
@@ -148,7 +147,7 @@ def _own_kind(conflict: MergeConflict) -> str:
         return ""
     if all(isinstance(side, str) and len(side) <= MAX_TYPED for side in sides):
         return TEXT
-    is_list = all(isinstance(side, list) and all(isinstance(one, str) for one in side) for side in sides)
+    is_list = all(isinstance(side, list) and all(isinstance(text, str) for text in side) for side in sides)
     return LINES if is_list else ""
 
 
@@ -161,11 +160,9 @@ def _own_kind(conflict: MergeConflict) -> str:
 def resolve_set(*, scope: ChangeSetScope, form: Form) -> Response:
     """Bring the present site into the set, with the choices of the form."""
     numbers = [name.removeprefix("path-") for name in form.values if name.startswith("path-")]
-    data = {
-        "resolutions": [_resolution(form, number) for number in numbers if form.text(f"take-{number}")],
-        "site_sha": form.optional("site_sha"),
-    }
-    api.write(routes.resolve, {"change_set_id": scope.path["change_set_id"]}, data)
+    resolutions = [_resolution(form, number) for number in numbers if form.text(f"take-{number}")]
+    body = ResolveBody.loaded({"resolutions": resolutions, "site_sha": form.optional("site_sha")})
+    run_on(scope.change_set.id, lambda target: actions.update(target, body.resolutions, site_sha=body.site_sha))
     return see_other(set_url(scope, "?done=resolved"))
 
 

@@ -8,8 +8,9 @@ from marshmallow import ValidationError, fields
 from werkzeug.datastructures import MultiDict
 
 from app.console.blueprint import blueprint
+from app.console.files.destinations import run_on
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
-from app.console.shell import api, dates
+from app.console.shell import dates
 from app.console.shell.forms import Form
 from app.console.shell.messages import error_text, translate
 from app.console.shell.pages import Page, current_form, see_other
@@ -20,10 +21,11 @@ from app.core.locales import is_time_zone, time_zones
 from app.http.validation import Length, RequestQuery
 from app.models.change_set import ChangeSetState as State
 from app.models.change_set import ScheduledAction
-from app.resources.change_set import routes, schedule
+from app.resources.change_set import actions, schedule
 from app.resources.change_set.guards import ChangeSetScope
 from app.resources.change_set.schedule import EARLIER, LATER, WallTime
-from app.resources.change_set.schemas import check_wall_time
+from app.resources.change_set.schemas import ScheduleBody, check_wall_time
+from app.resources.project_content.saving.refusals import MergeRefused
 
 INPUTS = ("date", "time", "timezone", "choice")
 
@@ -108,7 +110,9 @@ def _choices(error: InvalidRequest, typed: dict[str, str]) -> tuple[TimeChoice, 
         return tuple(_choice(str(result[name]), typed | {"choice": name}) for name in (EARLIER, LATER))
     if error.code == "TIME_DOES_NOT_EXIST":
         moments = [str(result[name]) for name in ("before", "after")]
-        return tuple(_choice(one, typed | {"date": one[:10], "time": one[11:16], "choice": ""}) for one in moments)
+        return tuple(
+            _choice(moment, typed | {"date": moment[:10], "time": moment[11:16], "choice": ""}) for moment in moments
+        )
     return ()
 
 
@@ -150,5 +154,9 @@ def store_schedule(*, scope: ChangeSetScope, form: Form) -> Response:
         "choice": form.optional("choice"),
         "action": str(ScheduledAction.UNPUBLISH if is_published else ScheduledAction.PUBLISH),
     }
-    api.write(routes.set_schedule, {"change_set_id": scope.path["change_set_id"]}, data, method="PUT")
+    try:
+        body = ScheduleBody.loaded(data)
+        run_on(scope.change_set.id, lambda target: actions.set_schedule(target, body.wall, body.action))
+    except MergeRefused:
+        return see_other(set_url(scope, "/conflicts"))
     return see_other(set_url(scope, "?done=scheduled"))

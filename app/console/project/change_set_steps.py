@@ -1,21 +1,25 @@
-"""Forms of the page of a set of changes: each calls one step of the API."""
+"""Forms of the page of a set of changes: each takes one step."""
 
 from flask import Response
 
 from app.console.blueprint import blueprint
+from app.console.files.destinations import run_on
 from app.console.project.change_set_texts import BLOCK, POINTER
 from app.console.project.change_sets import SET, SET_MEMBER, set_url
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.translation import gettext as _
 from app.core.errors import Conflict, ErrorMessage
+from app.http.actions import run
 from app.models.change_set import ChangeSetState as State
 from app.models.change_set import Verdict
-from app.resources.change_set import routes
-from app.resources.change_set.guards import ChangeSetScope
+from app.resources.change_set import actions
+from app.resources.change_set.guards import ChangeSetScope, set_of
+from app.resources.change_set.queries import Shown
+from app.resources.change_set.reviews import Review
+from app.resources.change_set.schemas import CommentBody, EditChangeSetBody, ReviewBody
 from app.resources.change_set.service import MAX_TITLE
-from app.resources.project_content.saving.merging import MergeRefused
+from app.resources.project_content.saving.refusals import MergeRefused
 
 COMMENTED = "commented"
 
@@ -26,16 +30,21 @@ class LaterChanges(Conflict):
     message = ErrorMessage("Later changes on the site touch the same texts. Take these changes back by hand")
 
 
-def _ids(scope: ChangeSetScope) -> dict[str, str]:
-    return {"change_set_id": scope.path["change_set_id"]}
+def _edit(set_id: str, values: dict[str, object]) -> None:
+    body = EditChangeSetBody.loaded(values, is_change=True)
+    run(lambda scope: actions.edit(set_of(scope), body.sent()), {"change_set_id": set_id}, guard=SET_MEMBER)
+
+
+def _comment(scope: ChangeSetScope, values: dict[str, object]) -> Shown:
+    body = CommentBody.loaded(values)
+    return run(lambda scope: actions.comment(set_of(scope), **vars(body)), scope.path, guard=SET_MEMBER)
 
 
 @blueprint.post(f"{SET}/details")
 @Page(guard=SET_MEMBER, inputs=("title", "description"), shown_by="change_set")
 def change_details(*, scope: ChangeSetScope, form: Form) -> Response:
     """Change title and description."""
-    data = {"title": form.text("title"), "description": form.optional("description")}
-    api.write(routes.edit, _ids(scope), data, method="PATCH")
+    _edit(scope.change_set.id, {"title": form.text("title"), "description": form.optional("description")})
     return see_other(set_url(scope, "?done=saved"))
 
 
@@ -43,7 +52,7 @@ def change_details(*, scope: ChangeSetScope, form: Form) -> Response:
 @Page(guard=SET_MEMBER, inputs=(), shown_by="change_set")
 def submit_set(*, scope: ChangeSetScope, form: Form) -> Response:
     """Ask for a review."""
-    api.write(routes.submit, _ids(scope))
+    run_on(scope.change_set.id, actions.submit)
     return see_other(set_url(scope, "?done=submitted"))
 
 
@@ -53,10 +62,10 @@ def review_set(*, scope: ChangeSetScope, form: Form) -> Response:
     """Approve the changes, ask for others, or comment on them. A comment can be resolved."""
     verdict, text = form.text("verdict"), form.text("text").strip()
     if verdict == Verdict.COMMENT:
-        api.write(routes.comment, _ids(scope), {"body": text})
+        _comment(scope, {"body": text})
         return see_other(set_url(scope, f"?done={COMMENTED}#discussion"))
-    data = {"verdict": verdict, "body": text, "head_sha": form.optional("head_sha")}
-    api.write(routes.review, _ids(scope), data)
+    body = ReviewBody.loaded({"verdict": verdict, "body": text, "head_sha": form.optional("head_sha")})
+    run_on(scope.change_set.id, lambda target: actions.review(target, Review(**vars(body))))
     return see_other(set_url(scope, f"?done={verdict}"))
 
 
@@ -65,21 +74,20 @@ def review_set(*, scope: ChangeSetScope, form: Form) -> Response:
 def comment_on_page(*, scope: ChangeSetScope, form: Form) -> Response:
     """Comment on a changed page, or on a field or a paragraph of it."""
     part = form.text("part")
-    data = {"path": form.text("page"), "body": form.text("body").strip()}
+    data: dict[str, object] = {"path": form.text("page"), "body": form.text("body").strip()}
     for name, prefix in (("pointer", POINTER), ("block", BLOCK)):
         if part.startswith(prefix):
             data[name] = part.removeprefix(prefix)
-    stored = api.write(routes.comment, _ids(scope), data)
-    return see_other(set_url(scope, f"?done={COMMENTED}#{stored['id']}"))
+    return see_other(set_url(scope, f"?done={COMMENTED}#{_comment(scope, data)['id']}"))
 
 
 @blueprint.post(f"{SET}/comments/<comment_id>")
 @Page(guard=SET_MEMBER, inputs=("resolved",), shown_by="change_set")
 def resolve_comment(*, scope: ChangeSetScope, form: Form) -> Response:
     """Mark a comment as resolved, or open it again."""
-    ids = _ids(scope) | {"comment_id": scope.path["comment_id"]}
-    api.write(routes.resolve_comment, ids, {"resolved": form.is_checked("resolved")}, method="PATCH")
-    return see_other(set_url(scope, f"?done=saved#{ids['comment_id']}"))
+    values = {"comment_id": scope.path["comment_id"], "resolved": form.is_checked("resolved")}
+    run(lambda scope: actions.resolve_comment(set_of(scope), **values), scope.path, guard=SET_MEMBER)
+    return see_other(set_url(scope, f"?done=saved#{values['comment_id']}"))
 
 
 @blueprint.post(f"{SET}/publish")
@@ -87,7 +95,7 @@ def resolve_comment(*, scope: ChangeSetScope, form: Form) -> Response:
 def publish_set(*, scope: ChangeSetScope, form: Form) -> Response:
     """Publish the changes. If the site has other changes of the same texts, a page asks which ones to use."""
     try:
-        published = api.write(routes.publish, _ids(scope))
+        published = run_on(scope.change_set.id, actions.publish)
     except MergeRefused:
         return see_other(set_url(scope, "/conflicts"))
     return see_other(set_url(scope, "?done=published" if published["state"] == State.PUBLISHED else ""))
@@ -97,7 +105,7 @@ def publish_set(*, scope: ChangeSetScope, form: Form) -> Response:
 @Page(guard=SET_MEMBER, inputs=(), shown_by="change_set")
 def remove_schedule(*, scope: ChangeSetScope, form: Form) -> Response:
     """Remove the time of the publication."""
-    api.write(routes.remove_schedule, _ids(scope), method="DELETE")
+    run(lambda scope: actions.remove_schedule(set_of(scope)), scope.path, guard=SET_MEMBER)
     return see_other(set_url(scope, "?done=saved"))
 
 
@@ -110,17 +118,17 @@ def take_back(*, scope: ChangeSetScope, form: Form) -> Response:
         LaterChanges: other changes of the same texts followed.
     """
     try:
-        created = api.write(routes.revert, _ids(scope))
+        created = str(run_on(scope.change_set.id, actions.revert)["id"])
     except MergeRefused as error:
         raise LaterChanges from error
     title = _("Take back “%(title)s”", title=scope.change_set.title)[:MAX_TITLE]
-    api.write(routes.edit, {"change_set_id": created["id"]}, {"title": title}, method="PATCH")
-    return see_other(set_url(scope, "?done=created", created["id"]))
+    _edit(created, {"title": title})
+    return see_other(set_url(scope, "?done=created", created))
 
 
 @blueprint.post(f"{SET}/close")
 @Page(guard=SET_MEMBER, inputs=(), shown_by="change_set")
 def close_set(*, scope: ChangeSetScope, form: Form) -> Response:
     """Close the set. It cannot be opened again."""
-    api.write(routes.close, _ids(scope), method="DELETE")
+    run_on(scope.change_set.id, actions.close)
     return see_other(set_url(scope, "?done=closed"))

@@ -90,7 +90,10 @@ def _preparation(state: State, has_pages: bool, steps: Collection[Step]) -> str:
 
 def _review(creator: str | None, steps: Collection[Step], *, is_own: bool, is_reviewed: bool) -> str:
     if is_own and Step.PUBLISH not in steps:
-        return _("A colleague has to review these changes, because you edited them.")
+        return _(
+            "A colleague has to review these changes, because you edited them. If everyone has edited them, an owner"
+            " can invite a reviewer or require fewer approvals."
+        )
     if is_own or is_reviewed or Step.REVIEW not in steps:
         return _("These changes wait for another review.")
     person = creator or _("Deleted user")

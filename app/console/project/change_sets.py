@@ -10,7 +10,9 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import branch_source
+from app.console.files.destinations import create_in
+from app.console.files.page_source import branch_source
+from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project import changes
 from app.console.project.change_set_texts import (
     PagePart,
@@ -23,8 +25,6 @@ from app.console.project.change_set_texts import (
     state_tone,
     title_of_page,
 )
-from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
@@ -35,11 +35,13 @@ from app.core.errors import AppError, NotFound
 from app.database import transactions
 from app.drivers.errors import DriverError
 from app.http.validation import Cursor, Length, RequestQuery
+from app.models.change_set import ChangeSet
 from app.models.change_set import ChangeSetState as State
-from app.resources.change_set import queries, reviews, routes, service
+from app.resources.change_set import actions, queries, reviews, service
 from app.resources.change_set.errors import MissingBranch
-from app.resources.change_set.guards import ChangeSetScope, member_of_set
+from app.resources.change_set.guards import ChangeSetScope, member_of_set, set_of
 from app.resources.change_set.queries import ChangeSetFilter
+from app.resources.change_set.schemas import CreateChangeSetBody, DiffQuery
 from app.resources.change_set.service import MAX_OPEN, MAX_TITLE
 from app.resources.change_set.states import Step
 from app.resources.project_content.tree.folder_listing import titles_of
@@ -100,7 +102,7 @@ def set_url(scope: Scope, path: str = "", set_id: str | None = None) -> str:
 def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
     """Show the open sets by state and the latest published ones, or list the sets of one state."""
     author = scope.user.id if query.mine else None
-    waiting = {one.change_set.id for one in queries.waiting(scope.user.id, [scope.project.id], limit=MAX_OPEN)}
+    waiting = {entry.change_set.id for entry in queries.waiting(scope.user.id, [scope.project.id], limit=MAX_OPEN)}
     texts: dict[str, Any] = {"state_label": state_label, "state_tone": state_tone, "schedule_time": schedule_time}
     texts["waiting"] = waiting
     if query.state:
@@ -110,7 +112,9 @@ def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
     is_open, is_published = ChangeSetFilter(None, author, is_open=True), ChangeSetFilter(State.PUBLISHED, author)
     opened, _meta = queries.page(scope.project, is_open, cursor=None, limit=MAX_OPEN)
     published, meta = queries.page(scope.project, is_published, cursor=None, limit=PUBLISHED)
-    columns = {name: [one for one in opened if one["state"] in states] for name, states in COLUMNS.items()}
+    columns = {
+        name: [opened_set for opened_set in opened if opened_set["state"] in states] for name, states in COLUMNS.items()
+    }
     columns["published"] = published
     return page("changes/board.html", columns=columns, published=meta, query=query, **texts)
 
@@ -119,9 +123,8 @@ def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
 @Page(guard=MEMBER, inputs=("title", "description"), shown_by="changes_board")
 def create_set(*, scope: ProjectScope, form: Form) -> Response:
     """Create an empty set."""
-    data = {"title": form.text("title"), "description": form.optional("description")}
-    created = api.write(routes.create, {"projectId": scope.path["project_id"]}, data)
-    return see_other(set_url(scope, "?done=created", created["id"]))
+    body = CreateChangeSetBody.loaded({"title": form.text("title"), "description": form.optional("description")})
+    return see_other(set_url(scope, "?done=created", str(create_in(scope, body)["id"])))
 
 
 @dataclass(frozen=True)
@@ -152,13 +155,18 @@ class ShownSet:
         available = service.available_steps(row, scope.project, scope.role, user=scope.user)
         self.steps = frozenset[Step]() if self.is_archived else available
         self.reviews, _meta = queries.reviews(row, cursor=None, limit=reviews.MAX_REVIEWS)
-        self.comments, _meta = queries.comments(row.id, cursor=None, limit=reviews.MAX_COMMENTS)
+        self.comments, _meta = queries.comments(row.id, cursor=None, limit=actions.MAX_COMMENTS)
 
     @cached_property
     def is_approved(self) -> bool:
         """True if an approval of the reader counts."""
         row = self.scope.change_set
         return self.scope.user.id in queries.approvals_of([row])[row.id].valid
+
+    @property
+    def revert(self) -> ChangeSet | None:
+        """The set that takes this one back."""
+        return queries.revert_of(self.scope.change_set)
 
     @property
     def next(self) -> str:
@@ -177,12 +185,12 @@ class ShownSet:
 
     def comments_on(self, path: str | None) -> list[dict[str, Any]]:
         """Return the comments on a page, or those on the whole set."""
-        return [one for one in self.comments if one["path"] == path]
+        return [comment for comment in self.comments if comment["path"] == path]
 
     @property
     def timeline(self) -> list[dict[str, Any]]:
         """The reviews and the comments on the whole set, oldest first."""
-        return sorted([*self.reviews, *self.comments_on(None)], key=lambda one: str(one["createdAt"]))
+        return sorted([*self.reviews, *self.comments_on(None)], key=lambda entry: str(entry["createdAt"]))
 
 
 @dataclass(frozen=True)
@@ -225,24 +233,31 @@ def _texts() -> dict[str, Any]:
 
 def _changed_pages(scope: ChangeSetScope, cursor: str | None) -> ChangedPages:
     """Return the changed pages, the first ones compared. Reads them from the Git host."""
-    ids = {"change_set_id": scope.change_set.id}
     try:
-        difference, meta = api.read_page(routes.diff, ids, cursor=cursor, limit=FILES)
+        difference, meta = _compare(scope, cursor=cursor, limit=FILES)
         files, head = difference["files"], difference["head_sha"]
         titles = _titles(scope, files, head)
-        compared = [_compared(scope, one, titles) for one in files[:OPENED]]
+        compared = [_compared(scope, file, titles) for file in files[:OPENED]]
     except MissingBranch:
         return ChangedPages(is_deleted=True)
     except (AppError, DriverError):
         return ChangedPages()
-    listed = [ChangedPage(one, title_of_page(one["path"], titles)) for one in files[OPENED:]]
+    listed = [ChangedPage(file, title_of_page(file["path"], titles)) for file in files[OPENED:]]
     return ChangedPages([*compared, *listed], head, str(meta["next_cursor"]) if meta["next_cursor"] else None)
+
+
+def _compare(scope: ChangeSetScope, **values: object) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """Return the changes of a set, or of a file of it, and their `meta`. Calls the Git host."""
+    query = DiffQuery.loaded(values)
+    with transactions.outside_transaction():
+        difference = actions.compare(set_of(scope), **vars(query))
+    return difference.to_dict(scope.project.id), difference.meta
 
 
 def _titles(scope: ChangeSetScope, files: Sequence[Mapping[str, Any]], head: str) -> dict[str, str]:
     """Return the titles of changed pages by path: those of the site, and of some new pages those in the set."""
-    titles = titles_of(scope.project, scope.index, [one["path"] for one in files])
-    new = [one["path"] for one in files if one["status"] != "removed" and one["path"] not in titles][:NEW_TITLES]
+    titles = titles_of(scope.project, scope.index, [file["path"] for file in files])
+    new = [file["path"] for file in files if file["status"] != "removed" and file["path"] not in titles][:NEW_TITLES]
     with transactions.outside_transaction():
         contents = read_versions(branch_source(scope), [(head, path) for path in new])
     return titles | dict(_read_titles(new, contents))
@@ -258,13 +273,13 @@ def _read_titles(paths: Sequence[str], contents: Sequence[bytes | None]) -> Iter
 
 def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[str, str]) -> ChangedPage:
     """Return a changed page with the comparison of its contents. Reads both versions from the Git host."""
-    difference = api.read(routes.diff, {"change_set_id": scope.change_set.id}, file=file["path"])
+    difference, _meta = _compare(scope, file=file["path"])
     title = title_of_page(file["path"], titles)
     if not difference["files"]:
         return ChangedPage(file, title)
     [compared] = difference["files"]
     page_changes = changes.read_page_changes(scope, compared)
-    parts = parts_of([one["pointer"] for one in compared["front_matter"] or ()], page_changes)
+    parts = parts_of([change["pointer"] for change in compared["front_matter"] or ()], page_changes)
     return ChangedPage(compared, title, changes.compared_text(file["path"], page_changes), parts, is_opened=True)
 
 

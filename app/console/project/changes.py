@@ -12,8 +12,8 @@ from babel.lists import format_list
 from markupsafe import Markup
 
 from app.access.scope import ProjectScope
-from app.console.editor.page_source import branch_source
-from app.console.editor.removed_page import END, LANGUAGES, START, render_markdown
+from app.console.files.page_source import branch_source
+from app.console.files.rendered_text import END, LANGUAGES, START, render_markdown
 from app.console.shell import dates
 from app.console.shell.field_labels import label_of
 from app.console.shell.translation import current_language, ngettext, translations
@@ -23,7 +23,10 @@ from app.content.page_changes import PageChanges, page_changes
 from app.core import locales
 from app.database import transactions
 from app.drivers.errors import DriverError
+from app.resources.project_content.guards import branch_of
+from app.resources.project_content.schemas.revisions import HistoryQuery
 from app.resources.project_content.tree.folder_listing import titles_of
+from app.resources.project_content.versions import history
 from app.resources.project_content.versions.comparison import read_versions
 
 MAX_SUMMARIES = 10
@@ -54,10 +57,10 @@ def value_text(value: object) -> str:
     if isinstance(value, str):
         return _date_text(value)
     if isinstance(value, Mapping):
-        return "\n".join(f"{label_of(str(name))}: {value_text(one)}" for name, one in value.items())
+        return "\n".join(f"{label_of(str(name))}: {value_text(inner)}" for name, inner in value.items())
     if isinstance(value, Sequence):
-        has_objects = any(isinstance(one, Mapping) for one in value)
-        return ("\n" if has_objects else ", ").join(value_text(one) for one in value)
+        has_objects = any(isinstance(item, Mapping) for item in value)
+        return ("\n" if has_objects else ", ").join(value_text(item) for item in value)
     return str(value)
 
 
@@ -108,6 +111,17 @@ class ShownVersion:
     date: str
 
 
+def read_history(
+    scope: ProjectScope, file: str | None, *, limit: int, ref: str | None = None, cursor: str | None = None
+) -> tuple[list["ShownVersion"], dict[str, object]]:
+    """Return a page of the versions of a file or branch as a list shows them, and its `meta`. Calls the Git host."""
+    query = HistoryQuery.loaded({"file": file, "ref": ref, "cursor": cursor, "limit": limit})
+    with transactions.outside_transaction():
+        commits = history.read_history(branch_of(scope).source(), **vars(query))
+    versions, meta = history.to_page(scope.project.id, commits)
+    return shown_versions(scope, versions, file), meta
+
+
 def shown_versions(
     scope: ProjectScope, versions: Sequence[Mapping[str, Any]], file: str | None = None
 ) -> list[ShownVersion]:
@@ -119,7 +133,7 @@ def shown_versions(
         summary = summaries.get(version["sha"], "")
         message = version["message"].partition("\n")[0]
         text = summary if summary and message in _update_messages(version["path"]) else text
-        people = ", ".join(one["name"] for one in version["co_authors"] or [version["author"]])
+        people = ", ".join(person["name"] for person in version["co_authors"] or [version["author"]])
         shown.append(
             ShownVersion(
                 sha=version["sha"],
@@ -143,7 +157,7 @@ def _message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
 
 def _update_messages(path: str) -> set[str]:
     """Return the message of a save of a file without a text of the user, in each language."""
-    return {translations(one).gettext("Update %(name)s") % {"name": path} for one in locales.LANGUAGES}
+    return {translations(language).gettext("Update %(name)s") % {"name": path} for language in locales.LANGUAGES}
 
 
 def _with_title(line: str, titles: Mapping[str, str]) -> str:

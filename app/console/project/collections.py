@@ -11,16 +11,18 @@ from marshmallow import ValidationError, fields, validate
 from app.access import authentication
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import may_only_propose
-from app.console.editor.page_source import present_head
+from app.console.files.destinations import may_only_propose
+from app.console.files.page_source import present_head
+from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project.bulk import NAMES, delete_paths, move_paths, selected_paths, set_state
-from app.console.project.entry_rows import Columns, columns_of, rows_of
-from app.console.project.project_home import BASE, MEMBER, NewPage, new_pages, project_url
+from app.console.project.entry_rows import headings_of, labels_of, rows_of
+from app.console.project.project_home import NewPage, new_pages
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.content.entry_filters import EntryFilter, InvalidFilter, Operator, parse_filters, parse_order
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
+from app.content.schema.columns import Columns, columns_of
 from app.core import clock
 from app.core.errors import NotFound
 from app.core.limits import CommitLimits
@@ -137,7 +139,7 @@ def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Respo
 def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
     """Show the entries of a collection in one language."""
     opened = _open_list(scope, query, prepared)
-    group, language, view = opened.group, opened.language, opened.view
+    group, language, view, labels = opened.group, opened.language, opened.view, labels_of(opened.columns)
     listed = entries(scope.project, scope.index, opened.entries)
     rows = rows_of(scope, opened.columns, listed.entries, group=view.group)
     has_filter = bool(query.q or view.filters or view.state != "all")
@@ -149,6 +151,8 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
         group=group,
         part=language,
         columns=opened.columns,
+        labels=labels,
+        headings=headings_of(opened.columns, labels),
         rows=rows,
         drafts=_new_pages(scope, language, view, query),
         after=query.after,
@@ -159,15 +163,15 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
         shown_query=urlencode(shown),
         other_view=urlencode({**shown, "view": "list" if view.view == "grid" else "grid"}),
         language_queries=[
-            (each, urlencode({"q": query.q, **_in_language(view, each, prepared).parameters}))
-            for each in group.languages
+            (code, urlencode({"q": query.q, **_in_language(view, code, prepared).parameters}))
+            for code in group.languages
         ],
         more=urlencode(more) if cursor else None,
         selected=set(current_form().all("select")),
         max_selected=CommitLimits.form_files,
         head=prepared.head,
         only_proposes=may_only_propose(scope),
-        also=sets_of_paths(scope.project.id, [one.path for one in rows]),
+        also=sets_of_paths(scope.project.id, [row.path for row in rows]),
     )
     _remember(response, view, path=_url(scope, group))
     return response
@@ -176,11 +180,12 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
 def _in_language(view: ListView, language: CollectionLanguage, prepared: OpenCollections) -> ListView:
     """Return a view with another language. Filters of fields and options that it does not have are omitted."""
     columns = columns_of(language, is_declared=prepared.content.is_declared)
-    options = {one.name: one.options for one in columns.choices}
+    options = {choice.name: choice.options for choice in columns.choices}
     filters = {
-        parameter: one.value
-        for parameter, one in zip(view.filters, parse_filters(view.filters), strict=True)
-        if one.name in columns.labels and (one.name not in options or one.value in options[one.name])
+        parameter: condition.value
+        for parameter, condition in zip(view.filters, parse_filters(view.filters), strict=True)
+        if condition.name in columns.labels
+        and (condition.name not in options or condition.value in options[condition.name])
     }
     return replace(view, locale=language.language, filters=filters)
 
@@ -193,11 +198,11 @@ def _new_pages(
         return []
     term, condition = query.q.strip().casefold(), language.collection.filter
     return [
-        one
-        for one in new_pages(scope)
-        if language.name_of(one.path) is not None
-        and (condition is None or condition.permits(one.values))
-        and term in (one.title or one.path).casefold()
+        new_page
+        for new_page in new_pages(scope)
+        if language.name_of(new_page.path) is not None
+        and (condition is None or condition.permits(new_page.values))
+        and term in (new_page.title or new_page.path).casefold()
     ]
 
 
@@ -247,7 +252,7 @@ def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, p
 def _all_paths(scope: ProjectScope, opened: OpenList) -> list[str]:
     """Return the entries of a filter, and one more than a form may change if there are so many."""
     query = replace(opened.entries, limit=CommitLimits.form_files + 1, cursor=None)
-    return [one["path"] for one in entries(scope.project, scope.index, query).entries]
+    return [entry["path"] for entry in entries(scope.project, scope.index, query).entries]
 
 
 def _open_list(scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> OpenList:
@@ -269,7 +274,7 @@ def _view_of(columns: Columns, query: CollectionQuery, stored: dict[str, str], *
     values = {"view": "list", "group": "", "state": "all", "sort": ""} | stored | chosen
     is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.has_dates)
     names = ("path", columns.title, columns.date)
-    filters, choices = query.filter, {f"filter[{one.name}]": one.options for one in columns.choices}
+    filters, choices = query.filter, {f"filter[{choice.name}]": choice.options for choice in columns.choices}
     if not any(name.startswith("filter") for name in request.args):
         filters = {name: stored[name] for name, options in choices.items() if stored.get(name) in options}
     return ListView(

@@ -6,16 +6,15 @@ from flask import Response
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.files.scope import BASE, MEMBER
 from app.console.organization.webhooks import with_newest_delivery
-from app.console.project.project_home import BASE, MEMBER
-from app.console.shell import api
 from app.console.shell.pages import Page
 from app.console.shell.rendering import page
 from app.core.permissions import Permission, grants
-from app.extensions import current_settings
+from app.extensions import current_settings, keyring
 from app.models.outbound_webhook import WebhookFormat
 from app.resources.git_push.addresses import clone_url
-from app.resources.outbound_webhook import routes as webhooks
+from app.resources.outbound_webhook import queries, responses
 
 PATH = "/connect"
 
@@ -28,8 +27,8 @@ def project_connect(*, scope: ProjectScope) -> Response:
     return page(
         "project/connect.html",
         git_url=clone_url(project.provider, project.repository, current_settings()) if project.repository else None,
-        deploy_hooks=[one for one in hooks if one["format"] == WebhookFormat.EMPTY],
-        webhooks=[one for one in hooks if one["format"] == WebhookFormat.STANDARD],
+        deploy_hooks=[hook for hook in hooks if hook["format"] == WebhookFormat.EMPTY],
+        webhooks=[hook for hook in hooks if hook["format"] == WebhookFormat.STANDARD],
     )
 
 
@@ -37,6 +36,6 @@ def _hooks(scope: ProjectScope) -> list[dict[str, Any]]:
     """Return the webhooks of the project and those of all projects. Editors see none."""
     if not grants(scope.role, Permission.MANAGE_ORG):
         return []
-    listed = api.read(webhooks.list_all, {"org_id": scope.organization.id})
-    mine = [one for one in listed if one["project_id"] in (None, scope.project.id)]
+    listed = [responses.shown(row, keyring) for row in queries.of_organization(scope.organization.id)]
+    mine = [webhook for webhook in listed if webhook["project_id"] in (None, scope.project.id)]
     return with_newest_delivery(scope.organization.id, mine)

@@ -9,10 +9,9 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import INPUTS, destination, is_proposal, may_only_propose, save
-from app.console.editor.page_source import present_head
-from app.console.editor.scope import EDITOR, EditorScope, edit_url, proposed_url
-from app.console.project.project_home import BASE, MEMBER
+from app.console.files.destinations import INPUTS, destination, is_proposal, may_only_propose, save
+from app.console.files.page_source import present_head
+from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, proposed_url
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
@@ -21,7 +20,8 @@ from app.console.shell.translation import gettext as _
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import sets_of_paths
-from app.resources.project_content.index import indexes, unreadable
+from app.resources.project_content import unreadable
+from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.site_content import site_content
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
 
@@ -85,7 +85,7 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Res
         more=urlencode(more) if more else None,
         head=head,
         only_proposes=may_only_propose(scope),
-        also=sets_of_paths(scope.project.id, [one.path for one in listed.files]),
+        also=sets_of_paths(scope.project.id, [file.path for file in listed.files]),
         unreadable=unreadable.paths(scope.index),
         parents=_parents(path),
     )

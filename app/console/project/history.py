@@ -12,12 +12,11 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import may_only_propose, new_set, save
-from app.console.editor.page_source import branch_source, present_head
-from app.console.editor.scope import proposed_url
+from app.console.files.destinations import commit, may_only_propose, new_set, save
+from app.console.files.page_source import branch_source, present_head
+from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
 from app.console.project import changes
-from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api, dates
+from app.console.shell import dates
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
@@ -25,14 +24,16 @@ from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.core.errors import NotFound, UnprocessableEntity
+from app.core.limits import CommitLimits
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.port import EntryType
-from app.http.endpoint import endpoint_of
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content import routes as content
+from app.resources.project_content import actions
+from app.resources.project_content.guards import branch_of
+from app.resources.project_content.schemas.revisions import CompareQuery, RestoreVersionBody
 from app.resources.project_content.source import NO_COMMIT, is_readable
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import last_change, people_of
@@ -57,13 +58,12 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
     file = scope.path.get("file")
     if is_sha(query.base) and is_sha(query.head):
         return _comparison(scope, file, query)
-    ids = {"project_id": scope.path["project_id"]}
-    versions, meta = api.read_page(content.list_history, ids, file=file, limit=PER_PAGE, cursor=query.cursor)
+    versions, meta = changes.read_history(scope, file, limit=PER_PAGE, cursor=query.cursor)
     return page(
         "project/history.html",
         file=file,
         titles=titles_of(scope.project, scope.index, [file] if file is not None else []),
-        versions=changes.shown_versions(scope, versions, file),
+        versions=versions,
         meta=meta,
         head=present_head(scope),
         only_proposes=may_only_propose(scope),
@@ -71,21 +71,21 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
 
 
 def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) -> Response:
-    ids = {"project_id": scope.path["project_id"]}
-    difference, meta = api.read_page(
-        content.compare, ids, base=query.base, head=query.head, file=file, cursor=query.cursor
-    )
+    versions = CompareQuery.loaded({"base": query.base, "head": query.head, "file": file, "cursor": query.cursor})
+    with transactions.outside_transaction():
+        compared = actions.compare_commits(branch_of(scope).source(), **vars(versions))
+    difference: dict[str, Any] = compared.to_dict(scope.project.id)
     files, head = difference["files"], present_head(scope)
     return page(
         "project/comparison.html",
         file=file,
         difference=difference,
         titles=titles_of(
-            scope.project, scope.index, [one["path"] for one in files] + ([file] if file is not None else [])
+            scope.project, scope.index, [changed["path"] for changed in files] + ([file] if file is not None else [])
         ),
         text=_text_of(scope, files[0]) if file is not None and files else None,
         sides=list(_sides(scope, file, files[0], head)) if file is not None and files else [],
-        meta=meta,
+        meta=compared.meta,
         query=query,
         head=head,
         only_proposes=may_only_propose(scope),
@@ -124,7 +124,7 @@ def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> changes.ComparedTe
 
 
 @blueprint.post(f"{BASE}/restore/<path:file>")
-@Page(guard=endpoint_of(content.restore).guard, inputs=("commit_sha", "base_sha"), shown_by="file_history")
+@Page(guard=MEMBER, inputs=("commit_sha", "base_sha"), shown_by="file_history")
 def restore_version(*, scope: ProjectScope, form: Form) -> Response:
     """Restore an earlier version of a file as a new change."""
     file, message = scope.path["file"], _restore_message(scope, scope.path["file"], form.text("commit_sha"))
@@ -136,7 +136,8 @@ def restore_version(*, scope: ProjectScope, form: Form) -> Response:
         "base_sha": form.text("base_sha"),
         "message": message,
     }
-    restored = api.write(content.restore, {"project_id": scope.path["project_id"]}, data)
+    body = RestoreVersionBody.loaded(data)
+    restored = commit(scope, lambda branch: actions.restore_version(branch, body.request, body.message))
     done = "restored" if restored["files"] else "unchanged"
     return see_other(project_url(scope, f"/history/{quote(file)}?done={done}"))
 
@@ -155,7 +156,7 @@ def _propose_version(scope: ProjectScope, file: str, form: Form, message: str) -
     change = {
         "path": file,
         "action": "create" if present is None else "update",
-        "content": source.git.blob(source.repo, version.sha),
+        "content": source.git.blob(source.repo, version.sha, max_bytes=CommitLimits.bytes),
         "base_blob_sha": present.sha if present is not None else None,
     }
     with new_set(scope, message) as to:

@@ -1,20 +1,17 @@
 """The images of the repository: a grid, and uploads."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 from flask import Response
 from marshmallow import fields, validate
 
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.destinations import INPUTS, destination, proposals, save
-from app.console.editor.page_source import present_head
-from app.console.editor.scope import proposed_url
-from app.console.project.images import has_thumbnail, media_folder
-from app.console.project.project_home import BASE, MEMBER, project_url
-from app.console.shell import api
+from app.console.files.destinations import INPUTS, destination, proposals, save
+from app.console.files.page_source import present_head
+from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
@@ -23,8 +20,9 @@ from app.content.image_types import is_image
 from app.content.slugs import file_name_of
 from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content import routes as content
-from app.resources.project_content.search.references import count_pages, list_images
+from app.resources.project_content.images import has_thumbnail, media_folder
+from app.resources.project_content.schemas.content import FileQuery
+from app.resources.project_content.search.references import Backlink, backlinks, count_pages, list_images
 
 PER_PAGE = 60
 
@@ -55,19 +53,18 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
         query=query,
         head=prepared,
         has_thumbnail=has_thumbnail,
-        pages=count_pages(scope.project, scope.index, [one.path for one in listed.images]),
+        pages=count_pages(scope.project, scope.index, [image.path for image in listed.images]),
         folder=media_folder(scope.project),
         proposals=proposals(scope, _("New images")),
     )
 
 
-def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
+def usage_of(scope: ProjectScope, path: str) -> list[Backlink] | None:
     """Return the files that refer to an image with their titles, or None until the image is indexed."""
     try:
-        usage: list[dict[str, Any]] = api.read(content.list_backlinks, scope.path, file=path)
+        return backlinks(scope.project, scope.index, FileQuery.loaded({"file": path}).file)
     except NotFound:
         return None
-    return usage
 
 
 @blueprint.post(f"{BASE}/media")
@@ -92,7 +89,7 @@ def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     except Conflict as error:
         if not error.fields:
             raise
-        message = _("A file of this name exists already. Rename the image, or choose another folder.")
+        message = error.fields[0].message
         raise Conflict(message, fields=[FieldError("folder", message)]) from error
     if to.change_set is not None:
         return see_other(proposed_url(to))

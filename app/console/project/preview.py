@@ -7,9 +7,9 @@ from marshmallow import ValidationError
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import EDITOR_INPUTS, edited, open_edited
-from app.console.editor.scope import EDITOR, EditorScope, edit_url
-from app.console.project.project_home import BASE, MEMBER, project_url, read_preview
+from app.console.files.page_source import EDITOR_INPUTS, edited, open_edited
+from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, project_url
+from app.console.project.project_home import read_preview
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other

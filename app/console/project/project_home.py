@@ -10,27 +10,29 @@ from flask import Response
 from marshmallow import fields
 
 from app.access.scope import ProjectScope, Scope
-from app.console.blueprint import ROOT, blueprint
-from app.console.shell import api
+from app.console.blueprint import blueprint
+from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other, wants_json
 from app.console.shell.rendering import page
 from app.content.schema.relations import title_of
 from app.content.search_text import read_text
 from app.core.errors import NotFound
-from app.http.endpoint import endpoint_of
+from app.http.actions import run
 from app.http.envelope import json_response
+from app.http.loading import instance
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.project_content import IndexStatus
-from app.resources.project_content import routes as content
+from app.resources.project_content import service
+from app.resources.project_content.schemas.search import SearchQuery
+from app.resources.project_content.search.file_search import SearchResult, search_page
 from app.resources.project_content.tree.folder_listing import titles_of
-from app.resources.project_draft import routes as drafts
-from app.resources.project_draft import service as draft_service
-from app.resources.project_log import routes as log
-from app.resources.project_preview import routes as previews
+from app.resources.project_draft.queries import drafts_on, new_files
+from app.resources.project_log import service as log
+from app.resources.project_log.schemas import LogEntriesSchema
+from app.resources.project_preview import service as previews
+from app.resources.project_preview.schemas import PreviewSchema
 
-BASE = "/projects/<project_id>"
-MEMBER = endpoint_of(content.commit).guard
 RECENT, PER_PAGE, HITS = 10, 100, 50
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a project whose content is read for the first time."""
@@ -50,22 +52,19 @@ class ActivityQuery(RequestQuery):
     cursor: Cursor
 
 
-def project_url(scope: Scope, path: str = "") -> str:
-    """Return the URL of a page of the project."""
-    return f"{ROOT}/projects/{scope.path['project_id']}{path}"
-
-
 @blueprint.get(BASE)
 @Page(guard=MEMBER)
 def project_home(*, scope: ProjectScope) -> Response:
     """Show the latest changes, the drafts of the user, and the state of index and preview."""
-    entries, own_drafts = api.read(log.read, scope.path, limit=RECENT)["logs"], api.read(drafts.read, scope.path)
-    titles = titles_of(scope.project, scope.index, [one["file"] for one in (*entries, *own_drafts)])
-    titles |= {one.path: one.title for one in new_pages(scope) if one.title}
+    entries = read_log(scope.project.id, limit=RECENT)["logs"]
+    drafts = drafts_on(scope.project, by=scope.user)
+    files = [*(entry["file"] for entry in entries), *(own.draft.file for own in drafts)]
+    titles = titles_of(scope.project, scope.index, files)
+    titles |= {new_page.path: new_page.title for new_page in new_pages(scope) if new_page.title}
     response = page(
         "project/home.html",
         entries=entries,
-        drafts=own_drafts,
+        drafts=drafts,
         titles=titles,
         preview=read_preview(scope),
     )
@@ -88,28 +87,32 @@ class NewPage:
 def new_pages(scope: ProjectScope) -> list[NewPage]:
     """Return the pages of the working branch that the user has not saved yet, the latest first."""
     pages = []
-    for one in draft_service.new_files(scope.project, by=scope.user):
-        text = read_text(one.file, one.start.encode())
+    for new_file in new_files(scope.project, by=scope.user):
+        text = read_text(new_file.file, new_file.start.encode())
         values = text.front_matter or {} if text is not None else {}
         title = (text.title or title_of(values) if text is not None else "") or ""
-        pages.append(NewPage(one.file, title, values, one.updated_at))
+        pages.append(NewPage(new_file.file, title, values, new_file.updated_at))
     return pages
 
 
-def read_preview(scope: Scope) -> dict[str, Any] | None:
+def read_log(project_id: str, *, limit: int, cursor: str | None = None) -> dict[str, Any]:
+    """Return a page of the log of a project, newest first, as the API does."""
+    return dict(instance(LogEntriesSchema).dump(log.read(project_id, limit=limit, cursor=cursor)))
+
+
+def read_preview(scope: ProjectScope) -> dict[str, Any] | None:
     """Return the preview record of the project, or None."""
     try:
-        record: dict[str, Any] = api.read(previews.details, scope.path)
+        return dict(instance(PreviewSchema).dump(previews.find(scope.project)))
     except NotFound:
         return None
-    return record
 
 
 @blueprint.post(f"{BASE}/reindex")
-@Page(guard=endpoint_of(content.reindex).guard, inputs=(), shown_by="project_home")
+@Page(guard=MEMBER, inputs=(), shown_by="project_home")
 def read_again(*, scope: ProjectScope, form: Form) -> Response:
     """Read the content of the branch again."""
-    api.write(content.reindex, scope.path)
+    run(lambda scope: service.reindex(scope.project), scope.path, guard=MEMBER)
     return see_other(project_url(scope, "?done=queued"))
 
 
@@ -117,22 +120,26 @@ def read_again(*, scope: ProjectScope, form: Form) -> Response:
 @Page(guard=MEMBER, query=SearchPageQuery)
 def search(*, scope: ProjectScope, query: SearchPageQuery) -> Response:
     """Search the files of the project. The command palette receives the files as JSON."""
-    hits = api.read(content.find, scope.path, q=query.q, limit=HITS) if query.q.strip() else []
+    hits = _hits(scope, query.q) if query.q.strip() else []
     if wants_json():
         return json_response({"files": [_palette_file(scope, hit) for hit in hits]}, 200)
     return page("project/search.html", q=query.q, hits=hits)
 
 
-def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
-    path: str = hit["path"]
-    url = project_url(scope, f"/edit/{quote(path)}")
-    return {"title": hit["title"] or path.rpartition("/")[2], "path": path, "url": url}
+def _hits(scope: ProjectScope, q: str) -> list[SearchResult]:
+    query = SearchQuery.loaded({"q": q, "limit": HITS})
+    return search_page(scope.project, scope.index, query.q, kind=None, limit=query.limit, cursor=None)[0]
+
+
+def _palette_file(scope: Scope, hit: SearchResult) -> dict[str, str]:
+    url = project_url(scope, f"/edit/{quote(hit.path)}")
+    return {"title": hit.title or hit.path.rpartition("/")[2], "path": hit.path, "url": url}
 
 
 @blueprint.get(f"{BASE}/activity")
 @Page(guard=MEMBER, query=ActivityQuery)
 def activity(*, scope: ProjectScope, query: ActivityQuery) -> Response:
     """Show the changes of the project, newest first."""
-    logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query.cursor)
-    titles = titles_of(scope.project, scope.index, [one["file"] for one in logs["logs"]])
+    logs = read_log(scope.project.id, limit=PER_PAGE, cursor=query.cursor)
+    titles = titles_of(scope.project, scope.index, [entry["file"] for entry in logs["logs"]])
     return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])

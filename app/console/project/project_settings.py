@@ -8,7 +8,7 @@ from app.access import targets
 from app.access.guards import Guard, project_permission
 from app.access.scope import OrganizationScope, ProjectScope, Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
@@ -44,8 +44,8 @@ def project_settings(*, scope: ProjectScope) -> Response:
     return page(
         "project/settings.html",
         details=details,
-        approvals=[(one, _("None") if one == "0" else one) for one in APPROVALS],
-        generators=[(str(one), str(one).capitalize()) for one in Generator],
+        approvals=[(number, _("None") if number == "0" else number) for number in APPROVALS],
+        generators=[(str(generator), str(generator).capitalize()) for generator in Generator],
         destinations=_destinations(scope) if grants(scope.role, Permission.DELETE_ORG) else [],
     )
 
@@ -53,8 +53,12 @@ def project_settings(*, scope: ProjectScope) -> Response:
 def _destinations(scope: OrganizationScope) -> list[tuple[str, str]]:
     """Return the other organizations of the owner, to which the project can be moved."""
     own = api.read(organizations.list_own, status="active")
-    others = (one for one in own if one["role"] == Role.OWNER and one["org_id"] != scope.organization.id)
-    return [(one["org_id"], one["org_name"]) for one in others]
+    others = (
+        membership
+        for membership in own
+        if membership["role"] == Role.OWNER and membership["org_id"] != scope.organization.id
+    )
+    return [(other["org_id"], other["org_name"]) for other in others]
 
 
 @blueprint.post(f"{BASE}/settings")

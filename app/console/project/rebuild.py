@@ -11,9 +11,9 @@ from app.access import authentication
 from app.access.guards import project_permission
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
+from app.console.files.scope import BASE, project_url
 from app.console.organization.webhook_texts import failure_text
 from app.console.project.connect_page import PATH as CONNECT
-from app.console.project.project_home import BASE, project_url
 from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.frame import REBUILD_COOKIE
@@ -30,7 +30,7 @@ from app.resources.outbound_webhook import queries
 from app.resources.outbound_webhook import routes as webhooks
 
 URL = f"{BASE}/rebuild"
-ONE = f"{URL}/<hook_id>"
+HOOK_URL = f"{URL}/<hook_id>"
 GUARD = project_permission(Permission.MANAGE_ORG, "project_id")
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a request that has no result yet, also without scripts."""
@@ -99,7 +99,7 @@ def create_deploy_hook(*, scope: ProjectScope, query: RebuildQuery, form: Form) 
     return _request_build(scope, created["id"])
 
 
-@blueprint.get(ONE)
+@blueprint.get(HOOK_URL)
 @Page(guard=GUARD, query=RequestedBuildQuery)
 def requested_build(*, scope: ProjectScope, query: RequestedBuildQuery) -> Response:
     """Show whether the host has accepted the request of a build."""
@@ -115,14 +115,14 @@ def requested_build(*, scope: ProjectScope, query: RequestedBuildQuery) -> Respo
     return response
 
 
-@blueprint.post(f"{ONE}/test")
+@blueprint.post(f"{HOOK_URL}/test")
 @Page(guard=GUARD, inputs=(), shown_by="requested_build")
 def request_build(*, scope: ProjectScope, form: Form) -> Response:
     """Request a build."""
     return _request_build(scope, _read_hook(scope)["id"])
 
 
-@blueprint.post(f"{ONE}/url")
+@blueprint.post(f"{HOOK_URL}/url")
 @Page(guard=GUARD, inputs=("url",), shown_by="requested_build")
 def correct_deploy_hook(*, scope: ProjectScope, form: Form) -> Response:
     """Replace the URL of the deploy hook, activate it and request a build."""

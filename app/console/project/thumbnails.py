@@ -1,7 +1,6 @@
 """Small versions of images of the repository for lists. A node stores them in its cache by the sha of the blob."""
 
 import tempfile
-import threading
 from dataclasses import dataclass
 from typing import Annotated, BinaryIO, cast
 
@@ -9,14 +8,16 @@ from flask import Response
 from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
+from app.concurrency.bounded import ConcurrencyLimiter
 from app.console.blueprint import blueprint
-from app.console.editor.page_source import branch_source
-from app.console.project.project_home import BASE, MEMBER
+from app.console.files.page_source import branch_source
+from app.console.files.scope import BASE, MEMBER
 from app.console.shell.pages import Page
 from app.core.errors import AppError, NotFound, ServiceUnavailable
 from app.core.limits import MIB
 from app.core.refs import is_sha
 from app.database import transactions
+from app.drivers.git.errors import TooLargeToRead
 from app.extensions import current_settings, drivers
 from app.http.validation import RequestQuery
 from app.images.worker import ImageProcesses, remake
@@ -26,7 +27,6 @@ from app.resources.project_content.tree.folder_listing import has_blob
 LIST_WIDTH, GRID_WIDTH = 96, 480
 """Twice the width on the page and more, for screens with small pixels and for images that are cut to a square."""
 
-WAIT_S, RETRY_AFTER_S = 20, 5
 HEADERS = {
     "Cache-Control": "private, max-age=31536000, immutable",
     "Content-Security-Policy": "sandbox; default-src 'none'",
@@ -34,9 +34,8 @@ HEADERS = {
 NO_THUMBNAIL = b"-"
 """The cached value of a file that is not an image, is damaged, or is too large to decode."""
 
-_processes = ImageProcesses(memory_bytes=1024 * MIB)
-_slots = threading.BoundedSemaphore(2)
-"""The thumbnails that a web process creates at the same time. Uploads have processes of their own."""
+image_processes = ImageProcesses(memory_bytes=1024 * MIB, slots=ConcurrencyLimiter(per_key=2, total=3))
+"""The thumbnails that a web process creates at the same time, two of three for a user. Uploads have own processes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +50,12 @@ def _read(scope: ProjectScope, query: ThumbnailQuery) -> bytes:
     sha = scope.path["sha"]
     if not is_sha(sha) or not has_blob(scope.index, sha):
         raise NotFound
-    key, source = f"{scope.project.id}/{sha}-{query.width}", branch_source(scope)
+    key, source, user_id = f"{scope.project.id}/{sha}-{query.width}", branch_source(scope), scope.user.id
     with transactions.outside_transaction():
         data = drivers.thumbnails.get(key)
         if not data:
-            data = _create(source, sha, query.width)
+            with image_processes.slot(user_id):
+                data = _create(source, sha, query.width)
             drivers.thumbnails.put(key, data)
     if data == NO_THUMBNAIL:
         raise NotFound
@@ -63,28 +63,18 @@ def _read(scope: ProjectScope, query: ThumbnailQuery) -> bytes:
 
 
 def _create(source: Source, sha: str, width: int) -> bytes:
-    """Decode a blob in a separate process, and return its thumbnail. Raises ServiceUnavailable."""
+    """Decode a blob in a separate process, and return its thumbnail. Needs a slot."""
     limits = current_settings().limits
-    if not _slots.acquire(timeout=WAIT_S):
-        raise ServiceUnavailable(
-            "Too many images are being processed. Try again in a moment", retry_after_s=RETRY_AFTER_S
-        )
     try:
         with tempfile.TemporaryFile() as original, tempfile.TemporaryFile() as output:
-            size = 0
-            for piece in source.git.open_blob(source.repo, sha):
-                size += original.write(piece)
-                if size > limits.outbound.file_bytes:
-                    return NO_THUMBNAIL
+            original.writelines(source.git.open_blob(source.repo, sha, max_bytes=limits.outbound.file_bytes))
             files = cast("BinaryIO", original), cast("BinaryIO", output)
-            remake(*files, limits.upload, width=width, is_thumbnail=True, processes=_processes)
+            remake(*files, limits.upload, width=width, is_thumbnail=True, processes=image_processes)
             return output.read()
     except ServiceUnavailable:
         raise
-    except AppError:
+    except (AppError, TooLargeToRead):
         return NO_THUMBNAIL
-    finally:
-        _slots.release()
 
 
 @blueprint.get(f"{BASE}/thumbnail/<sha>")

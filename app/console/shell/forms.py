@@ -60,9 +60,12 @@ class Form:
             joined = json.loads(self.text(f"{name}[]") or "[]")
         except (ValueError, RecursionError):
             joined = []
-        more = (one for one in joined if isinstance(one, str)) if isinstance(joined, list) else ()
+        more = (value for value in joined if isinstance(value, str)) if isinstance(joined, list) else ()
         # An escape of JSON can be half of a character, which no path has.
-        return [*self.values.getlist(name), *(one for one in more if one == one.encode(errors="ignore").decode())]
+        return [
+            *self.values.getlist(name),
+            *(value for value in more if value == value.encode(errors="ignore").decode()),
+        ]
 
     def is_checked(self, name: str) -> bool:
         return name in self.values

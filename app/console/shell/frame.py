@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from flask import g, request
+from flask import g, has_app_context, request
 
 from app.access import authentication
 from app.access.caller import Caller
@@ -138,6 +138,12 @@ def load_preferences() -> None:
 def leave_out_user() -> None:
     """Render the rest of the response without a user, so that it needs no database."""
     g.caller, g.console_scope = None, None
+
+
+def site_address() -> str | None:
+    """Return the address of the published site of the project of the page, if it is known."""
+    scope: Scope | None = g.get("console_scope") if has_app_context() else None
+    return scope.project.site_url if scope is not None and scope.project is not None else None
 
 
 def current() -> Frame:

@@ -72,11 +72,14 @@ def error_text(error: AppError) -> str:
         "STATE": _("These changes have moved on in the meantime. Look at them again"),
         "BRANCH_GONE": _("These changes were deleted outside of Galley."),
         "BRANCH_BUSY": _("Someone else is saving these changes right now. Try again"),
-        "NOT_APPROVED": _("These changes do not have enough approvals yet"),
+        "NOT_APPROVED": _("These changes do not have enough approvals yet. Ask other people for a review"),
         "STALE_APPROVAL": _("These changes were edited after that. They need another look"),
         "ALREADY_PUBLISHED": _("These changes are on the site."),
         "NOTHING_TO_PUBLISH": _("These changes change nothing on the site"),
-        "OWN_REVIEW": _("A colleague has to review these changes, because you edited them."),
+        "OWN_REVIEW": _(
+            "A colleague has to review these changes, because you edited them. If everyone has edited them, an owner"
+            " can invite a reviewer or require fewer approvals."
+        ),
     }
     if error.code == InvalidRequest.code and not error.fields and error.message != InvalidRequest.message:
         return translate(error.message)

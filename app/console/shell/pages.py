@@ -73,10 +73,10 @@ class PageSteps(RequestSteps):
 
     def work(self) -> Response:
         """Resolve the target and return the page. Its calls of API routes have their own transactions."""
-        arguments = self._resolve()
+        arguments = self.arguments()
         g.console_scope = arguments["scope"]
         frame.load_preferences()
-        response: Response = self.view(**arguments, **self._run_upstream(arguments), **self.data)
+        response: Response = self.view(**arguments, **self.run_upstream(arguments), **self.data)
         return response
 
     def show_again(self, form: Form) -> Response:
@@ -113,7 +113,7 @@ class Page(Endpoint):
     def accepts(self, name: str) -> bool:
         """Return whether a field belongs to the form."""
         inputs = self.inputs or ()
-        return name in inputs or any(one.endswith("*") and name.startswith(one[:-1]) for one in inputs)
+        return name in inputs or any(control.endswith("*") and name.startswith(control[:-1]) for control in inputs)
 
 
 def check_same_origin() -> None:

@@ -21,6 +21,7 @@ from app.console.shell.messages import translate
 from app.console.shell.pages import current_form
 from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
+from app.core.limits import TextLengths
 from app.core.locales import RTL_LANGUAGES
 from app.runtimes.failure import NETWORK_ADVICE
 
@@ -54,6 +55,7 @@ def _environment(language: str) -> Environment:
     environment.globals["asset_url"] = static_files.asset_url
     environment.globals["assets_built"] = static_files.is_built
     environment.globals["nonce"] = nonce
+    environment.globals["TextLengths"] = TextLengths
     environment.globals["script_texts"] = script_texts
     return environment
 

@@ -52,17 +52,17 @@ class Changed:
         return Changed(before, after) if isinstance(before, Mapping) and isinstance(after, Mapping) else None
 
 
-def values_equal(one: object, other: object) -> bool:
+def values_equal(value: object, other: object) -> bool:
     """Return True if two JSON values are equal. Whole numbers are equal with and without `.0`."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        return one.keys() == other.keys() and all(values_equal(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(values_equal, one, other))
-    are_texts = isinstance(one, str) and isinstance(other, str)
-    is_comparable = type(one) is type(other) or are_texts or (_is_number(one) and _is_number(other))
-    return is_comparable and one == other
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(values_equal(value[key], other[key]) for key in value)
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(values_equal, value, other))
+    are_texts = isinstance(value, str) and isinstance(other, str)
+    is_comparable = type(value) is type(other) or are_texts or (_is_number(value) and _is_number(other))
+    return is_comparable and value == other
 
 
 def positions_of(keys: Iterable[str]) -> dict[str, int]:
@@ -106,7 +106,7 @@ def apply_pieces(text: str, pieces: Sequence[Piece]) -> str:
 
 def edited_part(text: str, start: int, end: int, pieces: Sequence[Piece]) -> str:
     """Return a part of a text with replacements that are inside of it."""
-    return apply_pieces(text[start:end], [Piece(one.start - start, one.end - start, one.new) for one in pieces])
+    return apply_pieces(text[start:end], [Piece(piece.start - start, piece.end - start, piece.new) for piece in pieces])
 
 
 class SeparatedItems:

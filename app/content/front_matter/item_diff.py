@@ -64,8 +64,8 @@ def find_moves(old: Sequence[object], new: Sequence[object], steps: Sequence[Ste
     candidates = [step.index for step in steps if isinstance(step, Removal) and step.index not in moved]
     inserted = [step.new for step in steps if isinstance(step, Insertion) and step.new not in moves]
     for index in inserted if len(inserted) * len(candidates) <= MAX_COMPARED else ():
-        best = max(candidates, key=lambda at: _equal_share(old[at], new[index]), default=None)
-        if best is not None and _equal_share(old[best], new[index]) >= 0.5:
+        best = max(candidates, key=lambda at: equal_share(old[at], new[index]), default=None)
+        if best is not None and equal_share(old[best], new[index]) >= 0.5:
             moves[index] = best
             candidates.remove(best)
     return moves
@@ -90,11 +90,11 @@ def separate_moves(steps: Sequence[Step], moves: Mapping[int, int]) -> list[Step
     return result
 
 
-def _equal_share(one: object, other: object) -> float:
+def equal_share(value: object, other: object) -> float:
     """Return the share of the values of an object that another one has."""
-    if not (one and isinstance(one, Mapping) and isinstance(other, Mapping)):
+    if not (value and isinstance(value, Mapping) and isinstance(other, Mapping)):
         return 0
-    return sum(key in other and key_of(one[key]) == key_of(other[key]) for key in one) / len(one)
+    return sum(key in other and key_of(value[key]) == key_of(other[key]) for key in value) / len(value)
 
 
 def key_of(value: object) -> str:
@@ -107,9 +107,9 @@ def _normalized(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
-        return [_normalized(each) for each in value]
+        return [_normalized(item) for item in value]
     if isinstance(value, dict):
-        return {key: _normalized(each) for key, each in value.items()}
+        return {key: _normalized(inner) for key, inner in value.items()}
     return value
 
 

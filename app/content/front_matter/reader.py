@@ -45,7 +45,7 @@ _CLOSINGS = {fence: re.compile(rf"^{end}[ \t]*\r?$", re.MULTILINE) for fence, en
 _COMMENTS = re.compile(r"\ufeff?(?:[ \t]*(?:\r?\n|<!--(?:[^-]|-(?!->))*+-->))*+")
 # The first lines of front matter that `find_block` does not read, for example because it has no end.
 _UNREAD = re.compile(
-    r"(?:---|\+\+\+|;;;)[ \t]*+\w*+[ \t]*+(?:\r\n?|\n)(?:[ \t]*(?:\#[^\r\n]*+)?(?:\r\n?|\n))*+"
+    r" {0,3}(?:---|\+\+\+|;;;)[ \t]*+\w*+[ \t]*+(?:\r\n?|\n)(?:[ \t]*(?:\#[^\r\n]*+)?(?:\r\n?|\n))*+"
     r"[ \t]*[\w\"'.-][\w\"'.$-]{0,99}[ \t]*[:=]"
 )
 _JSON_OPENING = re.compile(r"\{[ \t]*\r?\n")

@@ -271,7 +271,7 @@ def _edit_key(table: Container | Table, key: str, old: Any, new: Any, newline: s
     item = table.get(key)
     are_lists = isinstance(old, list) and isinstance(new, list) and bool(old and new)
     are_tables = isinstance(old, Mapping) and isinstance(new, Mapping) and bool(old.keys() & new.keys())
-    if are_lists and isinstance(item, AoT) and all(isinstance(each, Mapping) for each in new):
+    if are_lists and isinstance(item, AoT) and all(isinstance(entry, Mapping) for entry in new):
         body = _body(table)
         _edit_tables(item, old, new, newline, _take_comments(body, _position(body, key)))
     elif are_lists and isinstance(item, Array):

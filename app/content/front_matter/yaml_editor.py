@@ -3,7 +3,6 @@
 The caller reads the result again and compares it, because YAML has more notations than this module knows.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,115 +30,22 @@ from app.content.front_matter.item_diff import (
     old_positions,
     separate_moves,
 )
-from app.content.front_matter.values import WrittenDate, WrittenFloat
-from app.content.front_matter.yaml_reader import resolve
+from app.content.front_matter.yaml_notation import (
+    block,
+    inline_pair,
+    inline_text,
+    literal,
+    rewritten_block_scalar,
+    scalar,
+    single_line,
+)
 from app.content.front_matter.yaml_tree import Entry, Item, Kind, Node, compose, entries_of, items_of, key_name
 
-_YAML_1_1_CONSTANTS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"])
-"""YAML 1.1 does not read these as text, and some generators use YAML 1.1."""
-
-_SWITCHES = frozenset(["y", "n", "yes", "no", "on", "off"])
-
-_LIKE_NUMBER = re.compile(
-    r"[-+.]?[0-9][0-9_,.:]*([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+|[-+]?\.(inf|nan)", re.IGNORECASE
-)
-_LIKE_DATE = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|z|[-+]\d\d(:?\d\d)?)?)?")
-_FIRST = re.compile(r"[\w/(]")
 _DATE_KEYS = re.compile(
     r"date|lastmod|updated|modified|created|published|(publish|expiry|pub|updated|created).?(date|at|on)", re.IGNORECASE
 )
 _BLANK = re.compile(r"\s*")
 _COLON = re.compile(r"\s*+:[ \t]*+")
-
-
-def scalar(
-    value: object, *, style: str | None = None, inline: bool = False, dates_plain: bool = False, like: str | None = None
-) -> str:
-    """Return a value on one line.
-
-    `style` is the preferred quote of a text. `like` is the plain scalar that the value replaces: a date, a number or a
-    switch of YAML 1.1 remains plain if the new value has the same form.
-    """
-    if isinstance(value, WrittenFloat):
-        return value.text
-    if not isinstance(value, str):
-        # YAML 1.1 reads numbers with an exponent only with a point.
-        return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value))
-    is_plain_date = dates_plain or isinstance(value, WrittenDate) or (like is not None and is_date(like))
-    if is_plain_date and _LIKE_DATE.fullmatch(value):
-        return value
-    if like is not None and resolve(like) == like and resolve(value) == value and _have_same_form(like, value):
-        return value
-    if style == "'" and value.isprintable():
-        return "'" + value.replace("'", "''") + "'"
-    return value if style != '"' and is_plain(value, inline=inline) else quoted(value)
-
-
-def _have_same_form(one: str, other: str) -> bool:
-    """Return whether two plain scalars are both switches, both like numbers, or both like versions (`1.2.3`)."""
-    are_switches = {one.lower(), other.lower()} <= _SWITCHES
-    are_versions = {one.count(".") > 1, other.count(".") > 1}
-    are_numbers = _LIKE_NUMBER.fullmatch(one) and _LIKE_NUMBER.fullmatch(other) and len(are_versions) == 1
-    return are_switches or bool(are_numbers)
-
-
-def is_date(text: str) -> bool:
-    """Return whether a plain scalar starts like a date."""
-    return bool(_LIKE_DATE.match(text))
-
-
-def quoted(text: str) -> str:
-    """Return text in double quotes and escape the characters that YAML does not permit."""
-    written = json.dumps(text, ensure_ascii=False)
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in written)
-
-
-def is_plain(text: str, *, inline: bool) -> bool:
-    """Return whether readers of YAML 1.1 and 1.2 read the unquoted text as this text."""
-    if not text.isprintable() or text != text.strip() or not _FIRST.match(text):
-        return False
-    if ": " in text or " #" in text or text.endswith(":") or (inline and any(c in ",[]{}" for c in text)):
-        return False
-    if text.lower() in _YAML_1_1_CONSTANTS or _LIKE_NUMBER.fullmatch(text) or _LIKE_DATE.match(text):
-        return False
-    return resolve(text) == text
-
-
-def inline_text(value: object, *, style: str | None = None) -> str:
-    """Return a value on one line, with lists and mappings in brackets. `style` is the preferred quote of a text."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(inline_text, value))}]"
-    if isinstance(value, Mapping):
-        return (
-            "{" + ", ".join(f"{scalar(key, inline=True)}: {inline_text(inner)}" for key, inner in value.items()) + "}"
-        )
-    return scalar(value, style=style, inline=True)
-
-
-def block(value: Any, indent: int) -> list[str]:
-    """Return the lines of a list or mapping that is not empty, with the given indentation."""
-    is_list = isinstance(value, list)
-    pairs = [("-", each) for each in value] if is_list else [(f"{scalar(key)}:", value[key]) for key in value]
-    return [line for lead, inner in pairs for line in _entry(lead, inner, indent)]
-
-
-def _entry(lead: str, value: object, indent: int) -> list[str]:
-    margin = " " * indent
-    if not isinstance(value, list | Mapping) or not value:
-        return [f"{margin}{lead} {inline_text(value) if isinstance(value, list | Mapping) else scalar(value)}"]
-    inner = block(value, indent + 2)
-    if lead == "-":
-        return [f"{margin}- {inner[0].lstrip()}", *inner[1:]]
-    return [margin + lead, *inner]
-
-
-def literal(text: str, indent: int) -> list[str] | None:
-    """Return the header and the lines of a block scalar, or None if the text cannot be written as one."""
-    lines, ends_with_newline = text.removesuffix("\n").split("\n"), text.endswith("\n")
-    fits = all((line.isprintable() or not line) for line in lines) and lines[0][:1] not in ("", " ") and lines[-1]
-    if len(lines) < 2 or not fits:
-        return None
-    return ["|" if ends_with_newline else "|-", *(" " * indent + line if line else "" for line in lines)]
 
 
 class YamlStyle:
@@ -149,34 +55,45 @@ class YamlStyle:
         self._text, self.newline = text, newline
         values = [value for _, value in root.pairs] if root is not None else []
         lists = [value for value in values if value.kind is Kind.SEQUENCE and value.children]
-        self._uses_inline_lists = any(each.is_inline for each in lists)
-        columns = {each.start - (text.rfind("\n", 0, each.start) + 1) for each in lists if not each.is_inline}
+        self._uses_inline_lists = any(sequence.is_inline for sequence in lists)
+        columns = {
+            sequence.start - (text.rfind("\n", 0, sequence.start) + 1) for sequence in lists if not sequence.is_inline
+        }
         self._dash_indent = 0 if columns == {0} else 2
 
     def replace_value(self, entry: Entry, value: object) -> tuple[int, int, str]:
         """Return the start, the end and the text that replace the complete value of a key."""
         old = entry.node
+        if (written := self.block_scalar(old, entry.value_end, value)) is not None:
+            return old.start, entry.value_end, written
         lines = self._lines(value, entry.column, is_inline=old.is_inline)
         colon = self._text.find(":", entry.key_end) + 1
         between = self._text[colon : old.start]
         if lines is None and "\n" not in between:
-            written = self._inline(value, old.style, like=old.plain_text)
+            written = single_line(value, style=old.style, like=old.plain_text)
             return old.start, entry.value_end, written if between else f" {written}"
         if lines is None and "#" in between.partition("\n")[2]:
             # The comments above the value stay. A value in brackets must have a larger indentation than the key.
             column = old.start - self._text.rfind("\n", 0, old.start) - 1
-            return old.start, entry.value_end, " " * (entry.column + 2 - column) + self._inline(value, old.style)
-        lines = lines or [self._inline(value, old.style)]
+            return old.start, entry.value_end, " " * (entry.column + 2 - column) + single_line(value, style=old.style)
+        lines = lines or [single_line(value, style=old.style)]
         tail = self._tail(entry)
         comment = tail if tail.lstrip().startswith("#") else between.partition("\n")[0].rstrip()
         head = f" {lines[0]}" if lines[0] else ""
         return colon, entry.value_end + len(tail), self.newline.join([head + comment, *lines[1:]])
 
+    def block_scalar(self, old: Node, end: int, value: object) -> str | None:
+        """Return a text in the style of the block scalar that it replaces, or None."""
+        if not isinstance(value, str) or old.style not in ("|", ">"):
+            return None
+        written = rewritten_block_scalar(self._text[old.start : end], old.text, value, self.newline)
+        return written and written + self.newline * self._text[:end].endswith("\n")
+
     def new_key(self, key: str, value: object, column: int) -> str:
         """Return the lines of a new key."""
         lines = self._lines(value, column, is_inline=self._uses_inline_lists)
         if lines is None:
-            lines = [self._inline(value, None, dates_plain=bool(_DATE_KEYS.fullmatch(key)))]
+            lines = [single_line(value, dates_plain=bool(_DATE_KEYS.fullmatch(key)))]
         head = f"{' ' * column}{scalar(key)}:" + (f" {lines[0]}" if lines[0] else "")
         return self.newline.join([head, *lines[1:], ""])
 
@@ -184,14 +101,8 @@ class YamlStyle:
         """Return the lines of a new item with the indentation and the quotes of a neighbour."""
         if isinstance(value, list | Mapping) and value:
             return block([value], neighbour.column)
-        style = neighbour.node.style if neighbour.node.kind is Kind.SCALAR else None
-        written = self._inline(value, style, like=neighbour.node.plain_text)
+        written = single_line(value, style=neighbour.node.style, like=neighbour.node.plain_text)
         return [f"{' ' * neighbour.column}- {written}"]
-
-    def _inline(self, value: object, style: str | None, *, dates_plain: bool = False, like: str | None = None) -> str:
-        if isinstance(value, list | Mapping):
-            return inline_text(value)
-        return scalar(value, style=style, dates_plain=dates_plain, like=like)
 
     def _lines(self, value: object, column: int, *, is_inline: bool) -> list[str] | None:
         """Return the text after the colon and the following lines, or None for a value on the line of its key."""
@@ -360,7 +271,10 @@ class _Editor:
     def _item(self, item: Item, old: object, new: object) -> list[Piece]:
         if _can_descend(item.node, old, new):
             return self._collection(item.node, old, new, item.limit)
-        written = self._scalar(item.node, new, inline=False)
+        block_text = self._style.block_scalar(item.node, item.value_end, new)
+        written = (
+            single_line(new, style=item.node.style, like=item.node.plain_text) if block_text is None else block_text
+        )
         return [Piece(item.node.start, item.value_end, written if item.has_gap else f" {written}")]
 
     def _remove_blocks(self, blocks: Sequence[Entry] | Sequence[Item], removed: set[int]) -> list[Piece]:
@@ -410,7 +324,7 @@ class _Editor:
             return self._inline_pair(*pairs[name], old[name], new[name])
 
         def write(index: int) -> str:
-            return f"{scalar(keys[index], inline=True)}: {inline_text(new[keys[index]])}"
+            return inline_pair(keys[index], new[keys[index]])
 
         spans = [Span(key.start, max(key.end, value.end)) for key, value in pairs.values()]
         return list(self._separated(spans).pieces(steps, change, write))
@@ -426,13 +340,7 @@ class _Editor:
     def _inline_value(self, node: Node, old: object, new: object) -> list[Piece]:
         if _can_descend(node, old, new):
             return self._collection(node, old, new, node.end)
-        return [Piece(node.start, node.end, self._scalar(node, new, inline=True))]
-
-    def _scalar(self, node: Node, value: object, *, inline: bool) -> str:
-        if isinstance(value, list | Mapping):
-            return inline_text(value)
-        style = node.style if node.kind is Kind.SCALAR else None
-        return scalar(value, style=style, inline=inline, like=node.plain_text)
+        return [Piece(node.start, node.end, single_line(new, style=node.style, inline=True, like=node.plain_text))]
 
     def _separated(self, spans: Sequence[Span]) -> SeparatedItems:
         return SeparatedItems(self._text, spans, self._style.newline, may_end_with_comma=True)

@@ -59,11 +59,11 @@ class Node:
         return self.style in ("|", ">") or any(child.has_block_scalar() for child in self.children)
 
 
-def compose(text: str) -> Node | None:
-    """Return the root mapping, or None for an empty document. The reader of the caller has already limited the depth.
+def compose(text: str, *, requires_mapping: bool = True) -> Node | None:
+    """Return the root, or None for an empty document. The reader of the caller has already limited the depth.
 
     Raises:
-        UnsupportedEdit: the document is not a mapping.
+        UnsupportedEdit: the document is not a mapping, and must be one.
     """
     try:
         events = yaml.parse(text, Loader=yaml.CSafeLoader)
@@ -74,7 +74,7 @@ def compose(text: str) -> Node | None:
         raise UnsupportedEdit("The front matter cannot be read") from error
     if root is None or (root.kind is Kind.SCALAR and not root.text):
         return None
-    if root.kind is not Kind.MAPPING:
+    if requires_mapping and root.kind is not Kind.MAPPING:
         raise UnsupportedEdit("The front matter is not a mapping")
     return root
 

@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 from typing import NamedTuple
 
 from app.content.data_text import LANGUAGES as DATA_LANGUAGES
 from app.content.data_text import edit_data, read_data
 from app.content.filetypes import file_type
-from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
+from app.content.front_matter.editor import edit_front_matter
 from app.content.front_matter.item_diff import changed_values
 from app.content.front_matter.reader import LANGUAGES, find_block, split_front_matter
 from app.content.front_matter.toml_reader import read_toml
@@ -108,7 +109,7 @@ def merge_file(
     texts = _texts(base, mine, theirs)
     if texts is None:
         return whole_conflict(ConflictKind.BINARY, base, mine, theirs)
-    merged = _merge_texts(path, *texts.sides, choices)
+    merged = _merge_texts(path, texts.sides, choices)
     if isinstance(merged, FileConflicts):
         return merged
     return MergedFile(texts.to_bytes(merged.text), merged.fields)
@@ -126,14 +127,18 @@ class _Merge(NamedTuple):
 
 
 class _Texts(NamedTuple):
-    """Three versions as texts of one encoding, and whether the result starts with a byte order mark."""
+    """Three versions as texts of one encoding, with line feeds as line ends, and the form of the result."""
 
     sides: tuple[str, str, str]
     encoding: str
     has_mark: bool
+    line_end: str
+    has_final_end: bool
 
     def to_bytes(self, text: str) -> bytes:
-        return (_MARK * self.has_mark + text).encode(self.encoding)
+        if not self.has_final_end:
+            text = text.removesuffix("\n")
+        return (_MARK * self.has_mark + text.replace("\n", self.line_end)).encode(self.encoding)
 
 
 def _texts(*versions: bytes) -> _Texts | None:
@@ -146,23 +151,49 @@ def _texts(*versions: bytes) -> _Texts | None:
     } or {"utf-8"}
     if None in texts or len(used) > 1 or not used <= {"utf-8", "latin-1"}:
         return None
-    base, mine, theirs = (encoding == "utf-8-sig" for encoding in encodings)
-    return _Texts(texts, used.pop(), mine if theirs == base else theirs)
+    ends, line_end = [_line_end(text) for text in texts], "\n"
+    if None not in ends:
+        line_end = str(_changed(*(end or ends[0] for end in ends)) or line_end)
+    base, mine, theirs = (text.replace("\r\n", "\n") if "\r" in text and None not in ends else text for text in texts)
+    base, mine, theirs = (text if text.endswith("\n") or not text else f"{text}\n" for text in (base, mine, theirs))
+    has_mark = bool(_changed(*(encoding == "utf-8-sig" for encoding in encodings)))
+    has_final_end = bool(_changed(*(text.endswith("\n") for text in texts)))
+    return _Texts((base, mine, theirs), used.pop(), has_mark, line_end, has_final_end)
 
 
-def _merge_texts(path: str, base: str, mine: str, theirs: str, choices: Sequence[Choice]) -> _Merge | FileConflicts:
+def _line_end(text: str) -> str | None:
+    """Return the line end of a text, an empty one without a line end, or None if there are several ones."""
+    if "\r" not in text:
+        return "\n" if "\n" in text else ""
+    pairs, count = text.count("\r\n"), text.count("\n")
+    return None if 0 < pairs < count else "\r\n" if pairs else "\n" * (count > 0)
+
+
+def _changed(base: object, mine: object, theirs: object) -> object:
+    """Return the version of the side that changed a property."""
+    return mine if theirs == base else theirs
+
+
+def _merge_texts(path: str, texts: Sequence[str], choices: Sequence[Choice]) -> _Merge | FileConflicts:
+    merged = _merged(path, texts, ())
+    if choices and isinstance(merged, FileConflicts):
+        merged, choices = _merged(path, texts, choices), ()
+    if isinstance(merged, _Merge) and not _is_as_valid(file_type(path).language or "", merged.text, *texts[1:]):
+        return _whole_text(texts, choices)
+    return merged
+
+
+def _merged(path: str, texts: Sequence[str], choices: Sequence[Choice]) -> _Merge | FileConflicts:
     language = file_type(path).language or ""
     merged = None
-    if max(map(len, (base, mine, theirs))) <= MAX_CHARACTERS:
+    if max(map(len, texts)) <= MAX_CHARACTERS:
         if language in LANGUAGES:
-            merged = _merge_page(path, language, (base, mine, theirs), choices)
+            merged = _merge_page(path, language, texts, choices)
         elif language in DATA_LANGUAGES:
-            merged = _merge_values(_DataText(path, language), (base, mine, theirs), choices)
+            merged = _merge_values(_DataText(path, language), texts, choices)
     if merged is None:
-        parts = compare(base, mine, theirs)
+        parts = compare(*texts)
         merged = _merge_of(parts, choices) or FileConflicts(_line_conflicts(parts))
-    if isinstance(merged, _Merge) and not _is_as_valid(language, merged.text, mine, theirs):
-        return FileConflicts((_whole_text(base, mine, theirs),))
     return merged
 
 
@@ -196,9 +227,13 @@ def _line_conflicts(parts: Sequence[Part], *, lines_before: int = 0) -> tuple[Me
     return tuple(conflicts)
 
 
-def _whole_text(base: str, mine: str, theirs: str) -> MergeConflict:
+def _whole_text(texts: Sequence[str], choices: Sequence[Choice]) -> _Merge | FileConflicts:
+    """Return a conflict of all lines, or its resolution."""
+    base, mine, theirs = texts
+    if choices:
+        return _Merge(_chosen(Part(base, mine, theirs, None), choices[0]))
     lines = LineRange(1, len(split_lines(theirs)))
-    return MergeConflict(ConflictKind.LINES, base, mine, theirs, lines=lines)
+    return FileConflicts((MergeConflict(ConflictKind.LINES, base, mine, theirs, lines=lines),))
 
 
 def _is_as_valid(language: str, text: str, mine: str, theirs: str) -> bool:
@@ -228,8 +263,6 @@ def _is_valid_data(language: str, text: str) -> bool:
             json.loads(text)
             return not has_repeated_key(language, text)
         return all(map(_is_valid_document, _YAML_MARKER.split(text)))
-    except UnsupportedEdit:  # A list. Its keys are not compared.
-        return True
     except (ValueError, RecursionError):
         return False
 
@@ -266,13 +299,13 @@ class _HeadText:
 
 
 class _DataText:
-    """The notation of a data file whose root is a mapping."""
+    """The notation of a data file. Its root is a mapping, or a list, which is the value of one key."""
 
     def __init__(self, path: str, language: str) -> None:
         self._path, self.language = path, language
 
     def read(self, text: str) -> Mapping[str, object] | None:
-        values = read_data(self._path, text.encode(), accepts_list=False)
+        values = read_data(self._path, text.encode())
         try:
             return None if values is None or has_repeated_key(self.language, text) else values
         except (ValueError, RecursionError):
@@ -286,17 +319,20 @@ def _merge_values(
     notation: _HeadText | _DataText, texts: Sequence[str], choices: Sequence[Choice]
 ) -> _Merge | FileConflicts | None:
     """Merge texts by key. Return None if one of them cannot be read."""
-    base, mine, theirs = (notation.read(text) if text else {} for text in texts)
+    values = [notation.read(text) if text else {} for text in texts]
+    base, mine, theirs = values
     if base is None or mine is None or theirs is None:
         return None
     merged = merge_values(base, mine, theirs, choices)
     if len(merged.conflicts) > len(choices):
         return FileConflicts(tuple(map(_value_conflict, merged.conflicts[:MAX_CONFLICTS])))
-    result = merge_text(notation, merged.values, *texts)
+    result = merge_text(notation, merged.values, texts, [base, mine, theirs])
     if isinstance(result, str):
         return _Merge(result, tuple(change.pointer for change in changed_values(theirs, merged.values)))
     # Both sides are readable, but no text has the merged values.
-    return FileConflicts(_line_conflicts(result) or (_whole_text(*texts),))
+    if not any(part.is_conflict for part in result):
+        return _whole_text(texts, choices)
+    return (None if merged.conflicts else _merge_of(result, choices)) or FileConflicts(_line_conflicts(result))
 
 
 def _value_conflict(conflict: ValueConflict) -> MergeConflict:
@@ -306,7 +342,10 @@ def _value_conflict(conflict: ValueConflict) -> MergeConflict:
 def _merge_page(
     path: str, language: str, texts: Sequence[str], choices: Sequence[Choice]
 ) -> _Merge | FileConflicts | None:
-    """Merge front matter by key and the body by block. Return None if the front matter of a side cannot be read."""
+    """Merge front matter by key and the body by block.
+
+    Return None if the front matter of a side cannot be read, or if the result has another one.
+    """
     pages = [split_front_matter(text) for text in texts]
     if any(page.problem is not None for page in pages):
         return None
@@ -318,13 +357,11 @@ def _merge_page(
         of_head, choices = choices[: len(head.conflicts)], choices[len(head.conflicts) :]
         head = _merge_heads(path, heads, of_head) or head
     body = _merge_bodies(language, [page.body for page in pages], choices, lines_before=heads[2].count("\n"))
-    conflicts = [one for part in (head, body) if isinstance(part, FileConflicts) for one in part.conflicts]
+    conflicts = [conflict for part in (head, body) if isinstance(part, FileConflicts) for conflict in part.conflicts]
     if isinstance(head, FileConflicts) or isinstance(body, FileConflicts):
         return FileConflicts(tuple(conflicts))
     text = head.text + body.text
-    if len(split_front_matter(text).body) != len(body.text):
-        return FileConflicts((_whole_text(*texts),))
-    return _Merge(text, head.fields)
+    return _Merge(text, head.fields) if len(split_front_matter(text).body) == len(body.text) else None
 
 
 def _merge_heads(path: str, heads: Sequence[str], choices: Sequence[Choice]) -> _Merge | FileConflicts | None:
@@ -352,8 +389,8 @@ def _merge_bodies(
     language: str, bodies: Sequence[str], choices: Sequence[Choice], *, lines_before: int
 ) -> _Merge | FileConflicts:
     if language in _BLOCK_LANGUAGES:
-        blocks = [split_blocks(body) for body in bodies]
-        if all(sum(map(is_block, side)) <= MAX_BLOCKS for side in blocks):
+        blocks = list(takewhile(lambda side: sum(map(is_block, side)) <= MAX_BLOCKS, map(split_blocks, bodies)))
+        if len(blocks) == len(bodies):
             parts = merge_blocks(*blocks)
             return _merge_of(parts, choices) or FileConflicts(_block_conflicts(parts))
     parts = compare(*bodies)

@@ -2,17 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
+from operator import itemgetter
 from typing import Any, Final, NamedTuple, Protocol
 
 from app.content.field_values import moment_of
 from app.content.front_matter.edits import UnsupportedEdit, values_equal
-from app.content.front_matter.item_diff import key_of
+from app.content.front_matter.item_diff import equal_share, key_of
 from app.content.front_matter.values import WrittenDate
 from app.content.front_matter.yaml_tree import Kind, Node, compose
-from app.content.three_way import Choice, Part, Replacement, compare_items, split_lines
+from app.content.sequence_diff import find_changes
+from app.content.three_way import Choice, Part, Replacement, compare_items, split_lines, three_ranges
 
 
 class Absence(Enum):
@@ -23,15 +27,18 @@ class Absence(Enum):
 
 MISSING: Final = Absence.MISSING
 TIME_KEYS = frozenset(("lastmod", "updated", "updated_at", "modified", "date_modified"))
-"""Keys that programs write with each change. The later value is used."""
+"""Keys that programs write with each change. The later value is used, if both can be read."""
 
-IDENTITY_KEYS = ("id", "slug", "name")
+IDENTITY_KEYS = ("id", "slug", "name", "path", "url", "href", "key", "title")
 """Keys by which the objects of a list are matched. The first one that is unique in all versions is used."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d:\d\d:\d\d.*")
 _NUMBER = re.compile(r"[-+]?(?:\d{19,}|\.?inf|\.?nan|infinity)", re.IGNORECASE)
 """Numbers that a reader of JSON's types returns as text."""
 
+_in_order = json.JSONEncoder().encode
+_TAG = re.compile(r"[^\W\d][\w-]*")
+_TERM = re.compile(r"[\w.+-]+")
 _REFERENCE = re.compile(r"(?<![^\s\[{,])[&*!][^\s,\[\]{}]+|<<(?=\s*+:)")
 """Anchors, aliases, tags and merge keys of YAML."""
 
@@ -59,13 +66,17 @@ def merge_values(
     theirs: Mapping[str, object],
     choices: Sequence[Choice] = (),
 ) -> MergedValues:
-    """Merge two edits of a mapping of JSON's types. The key order is that of theirs, then additions of mine.
+    """Merge two edits of a mapping of JSON's types. Keys and items have the order of the side that changed it.
 
     The nth conflict has the value of the choice `choices[n]`.
     """
     merger = _Merger(choices)
-    values = merger.mapping("", base, mine, theirs)
-    return MergedValues(values, merger.conflicts)
+    values = merger.value("", base, mine, theirs)
+    return MergedValues(values if isinstance(values, dict) else {}, merger.conflicts)
+
+
+Named = Mapping[str, object]
+"""The values of a mapping by key, or the items of a list by their identity, in their order."""
 
 
 class _Merger:
@@ -73,33 +84,15 @@ class _Merger:
         self.conflicts: list[ValueConflict] = []
         self._choices = choices
 
-    def mapping(
-        self, pointer: str, base: Mapping[str, object], mine: Mapping[str, object], theirs: Mapping[str, object]
-    ) -> dict[str, object]:
-        merged = dict[str, object]()
-        for key in [*theirs, *(key for key in mine if key not in theirs)]:
-            sides = (side.get(key, MISSING) for side in (base, mine, theirs))
-            escaped = key.replace("~", "~0").replace("/", "~1")
-            value = self._value(f"{pointer}/{escaped}", *sides, is_time=key in TIME_KEYS)
-            if value is not MISSING:
-                merged[key] = value
-        return merged
-
-    def _value(self, pointer: str, base: Any, mine: Any, theirs: Any, *, is_time: bool = False) -> Any:
-        if _equal(mine, theirs) or _equal(mine, base):
+    def value(self, pointer: str, base: Any, mine: Any, theirs: Any, *, is_time: bool = False) -> Any:
+        """Return the merged value, or the choice of a conflict: `MISSING` without one."""
+        if _same(mine, theirs) or _same(mine, base):
             return theirs
-        if _equal(theirs, base):
+        if _same(theirs, base):
             return mine
-        if is_time:
-            return _later(mine, theirs)
-        start: Any = base if base is not MISSING else {} if isinstance(mine, Mapping) else []
-        if all(isinstance(side, Mapping) for side in (start, mine, theirs)):
-            return self.mapping(pointer, start, mine, theirs)
-        if all(isinstance(side, list) for side in (start, mine, theirs)):
-            if all(_are_distinct_scalars(side) for side in (start, mine, theirs)):
-                return _merged_set(start, mine, theirs)
-            if key := _identity_key(start, mine, theirs):
-                return self._objects(pointer, key, start, mine, theirs)
+        merged = _later(mine, theirs) if is_time else self._inside(pointer, base, mine, theirs)
+        if merged is not None:
+            return merged
         number = len(self.conflicts)
         self.conflicts.append(ValueConflict(pointer, base, mine, theirs))
         if number >= len(self._choices):
@@ -109,66 +102,198 @@ class _Merger:
             return choice.value
         return theirs if choice == "theirs" else mine
 
-    def _objects(self, pointer: str, key: str, *sides: Sequence[Mapping[str, object]]) -> list[object]:
-        """Merge lists of objects by identity: in the order of mine, then additions of theirs."""
-        base, mine, theirs = ({key_of(item[key]): item for item in side} for side in sides)
-        indexes = [{name: str(index) for index, name in enumerate(side)} for side in (base, mine, theirs)]
-        merged = []
-        for name in [*mine, *(name for name in theirs if name not in mine)]:
-            index = indexes[2].get(name) or indexes[0].get(name) or indexes[1][name]
-            item = self._value(f"{pointer}/{index}", *(side.get(name, MISSING) for side in (base, mine, theirs)))
-            if item is not MISSING:
-                merged.append(item)
-        return merged
+    def _inside(self, pointer: str, base: Any, mine: Any, theirs: Any) -> Any:
+        """Merge the parts of mappings and lists. Return None if the value as a whole is a conflict."""
+        start: Any = base if base is not MISSING else {} if isinstance(mine, Mapping) else []
+        sides = start, mine, theirs
+        if all(isinstance(side, Mapping) for side in sides):
+            return self._named(pointer, sides, lambda key: key.replace("~", "~0").replace("/", "~1"))
+        if not all(isinstance(side, list) for side in sides):
+            return None
+        named = _named_items(*sides)
+        if named is None:
+            return self._aligned(pointer, *sides)
+        if _is_rewritten(*named):
+            return None
+        indexes = [{name: str(index) for index, name in enumerate(side)} for side in named]
+        base_at, mine_at, theirs_at = indexes
+        merged = self._named(pointer, named, lambda name: theirs_at.get(name) or base_at.get(name) or mine_at[name])
+        return None if merged is None else list(merged.values())
+
+    def _named(self, pointer: str, sides: Sequence[Named], locate: Callable[[str], str]) -> dict[str, object] | None:
+        """Merge values by name. Return None if both sides changed the order, in different ways."""
+        order = _merged_order(*sides)
+        if order is None:
+            return None
+        values = (
+            (name, self.value(f"{pointer}/{locate(name)}", *versions, is_time=name in TIME_KEYS))
+            for name in order
+            for versions in [[side.get(name, MISSING) for side in sides]]
+        )
+        return {name: value for name, value in values if value is not MISSING}
+
+    def _aligned(self, pointer: str, *sides: Sequence[object]) -> list[object] | None:
+        """Merge lists whose items have no identity by their positions."""
+        keys = [list(map(_in_order, side)) for side in sides]
+        order = _shared_order(*keys)
+        if order is None:
+            return None
+        changes = [find_changes(keys[0], side) for side in keys[1:]]
+        parts = list(three_ranges(len(keys[0]), *changes, may_touch=True))
+        merged = [
+            _merged_part(*(side[at.start : at.stop] for side, at in zip(keys, part, strict=True))) for part in parts
+        ]
+        names = Counter(name for part in merged if isinstance(part, list) for name in part)
+        if None in merged or names - (Counter(keys[1]) | Counter(keys[2])):  # Both sides moved an item to one position.
+            return None
+        shared, present = set(order), zip(parts, merged, strict=True)
+        names_in_order = chain.from_iterable(
+            part if isinstance(part, list) else keys[1][at[1].start : at[1].stop] for at, part in present
+        )
+        if [name for name in names_in_order if name in shared] != order:  # Both sides moved items.
+            return None
+        items = list[object]()
+        for at, part in zip(parts, merged, strict=True):
+            items += map(json.loads, part) if isinstance(part, list) else self._pairs(pointer, at, sides)
+        return [item for item in items if item is not MISSING]
+
+    def _pairs(self, pointer: str, part: Sequence[range], sides: Sequence[Sequence[object]]) -> list[object]:
+        """Merge items of equal positions. One side can have more items."""
+        base, mine, theirs = (side[at.start : at.stop] for side, at in zip(sides, part, strict=True))
+        versions = enumerate(zip(base, mine, theirs, strict=False), part[2].start)
+        merged = [self.value(f"{pointer}/{index}", *three) for index, three in versions]
+        return [*merged, *mine[len(base) :], *theirs[len(base) :]]
 
 
-def _equal(one: object, other: object) -> bool:
-    return one is other if MISSING in (one, other) else values_equal(one, other)
+def _merged_order(base: Named, mine: Named, theirs: Named) -> list[str] | None:
+    """Return the names of both sides in one order, or None if they do not agree.
+
+    This is the order of the side that moved names. Additions of both sides at one position are sorted.
+    """
+    positions = {name: index for index, name in enumerate(base)}
+    order = _shared_order(base, mine, theirs)
+    if order is None:
+        return None
+    after: dict[str | None, list[tuple[int, list[str]]]] = {None: [], **{name: [] for name in order}}
+    following = dict(zip([None, *order], [*order, None], strict=True))
+    for side, other in ((mine, theirs), (theirs, mine)):
+        own_order = [name for name in side if name in after]
+        own_following = dict(zip([None, *own_order], [*own_order, None], strict=True))
+        removed = {name for name in base if name not in other and name in side and _same(side[name], base[name])}
+        for (previous, position), added in _additions(side, set(order), removed, positions).items():
+            is_inner = previous is not None and own_following[previous] is not None
+            if is_inner and own_following[previous] != following[previous]:
+                return None
+            is_last = own_order and own_following[previous] is None
+            after[order[-1] if is_last else previous].append((position, added))
+    names = dict.fromkeys(
+        name for first, runs in after.items() for name in [first, *chain.from_iterable(run[1] for run in sorted(runs))]
+    )
+    return [name for name in names if name is not None]
+
+
+def _shared_order(base: Collection[str], mine: Collection[str], theirs: Collection[str]) -> list[str] | None:
+    """Return the shared names in the order of the side that changed it, or None if both did in different ways."""
+    shared, old = set(mine) & set(theirs), set(base)
+    own, other = ([name for name in side if name in shared] for side in (mine, theirs))
+    if own != other:  # An addition of both can have different positions. The first one is used.
+        own, other = ([name for name in side if name in old] for side in (own, other))
+    known = [name for name in base if name in shared]
+    return other if own in (known, other) else own if other == known else None
+
+
+def _additions(
+    names: Iterable[str], shared: set[str], removed: set[str], positions: Mapping[str, int]
+) -> dict[tuple[str | None, int], list[str]]:
+    """Return the names that are not shared by the shared name before them, and by the position of the base before."""
+    result, previous, position = dict[tuple[str | None, int], list[str]](), None, -1
+    for name in names:
+        position = positions.get(name, position)
+        if name in shared:
+            previous = name
+        elif name not in removed:
+            result.setdefault((previous, position), []).append(name)
+    return result
+
+
+def _same(value: object, other: object) -> bool:
+    """Return whether two values are equal, with their keys in the same order."""
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return list(value) == list(other) and all(map(_same, value.values(), other.values()))
+    if isinstance(value, list) and isinstance(other, list):
+        return len(value) == len(other) and all(map(_same, value, other))
+    return values_equal(value, other)
 
 
 def _later(mine: object, theirs: object) -> object:
-    """Return the later one of two times, the present one if one is missing, or mine if they cannot be compared."""
-    if mine is MISSING or theirs is MISSING:
-        return theirs if mine is MISSING else mine
-    if isinstance(mine, str) and isinstance(theirs, str):
-        moments = moment_of(mine), moment_of(theirs)
-        return theirs if None not in moments and _instant(moments[1]) > _instant(moments[0]) else mine
-    if all(isinstance(side, int | float) and not isinstance(side, bool) for side in (mine, theirs)):
-        return theirs if theirs > mine else mine  # type: ignore[operator]
-    return mine
+    """Return the later one of two times, or None if they cannot be compared or one is missing."""
+    times = [_instant(side) for side in (mine, theirs)]
+    if None in times:
+        return None
+    return max(zip(times, map(str, (mine, theirs)), (mine, theirs), strict=True), key=itemgetter(0, 1))[2]
 
 
-def _instant(moment: Any) -> float:
-    """Return the seconds since 1970. A time without a zone is UTC."""
+def _instant(time: object) -> float | None:
+    """Return a number, or the seconds since 1970 of a date. A time without a zone is UTC."""
+    if isinstance(time, int | float) and not isinstance(time, bool):
+        return float(time)
+    moment = moment_of(time) if isinstance(time, str) else None
+    if moment is None:
+        return None
     day, zone = moment.toordinal() * 86_400, moment.utcoffset()
-    seconds: float = moment.hour * 3_600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
-    return float(day + seconds - (zone.total_seconds() if zone else 0))
+    seconds = moment.hour * 3_600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
+    return day + seconds - (zone.total_seconds() if zone else 0)
 
 
-def _are_distinct_scalars(items: Sequence[object]) -> bool:
-    keys = {key_of(item) for item in items if not isinstance(item, Mapping | list)}
-    return len(keys) == len(items)
+def _named_items(*sides: Sequence[object]) -> list[Named] | None:
+    """Return the items of lists by their identity, or None if they have none.
 
-
-def _merged_set(base: Sequence[object], mine: Sequence[object], theirs: Sequence[object]) -> list[object]:
-    old, own, other = ({key_of(item) for item in side} for side in (base, mine, theirs))
-    known = old | own
-    remaining = [item for item in mine if key_of(item) not in old or key_of(item) in other]
-    return remaining + [item for item in theirs if key_of(item) not in known]
-
-
-def _identity_key(*sides: Sequence[object]) -> str | None:
-    """Return the first key that identifies the objects of all lists."""
+    Different scalars have one, and objects that differ in the first possible one of `IDENTITY_KEYS`.
+    """
+    if not any(isinstance(item, Mapping | list) for side in sides for item in side):
+        named = [{key_of(item): item for item in side} for side in sides]
+        return named if list(map(len, named)) == list(map(len, sides)) else None  # type: ignore[return-value]
     for key in IDENTITY_KEYS:
-        values = [[item.get(key) for item in side if isinstance(item, Mapping)] for side in sides]
-        if all(
-            len(names) == len(side)
-            and not any(name is None or isinstance(name, Mapping | list) for name in names)
-            and len({key_of(name) for name in names}) == len(names)
-            for names, side in zip(values, sides, strict=True)
-        ):
-            return key
+        named = [
+            {
+                key_of(item[key]): item
+                for item in side
+                if isinstance(item, Mapping) and not isinstance(item.get(key), Mapping | list | None)
+            }
+            for side in sides
+        ]
+        if list(map(len, named)) == list(map(len, sides)):
+            return named  # type: ignore[return-value]
     return None
+
+
+def _is_rewritten(base: Named, mine: Named, theirs: Named) -> bool:
+    """Return whether both sides replaced an item, unless all such items are words like tags."""
+    removed = [item for name, item in base.items() if name not in mine and name not in theirs]
+    own, other = ({name for name in side if name not in base} for side in (mine, theirs))
+    return bool(own - other and other - own) and not all(
+        isinstance(item, str) and _TAG.fullmatch(item) for item in removed
+    )
+
+
+def _merged_part(base: list[str], mine: list[str], theirs: list[str]) -> list[str] | bool | None:
+    """Return the items of a part of lists, given as JSON, True if they are merged by pairs, or None for a conflict."""
+    if mine in (base, theirs):
+        return theirs
+    if theirs == base:
+        return mine
+    if not base and all(item.startswith("{") for item in mine + theirs):
+        return mine + theirs if mine < theirs else theirs + mine
+    has_one_tail = len(base) == min(len(mine), len(theirs))
+    return True if has_one_tail and _are_edits(base, mine) and _are_edits(base, theirs) else None
+
+
+def _are_edits(base: Sequence[str], side: Sequence[str]) -> bool:
+    """Return whether a side changed items in their positions, given as their texts, and each object only partly."""
+    changes = find_changes(base, side[: len(base)])
+    return all(change.end - change.start == change.new_end - change.new_start for change in changes) and all(
+        equal_share(json.loads(old), json.loads(new)) >= 0.5 for old, new in zip(base, side, strict=False) if old != new
+    )
 
 
 class ValueText(Protocol):
@@ -184,62 +309,75 @@ class ValueText(Protocol):
 
 
 def merge_text(
-    notation: ValueText, expected: Mapping[str, object], base: str, mine: str, theirs: str
+    notation: ValueText, expected: Mapping[str, object], texts: Sequence[str], values: Sequence[Mapping[str, object]]
 ) -> str | list[Part]:
     """Return a text with the expected values, or the parts of a comparison by line if none keeps both texts.
 
-    The lines of both sides are used if they have these values. Else the changed values of one side are written into the
-    text of the other one. A comment or an alias of a side must be in the result. If no text has the order of the merged
-    lists, the order of the lines is used.
+    `values` are those of the base, of mine and of theirs. The lines of both sides are used if they have the expected
+    values. Else the changed values of one side are written into the text of the other one: in the direction that keeps
+    more of the new lines. A comment or an alias of a side must be in the result.
     """
-    by_line = _merged_lines(base, mine, theirs)
-    candidates: list[Callable[[], str | None]] = [
-        lambda: by_line,
-        lambda: _merged_lines(base, theirs, mine),  # Additions of mine to a list are first.
-        lambda: _edited(notation, expected, base, mine, theirs),
-        lambda: _edited(notation, expected, base, theirs, mine),
-    ]
-    for candidate in candidates:
-        text = candidate()
-        values = notation.read(text) if text is not None else None
-        if text is not None and values is not None and values_equal(values, expected):
-            return text
-    values = notation.read(by_line) if by_line is not None else None
-    if by_line is not None and values is not None and values_equal(_in_one_order(values), _in_one_order(expected)):
-        return by_line
-    return compare_items(*map(split_lines, (base, mine, theirs)))
+    has_moves = any(_moves_keys(values[0], side) for side in values[1:])
+    old, *sides = (set(split_lines(text)) for text in texts)
+    new, best = set().union(*sides) - old, list[tuple[int, bool, str]]()
+    for text in _candidates(notation, expected, texts, values):
+        present = notation.read(text)
+        if present is None or not values_equal(present, expected):
+            continue
+        is_moved, missing = not _same(present, expected), len(new.difference(split_lines(text)))
+        if not (is_moved and has_moves):  # Else only new keys have another position.
+            best.append((missing, is_moved, text))
+        if not missing and not is_moved:
+            break
+    return min(best)[2] if best else compare_items(*map(split_lines, texts))
 
 
-def _merged_lines(base: str, mine: str, theirs: str) -> str | None:
-    parts = compare_items(*map(split_lines, (base, mine, theirs)), separates_neighbours=True)
-    return None if any(part.is_conflict for part in parts) else "".join(part.merged or "" for part in parts)
+def _candidates(
+    notation: ValueText, expected: Mapping[str, object], texts: Sequence[str], values: Sequence[Mapping[str, object]]
+) -> Iterator[str]:
+    """Yield possible results, those of complete lines first."""
+    yield from sorted(_merged_lines(texts))
+    for source, target, present in ((texts[2], texts[1], values[1]), (texts[1], texts[2], values[2])):
+        changes = {
+            key: value for key, value in expected.items() if key not in present or not values_equal(present[key], value)
+        }
+        unset = [key for key in present if key not in expected]
+        text = _edited(notation, texts[0], source, target, changes, unset)
+        if text is not None:
+            yield text
 
 
-def _in_one_order(value: Any) -> Any:
-    """Return a value in which the lists that are merged as sets have the order of their keys."""
-    if isinstance(value, Mapping):
-        return {key: _in_one_order(inner) for key, inner in value.items()}
-    if not isinstance(value, list):
-        return value
-    if _are_distinct_scalars(value):
-        return sorted(value, key=key_of)
-    key, items = _identity_key(value), [_in_one_order(item) for item in value]
-    return sorted(items, key=lambda item: key_of(item[key])) if key else items
+def _merged_lines(texts: Sequence[str]) -> set[str]:
+    """Return the lines of both sides, with additions at one position in both orders."""
+    parts = compare_items(*map(split_lines, texts), separates_neighbours=True)
+    if any(part.is_conflict and part.base for part in parts):
+        return set()
+    orders = ((part.mine + part.theirs, part.theirs + part.mine) for part in parts)
+    pairs = [(part.merged,) * 2 if part.merged is not None else both for part, both in zip(parts, orders, strict=True)]
+    return {"".join(order) for order in zip(*pairs, strict=True)}
 
 
-def _edited(notation: ValueText, expected: Mapping[str, object], base: str, source: str, target: str) -> str | None:
-    """Return the target with the expected values, or None if this would lose a comment or a notation of a side."""
-    present = notation.read(target) or {}
-    changes = {
-        key: _with_dates(value, source)
-        for key, value in expected.items()
-        if key not in present or not values_equal(present[key], value)
-    }
+def _moves_keys(base: object, side: object) -> bool:
+    """Return whether a side has the keys of a mapping in another order."""
+    if isinstance(base, Mapping) and isinstance(side, Mapping):
+        shared = [key for key in base if key in side]
+        has_moves = shared != [key for key in side if key in base]
+        return has_moves or any(_moves_keys(base[key], side[key]) for key in shared)
+    return isinstance(base, list) and isinstance(side, list) and any(map(_moves_keys, base, side))
+
+
+def _edited(
+    notation: ValueText, base: str, source: str, target: str, changes: Mapping[str, object], unset: Sequence[str]
+) -> str | None:
+    """Return the target with changed keys, or None if this would lose a comment or a notation of a side."""
+    changes = {key: _with_dates(value, source) for key, value in changes.items()}
     if _has_number_as_text(changes, source):
         return None
     try:
-        edited = notation.edit(target, changes, [key for key in present if key not in expected])
+        edited = notation.edit(target, changes, unset)
     except UnsupportedEdit:
+        return None
+    if not _terms(edited) <= _terms(base) | _terms(source) | _terms(target):  # For example, 1.10 would become 1.1.
         return None
     if notation.language == "json":
         return edited
@@ -247,6 +385,10 @@ def _edited(notation: ValueText, expected: Mapping[str, object], base: str, sour
     if notation.language == "yaml":
         required += _new_references(base, source) + _new_references(base, target)
     return edited if all(text in edited for text in required) else None
+
+
+def _terms(text: str) -> set[str]:
+    return {term for term in _TERM.findall(text) if not term.isalpha()}
 
 
 def _with_dates(value: Any, source: str) -> Any:
@@ -266,7 +408,7 @@ def _is_quoted(text: str, source: str) -> bool:
 def _has_number_as_text(value: Any, source: str) -> bool:
     if isinstance(value, Mapping | list):
         return any(
-            _has_number_as_text(each, source) for each in (value.values() if isinstance(value, Mapping) else value)
+            _has_number_as_text(item, source) for item in (value.values() if isinstance(value, Mapping) else value)
         )
     return isinstance(value, str) and bool(_NUMBER.fullmatch(value)) and not _is_quoted(value, source)
 
@@ -288,7 +430,7 @@ def _new_references(base: str, side: str) -> list[str]:
 def has_repeated_key(language: str, text: str) -> bool:
     """Return whether a mapping of a valid text has a key twice. Programs read different values from such a text."""
     if language == "yaml":
-        root = compose(text)
+        root = compose(text, requires_mapping=False)
         return root is not None and _repeats_key(text, root)
     if language != "json":
         return False  # TOML does not permit it.

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field, replace
 
 from app.content.field_values import ValueKind, kind_of
-from app.content.front_matter.reader import split_front_matter
-from app.content.schema.model import Collection, EntryTemplate, FieldType, SchemaField
+from app.content.front_matter.reader import find_block, split_front_matter
+from app.content.schema.model import TOML_START, Collection, EntryTemplate, FieldType, SchemaField
 from app.content.text import decode
 
 FOLDER, DEFAULT = "archetypes", "default"
@@ -56,7 +56,9 @@ def read_archetype(path: str, data: bytes) -> Archetype:
     if front.problem:
         return Archetype(section, path, problem=front.problem)
     values = {name: _shown(value) for name, value in (front.values or {}).items()}
-    return Archetype(section, path, values, "" if _OTHER in front.body else front.body)
+    body = "" if _OTHER in front.body else front.body
+    is_toml = (block := find_block(text)) is not None and block.language == "toml"
+    return Archetype(section, path, values, TOML_START + body.lstrip("\n") if is_toml else body)
 
 
 def with_archetype(collection: Collection, archetype: Archetype) -> Collection:

@@ -66,13 +66,13 @@ class CollectionLanguage:
     def fields(self) -> tuple[SchemaField, ...]:
         """The fields of an entry in the language."""
         own = self.collection.fields
-        return next((each.fields for each in own if each.name == self.field), own) if self.field else own
+        return next((field.fields for field in own if field.name == self.field), own) if self.field else own
 
     @property
     def has_all_endings(self) -> bool:
         """Return whether each file of the folder with one of the endings belongs to the collection."""
-        one = self.collection
-        return not one.exclude and one.filter is None and all(map(_ANY_NAME.fullmatch, alternatives(one.pattern)))
+        collection, patterns = self.collection, alternatives(self.collection.pattern)
+        return not collection.exclude and collection.filter is None and all(map(_ANY_NAME.fullmatch, patterns))
 
     def name_of(self, path: str) -> str | None:
         """Return the path below the folder without the language, which is equal in all languages, or None."""
@@ -114,15 +114,20 @@ class CollectionGroup:
 
     def in_language(self, language: str | None) -> CollectionLanguage:
         """Return the files of a language, by default of the first one."""
-        return next((each for each in self.languages if each.language == language), self.main)
+        return next((candidate for candidate in self.languages if candidate.language == language), self.main)
 
 
 def group_of(groups: Iterable[CollectionGroup], path: str) -> tuple[CollectionGroup, CollectionLanguage, str] | None:
     """Return collection, language and name of an entry: those with the longest folder."""
     candidates = [
-        (group, each, name) for group in groups for each in group.languages if (name := each.name_of(path)) is not None
+        (group, language, name)
+        for group in groups
+        for language in group.languages
+        if (name := language.name_of(path)) is not None
     ]
-    return max(candidates, key=lambda one: (len(one[1].paths.folder), bool(one[1].suffix)), default=None)
+    return max(
+        candidates, key=lambda candidate: (len(candidate[1].paths.folder), bool(candidate[1].suffix)), default=None
+    )
 
 
 def language_code(text: str) -> str | None:
@@ -145,9 +150,9 @@ def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> t
     ordered by label and folder, and files outside of all folders are the last. The numbers of files have no influence.
     """
     firsts: dict[object, Collection] = {}
-    for one in schema.collections:
-        if not is_single(one):
-            firsts.setdefault((one.folder, one.pattern, one.filter), one)
+    for collection in schema.collections:
+        if not is_single(collection):
+            firsts.setdefault((collection.folder, collection.pattern, collection.filter), collection)
     collections = list(firsts.values())
     index = _Counts(counts)
     is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
@@ -184,20 +189,20 @@ class _Counts:
         """Return the number of files with one of some endings in a language, or in all of them."""
         own: Iterable[tuple[tuple[str, str], int]] = self.below.get(folder, {}).items()
         if not is_recursive:
-            own = (((each.language, each.ending), each.files) for each in self.direct.get(folder, ()))
+            own = (((count.language, count.ending), count.files) for count in self.direct.get(folder, ()))
         return sum(files for (mark, ending), files in own if ending in endings and language in (None, mark))
 
 
 def _groups(collections: Sequence[Collection], counts: _Counts, *, is_declared: bool) -> Iterator[CollectionGroup]:
     """Yield the collections with their languages. An inferred label is derived again from the folder."""
     around = _languages_around(collections)
-    joined = {id(one) for members in around.values() for _, one in members}
+    joined = {id(member) for members in around.values() for _, member in members}
     firsts = {id(members[0][1]): (folder, members) for (folder, _), members in around.items()}
     for collection in collections:
         label = collection.label or "" if is_declared else ""
         if id(collection) in firsts:
             folder, members = firsts[id(collection)]
-            languages = [CollectionLanguage(code, one, path_set(one)) for code, one in members]
+            languages = [CollectionLanguage(code, member, path_set(member)) for code, member in members]
             name = collection.name if is_declared else folder.strip("_") or "content"
             yield CollectionGroup(name, label, tuple(languages))
         elif id(collection) not in joined:
@@ -212,15 +217,15 @@ def _languages_around(
     The keys are the folder of the originals or the folder without the language, and the endings.
     """
     members: dict[tuple[str, str], list[tuple[str, Collection]]] = defaultdict(list)
-    for one in collections:
-        if one.translation_of is not None:
-            members[one.translation_of, _kind(one)].append((one.language, one))
+    for item in collections:
+        if item.translation_of is not None:
+            members[item.translation_of, _kind(item)].append((item.language, item))
             continue
-        parts = one.folder.split("/")
+        parts = item.folder.split("/")
         number = next((n for n, part in enumerate(parts) if _language_of(part)), None)
         if number is not None:
-            members[_neutral(parts, number), _kind(one)].append((_language_of(parts[number]), one))
-    unmarked = {(one.folder, _kind(one)): one for one in reversed(collections)}
+            members[_neutral(parts, number), _kind(item)].append((_language_of(parts[number]), item))
+    unmarked = {(collection.folder, _kind(collection)): collection for collection in reversed(collections)}
     groups = {}
     for key, own in members.items():
         plain = unmarked.get(key)
@@ -273,7 +278,9 @@ def _languages_in(collection: Collection, counts: _Counts) -> Iterator[Collectio
             yield CollectionLanguage(name, collection, path_set(collection, subfolder=name))
         return
     own = counts.below.get(collection.folder, {}) if is_recursive else {}
-    marks = own if is_recursive else {(each.language, each.ending) for each in counts.direct.get(collection.folder, ())}
+    marks = (
+        own if is_recursive else {(count.language, count.ending) for count in counts.direct.get(collection.folder, ())}
+    )
     suffixes = sorted({mark for mark, ending in marks if ending in endings and _is_language(collection, mark)})
     suffixes = suffixes[:MAX_LANGUAGES]
     paths = path_set(collection)
@@ -309,11 +316,11 @@ def _without_others(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGro
     """Yield the groups. The files of a collection in a folder below another one belong to it only."""
     folders: dict[str, set[str]] = defaultdict(set)
     for group in groups:
-        for each in group.languages:
-            folders[_kind(each.collection)].add(each.paths.folder)
+        for item in group.languages:
+            folders[_kind(item.collection)].add(item.paths.folder)
     ordered = {kind: sorted(own) for kind, own in folders.items()}
     for group in groups:
-        languages = [_without(each, ordered[_kind(each.collection)]) for each in group.languages]
+        languages = [_without(language, ordered[_kind(language.collection)]) for language in group.languages]
         yield replace(group, languages=tuple(languages))
 
 
@@ -345,13 +352,24 @@ def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:
     Files without a language, or in English, are the first if they are nearly as many: translations of a site often have
     the same number of files as their source. Languages without files remain if the site declares them.
     """
-    languages = [replace(each, files=_files(each, counts)) for each in group.languages]
-    translated = {each.language for each in languages if each.collection.translation_of is not None}
-    present = [each for each in languages if each.files or each.field or each.language in translated]
-    most = max((each.files for each in present), default=0)
-    likely = {each.language for each in present if each.language in ("", "en") and each.files >= NEARLY_ALL * most}
+    languages = [replace(language, files=_files(language, counts)) for language in group.languages]
+    translated = {language.language for language in languages if language.collection.translation_of is not None}
+    present = [
+        language for language in languages if language.files or language.field or language.language in translated
+    ]
+    most = max((language.files for language in present), default=0)
+    likely = {
+        language.language
+        for language in present
+        if language.language in ("", "en") and language.files >= NEARLY_ALL * most
+    }
     present.sort(
-        key=lambda each: (each.language in translated, each.language not in likely, -each.files, each.language)
+        key=lambda language: (
+            language.language in translated,
+            language.language not in likely,
+            -language.files,
+            language.language,
+        )
     )
     return replace(group, languages=tuple(present or languages[:1]))
 
@@ -399,7 +417,7 @@ def _unique(numbers: Counter[str], text: str, separator: str) -> str:
 
 def _folder_name(group: CollectionGroup) -> str:
     """Return the folder of a group without the language, empty if each language has a folder at the root."""
-    folders = {_original_folder(each) for each in group.languages}
+    folders = {_original_folder(language) for language in group.languages}
     if len(folders) == 1:
         return folders.pop()
     return _without_languages(min(folders, key=len))
@@ -412,7 +430,7 @@ def _original_folder(language: CollectionLanguage) -> str:
 
 def _folder_labels(group: CollectionGroup) -> list[str]:
     """Return the names of the folders of a group as words, without the language."""
-    folders = {_original_folder(each) for each in group.languages}
+    folders = {_original_folder(language) for language in group.languages}
     folder = min(folders, key=len)
     parts = (_without_languages(folder) if len(folders) > 1 else folder).split("/")
     if "/".join(parts) in ("", *ROOTS) and parts[-1] != "docs":

@@ -1,16 +1,22 @@
 """Reader of `config.yml`, `config.json` and `config.toml` of Decap CMS, Netlify CMS and Sveltia CMS."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from app.content.field_values import ValueKind, kind_of
 from app.content.schema.date_formats import unicode_format
+from app.content.schema.decap_translations import (
+    LOCALE,
+    OLD_NAMES,
+    STRUCTURES,
+    Structure,
+    Translations,
+    read_translations,
+)
 from app.content.schema.document import MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
 from app.content.schema.model import (
     MAX_COLLECTIONS,
-    MAX_LOCALES,
     MAX_TEXT,
     Collection,
     CollectionFilter,
@@ -18,8 +24,10 @@ from app.content.schema.model import (
     FieldType,
     SchemaField,
     SourceKind,
+    text_start,
     with_defaults,
 )
+from app.content.schema.placeholders import problems_of
 from app.content.schema.validation import without_invalid_default
 from app.content.slugs import SlugForm
 
@@ -51,7 +59,7 @@ _TYPES_OF_VALUES = {
     ValueKind.OBJECT: FieldType.OBJECT,
 }
 _DATA = {"json": "json", "yml": "yml", "yaml": "yml", "toml": "toml"}
-_BODY, _LOCALE = "body", "{{locale}}"
+_BODY = "body"
 _TYPE_KEY = "type"
 _LIMITED = (FieldType.NUMBER, FieldType.LIST, FieldType.SELECT, FieldType.RELATION)
 MAX_NESTED = 10
@@ -62,7 +70,7 @@ def read_decap(path: str, data: bytes) -> ContentSchema | None:
     document = SchemaDocument(path, data)
     collections = document.read_collections(_collections(document), "/collections")
     i18n = document.mapping(document.values.get("i18n"), "/i18n")
-    if i18n.get("structure") not in (None, *STRUCTURES, *_OLD_NAMES):
+    if i18n.get("structure") not in (None, *STRUCTURES, *OLD_NAMES):
         document.report("/i18n/structure", f"The structure must be one of {', '.join(STRUCTURES)}")
     if not collections and not document.problems:
         return None
@@ -95,7 +103,10 @@ def _folder(
     extension = _extension(document, pointer, properties)
     i18n = read_translations(document.values.get("i18n"), properties.get("i18n"))
     is_nested = "nested" in properties or "/" in str(properties.get("path", "")) or i18n.has_folders
-    slug = document.text(properties, "path", pointer) or document.text(properties, "slug", pointer) or "{{slug}}"
+    name_of_slug = "path" if document.text(properties, "path", pointer) else "slug"
+    slug = document.text(properties, name_of_slug, pointer) or "{{slug}}"
+    for problem in problems_of(slug):
+        document.report(f"{pointer}/{name_of_slug}", problem)
     media_folder, public_folder = _media_folders(document, pointer, properties)
     collection = Collection(
         name=name,
@@ -110,7 +121,9 @@ def _folder(
         media_folder=media_folder,
         public_folder=public_folder,
     )
-    collection = with_defaults(collection, i18n.path_of(slug, extension), slug=_slug_form(document.values.get("slug")))
+    start = text_start(document.text(properties, "format", pointer))
+    form = _slug_form(document.values.get("slug"))
+    collection = with_defaults(collection, i18n.path_of(slug, extension), start, slug=form)
     if not i18n.has_root_folders:
         yield collection
         return
@@ -119,7 +132,7 @@ def _folder(
         yield _translation(collection, i18n, locale, own, collection.pattern)
 
 
-def _translation(collection: Collection, i18n: "Translations", locale: str, folder: str, pattern: str) -> Collection:
+def _translation(collection: Collection, i18n: Translations, locale: str, folder: str, pattern: str) -> Collection:
     """Return the collection of one locale, which has an own folder or file."""
     if locale == i18n.locales[0]:
         return replace(collection, folder=folder, pattern=pattern)
@@ -184,7 +197,7 @@ def _files(document: SchemaDocument, pointer: str, name: str, properties: Mappin
                 document.report(inner, "A file needs a name and a path")
             continue
         i18n = read_translations(document.values.get("i18n"), properties.get("i18n"), file.get("i18n"), is_file=True)
-        if _LOCALE in path:
+        if LOCALE in path:
             i18n = replace(i18n, structure=Structure.PLACEHOLDER)
             if not i18n.locales:
                 document.report(f"{inner}/file", "The file needs `i18n` because its path contains {{locale}}")
@@ -193,7 +206,7 @@ def _files(document: SchemaDocument, pointer: str, name: str, properties: Mappin
 
 
 def _file(
-    document: SchemaDocument, pointer: str, name: str, path: str, file: Mapping[str, object], i18n: "Translations"
+    document: SchemaDocument, pointer: str, name: str, path: str, file: Mapping[str, object], i18n: Translations
 ) -> Iterator[Collection]:
     is_top = path.rpartition(".")[2].lower() not in _DATA
     media_folder, public_folder = _media_folders(document, pointer, file)
@@ -242,6 +255,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         hint=document.text(properties, "hint", pointer, limit=MAX_HINT),
         minimum=_limit(document, pointer, properties, ("min", "minlength"), kind),
         maximum=_limit(document, pointer, properties, ("max", "maxlength"), kind),
+        integer=kind is FieldType.NUMBER and properties.get("value_type") == "int",
         translated=properties.get("i18n") in (True, "translate", "duplicate"),
     )
     if kind is FieldType.RELATION:
@@ -261,7 +275,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     if widget in ("image", "file"):
         media_folder, public_folder = _media_folders(document, pointer, properties, is_field=True)
         field = replace(field, media_folder=media_folder, public_folder=public_folder)
-        return _several(properties, field)
+        return _several(document, pointer, properties, field)
     return field
 
 
@@ -319,14 +333,18 @@ def _limit(
     return document.number(properties, length, pointer) if kind in (FieldType.STRING, FieldType.TEXT) else None
 
 
-def _several(properties: Mapping[str, object], field: SchemaField) -> SchemaField:
+def _several(
+    document: SchemaDocument, pointer: str, properties: Mapping[str, object], field: SchemaField
+) -> SchemaField:
     """Return a field of an image or file, or the list of a field with several of them."""
     library = properties.get("media_library")
     config = library.get("config") if isinstance(library, Mapping) else None
     if properties.get("multiple") is not True and not (isinstance(config, Mapping) and config.get("multiple") is True):
         return field
     item = SchemaField("", field.type, media_folder=field.media_folder, public_folder=field.public_folder)
-    return replace(field, type=FieldType.LIST, item=item, media_folder=None, public_folder=None)
+    least, most = (document.number(properties, name, pointer) for name in ("min", "max"))
+    field = replace(field, type=FieldType.LIST, item=item, minimum=least, maximum=most)
+    return replace(field, media_folder=None, public_folder=None)
 
 
 def _with_format(
@@ -392,111 +410,3 @@ def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, ob
         return ()
     values = [option.get("value") if isinstance(option, Mapping) else option for option in options[:MAX_OPTIONS]]
     return tuple(value for value in values if value is not None and not isinstance(value, dict | list))
-
-
-class Structure(StrEnum):
-    """The place of the translations of an entry: in one file, or in files with the locale in their path."""
-
-    SINGLE_FILE = "single_file"
-    DEFAULT_AT_ROOT = "single_file_default_root"
-    FOLDERS = "multiple_folders"
-    FILES = "multiple_files"
-    ROOT_FOLDERS = "multiple_root_folders"
-    PLACEHOLDER = "placeholder"
-
-
-STRUCTURES = tuple(structure for structure in Structure if structure is not Structure.PLACEHOLDER)
-_OLD_NAMES = {"multiple_folders_i18n_root": Structure.ROOT_FOLDERS}
-
-
-@dataclass(frozen=True)
-class Translations:
-    """The locales of a collection, the default one first, and the structure of its files."""
-
-    structure: Structure | None = None
-    locales: tuple[str, ...] = ()
-    omits_default: bool = False
-
-    @property
-    def has_folders(self) -> bool:
-        """Return whether each locale has a folder below that of the collection."""
-        return self.structure is Structure.FOLDERS
-
-    @property
-    def has_suffixes(self) -> bool:
-        """Return whether the names of files end with their locales."""
-        return self.structure is Structure.FILES
-
-    @property
-    def has_root_folders(self) -> bool:
-        """Return whether each locale has a folder of the repository."""
-        return self.structure is Structure.ROOT_FOLDERS
-
-    @property
-    def has_files(self) -> bool:
-        """Return whether each locale has an own file."""
-        return self.structure not in (None, Structure.SINGLE_FILE, Structure.DEFAULT_AT_ROOT)
-
-    def is_omitted(self, locale: str) -> bool:
-        """Return whether the paths of a locale do not contain it."""
-        return self.omits_default and locale == self.locales[0]
-
-    def path_of(self, slug: str, extension: str) -> str:
-        """Return the path of a new entry of the default locale below the folder of the collection."""
-        locale = self.locales[0] if self.locales and not self.is_omitted(self.locales[0]) else ""
-        slug = slug.replace(_LOCALE, self.locales[0] if self.locales else "")
-        folder, suffix = f"{locale}/" if self.has_folders else "", f".{locale}" if self.has_suffixes else ""
-        return f"{folder if locale else ''}{slug}{suffix if locale else ''}.{extension}"
-
-    def file_of(self, path: str, locale: str) -> str:
-        """Return the path of a file in a locale."""
-        folder, separator, base = path.rpartition("/")
-        stem, dot, ending = base.rpartition(".")
-        if self.structure is Structure.PLACEHOLDER:
-            text = path.replace(f".{_LOCALE}", "").replace(f"{_LOCALE}/", "") if self.is_omitted(locale) else path
-            return text.replace(_LOCALE, locale)
-        if self.is_omitted(locale):
-            return path
-        if self.has_root_folders:
-            return f"{locale}/{path}"
-        return (
-            f"{folder}{separator}{locale}/{base}"
-            if self.has_folders
-            else f"{folder}{separator}{stem}.{locale}{dot}{ending}"
-        )
-
-    def localized(self, fields: Iterable[SchemaField]) -> tuple[SchemaField, ...]:
-        """Return the fields of an entry. A file with all translations has an object for each locale.
-
-        Only the default locale has required fields, because an entry may lack translations. The other locales have
-        translated fields only.
-        """
-        own = tuple(fields)
-        if self.has_files or self.structure is None:
-            return own
-        optional = tuple(replace(field, required=False) for field in own if field.translated)
-        objects = [SchemaField(locale, FieldType.OBJECT, fields=optional) for locale in self.locales[1:]]
-        if self.structure is Structure.DEFAULT_AT_ROOT:
-            return (*own, *objects)
-        return (SchemaField(self.locales[0], FieldType.OBJECT, fields=own), *objects)
-
-
-def read_translations(site: object, own: object, file: object = None, *, is_file: bool = False) -> Translations:
-    """Return the translations of a collection from the setting `i18n` of the site and its own, which may be `true`.
-
-    A file of a collection of files has translations only if its setting says so.
-    """
-    parts = [part for part in (site, own, file) if isinstance(part, Mapping)]
-    enabled = file if is_file else own
-    if not isinstance(site, Mapping) or not (enabled is True or isinstance(enabled, Mapping)):
-        return Translations()
-    settings = {name: value for part in parts for name, value in part.items()}
-    listed, structure = settings.get("locales"), settings.get("structure", Structure.SINGLE_FILE if is_file else None)
-    locales = [name for name in listed if isinstance(name, str) and name] if isinstance(listed, list) else []
-    first = settings.get("default_locale", settings.get("defaultLocale"))
-    locales.sort(key=lambda name: name != first)
-    structure = _OLD_NAMES.get(structure, structure) if isinstance(structure, str) else None
-    if not locales or structure not in STRUCTURES:
-        return Translations()
-    omits = settings.get("omit_default_locale_from_file_path", settings.get("omit_default_locale_from_filename"))
-    return Translations(Structure(structure), tuple(dict.fromkeys(locales))[:MAX_LOCALES], omits is True)

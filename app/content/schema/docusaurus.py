@@ -122,7 +122,7 @@ def with_translations(
 
     A declared schema gets no more collections: those for folders of translations are related to the originals.
     """
-    known = {one.folder: number for number, one in reversed(list(enumerate(collections)))}
+    known = {collection.folder: number for number, collection in reversed(list(enumerate(collections)))}
     result = list(collections)
     for site in sites:
         for original, language, folder in site.translated:

@@ -144,7 +144,7 @@ def _types_of(
     if len(used) == 1:
         return used
     others = used or list(types.values())
-    return [default, *(one for one in others if one.name != DEFAULT_TYPE)]
+    return [default, *(other for other in others if other.name != DEFAULT_TYPE)]
 
 
 def _collection(
@@ -369,5 +369,5 @@ def _group(document: SchemaDocument, name: object, pointer: str) -> Mapping[str,
 def _choices(properties: Mapping[str, object]) -> tuple[object, ...]:
     choices = properties.get("choices")
     listed = choices[:MAX_OPTIONS] if isinstance(choices, list) else []
-    plain = [each.get("id") if isinstance(each, Mapping) else each for each in listed]
+    plain = [choice.get("id") if isinstance(choice, Mapping) else choice for choice in listed]
     return tuple(value for value in plain if value is not None and not isinstance(value, dict | list))

@@ -135,6 +135,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         hint=document.text(properties, "hint", pointer, limit=MAX_HINT),
         minimum=document.number(properties, "minimum", pointer),
         maximum=document.number(properties, "maximum", pointer),
+        integer=document.flag(properties, "integer", pointer, default=False),
         pattern=document.pattern(properties.get("pattern"), f"{pointer}/pattern"),
         pattern_hint=document.text(properties, "pattern_hint", pointer),
         date_format=_date_format(document, properties, pointer),
@@ -150,7 +151,8 @@ def _date_format(document: SchemaDocument, properties: Mapping[str, object], poi
     text = document.text(properties, "date_format", pointer)
     if text is None or is_format(text):
         return text
-    document.report(f"{pointer}/date_format", f"“{text}” is not a supported format of dates")
+    message = f"“{text}” is not a supported format of dates. Use letters of Unicode, for example dd.MM.yyyy"
+    document.report(f"{pointer}/date_format", message)
     return None
 
 
@@ -166,7 +168,7 @@ def _with_parts(
         return replace(
             field,
             fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields")),
-            variants=tuple(one for one in variants if one.type is FieldType.OBJECT) if variant_key else (),
+            variants=tuple(variant for variant in variants if variant.type is FieldType.OBJECT) if variant_key else (),
             variant_key=variant_key,
         )
     if field.type is FieldType.LIST and properties.get("item") is not None:
@@ -175,12 +177,9 @@ def _with_parts(
             return field
         return replace(field, item=_field(document, f"{pointer}/item", "", item))
     if field.type is FieldType.SELECT:
-        options = properties.get("options")
-        if (
-            not isinstance(options, list)
-            or not 0 < len(options) <= MAX_OPTIONS
-            or any(not isinstance(option, str | int | float) for option in options)
-        ):
+        listed = properties.get("options")
+        options = listed if isinstance(listed, list) else []
+        if not 0 < len(options) <= MAX_OPTIONS or not all(isinstance(option, str | int | float) for option in options):
             document.report(f"{pointer}/options", f"A select needs 1 to {MAX_OPTIONS} texts, numbers or booleans")
             return None
         return replace(field, options=tuple(options))
@@ -192,11 +191,7 @@ def _with_parts(
             title_field=document.text(properties, "title_field", pointer),
         )
     if field.type is FieldType.MIXED:
-        types = properties.get("types")
-        supported = (
-            [kind for kind in types if isinstance(kind, str) and kind in tuple(FieldType)]
-            if isinstance(types, list)
-            else []
-        )
-        return replace(field, types=tuple(map(FieldType, supported)))
+        listed = properties.get("types")
+        types = [kind for kind in listed if kind in tuple(FieldType)] if isinstance(listed, list) else []
+        return replace(field, types=tuple(map(FieldType, types)))
     return field

@@ -170,7 +170,7 @@ def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> 
         options=options,
         fields=_fields(counts, name, number, depth + 1) if kind is FieldType.OBJECT else (),
         item=_field(counts, item, "", 0, depth + 1) if kind is FieldType.LIST and item in counts.kinds else None,
-        types=tuple(sorted({_TYPES[each] for each in kinds})) if is_mixed else (),
+        types=tuple(sorted({_TYPES[entry] for entry in kinds})) if is_mixed else (),
     )
 
 

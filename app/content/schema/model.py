@@ -51,8 +51,8 @@ class SchemaField:
     select or relation with `multiple` is a list.
 
     An object with `variants` has the fields of the variant whose name is the value of `variant_key`. `minimum` and
-    `maximum` limit a number, the characters of a text or the items of a list. With `accepts_single`, a list of one item
-    may be the item. `translated`: each translation of an entry has a value.
+    `maximum` limit a number, the characters of a text or the items of a list. `integer`: a number has no fraction. With
+    `accepts_single`, a list of one item may be the item. `translated`: each translation of an entry has a value.
     """
 
     name: str
@@ -69,6 +69,7 @@ class SchemaField:
     hint: str | None = None
     minimum: float | None = None
     maximum: float | None = None
+    integer: bool = False
     pattern: str | None = None
     pattern_hint: str | None = None
     date_format: str | None = None
@@ -112,6 +113,7 @@ class SchemaField:
             "hint": self.hint,
             "minimum": self.minimum,
             "maximum": self.maximum,
+            "integer": self.integer or None,
             "pattern": self.pattern,
             "pattern_hint": self.pattern_hint,
             "date_format": self.date_format,
@@ -160,7 +162,7 @@ class CollectionFilter:
         """Return whether the front matter of a file has one of the values."""
         value = values.get(self.field)
         own = value if isinstance(value, list) else [value]
-        return any(one in own for one in self.values)
+        return any(filter_value in own for filter_value in self.values)
 
 
 @dataclass(frozen=True)
@@ -196,7 +198,7 @@ class Collection:
         types = {field.name: field.type for field in self.fields}
         if self.draft is not None:
             return self.draft
-        known = (each for each in DRAFT_FIELDS if types.get(each.name) is FieldType.BOOLEAN)
+        known = (field for field in DRAFT_FIELDS if types.get(field.name) is FieldType.BOOLEAN)
         return next(known, None) or draft_field_of(values)
 
     def to_dict(self) -> dict[str, object]:
@@ -241,6 +243,15 @@ class ContentSchema:
             "collections": [collection.to_dict() for collection in self.collections],
             "problems": [vars(problem) for problem in self.problems],
         }
+
+
+TOML_START = "+++\n+++\n\n"
+"""The start of the text of a new entry whose front matter is TOML."""
+
+
+def text_start(form: str | None) -> str:
+    """Return the start of the text of a new entry for the option `format` of a collection."""
+    return TOML_START if form == "toml-frontmatter" else ""
 
 
 def with_defaults(

@@ -11,13 +11,22 @@ from app.content.draft_state import DRAFT_FIELDS
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
 from app.content.schema.date_formats import formatted
-from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
-from app.content.slugs import SlugForm, slug_of
+from app.content.schema.model import Collection, ContentSchema, EntryTemplate, FieldType, SchemaField
+from app.content.schema.placeholders import expand
+from app.content.slugs import slug_of
 
 PAGES = ("markdown", "mdx", "markdoc")
-# The second alternative consumes the line after an open placeholder, so that it is searched only once.
-_PLACEHOLDER = re.compile(r"\{\{(?:(.*?)\}\}|.*)")
 _DATES = (FieldType.DATE, FieldType.DATETIME)
+_MOMENT = {
+    "date": "%Y-%m-%d",
+    "year": "%Y",
+    "month": "%m",
+    "day": "%d",
+    "hour": "%H",
+    "minute": "%M",
+    "second": "%S",
+}
+"""The placeholders of the present time."""
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.MIXED)
 
 
@@ -34,10 +43,10 @@ def collections_for(schema: ContentSchema, folder: str) -> list[Collection]:
 
     If the folder belongs to none, these are the collections in the folders below it.
     """
-    repeated = [one for one in schema.collections if not is_single(one)]
-    around = [one for one in repeated if _has_entries_in(one, folder)]
-    below = [one for one in repeated if not folder or one.folder.startswith(f"{folder}/")]
-    return sorted(around, key=lambda one: -len(one.folder)) or below
+    repeated = [collection for collection in schema.collections if not is_single(collection)]
+    around = [collection for collection in repeated if _has_entries_in(collection, folder)]
+    below = [collection for collection in repeated if not folder or collection.folder.startswith(f"{folder}/")]
+    return sorted(around, key=lambda collection: -len(collection.folder)) or below
 
 
 def is_single(collection: Collection) -> bool:
@@ -66,6 +75,7 @@ def new_entry(
     name: str | None = None,
     is_draft: bool = True,
     dates: Mapping[str, str] = MappingProxyType({}),
+    generator: str | None = None,
 ) -> NewEntry:
     """Return the path and the text of a new entry.
 
@@ -77,33 +87,27 @@ def new_entry(
         name: the file name, instead of that of the template.
         is_draft: the draft state, if entries of the collection have one.
         dates: the present time in the notation of other entries, by the name of the field.
+        generator: the generator of the site, which decides how the slug writes apostrophes.
     """
-    template = collection.template if collection is not None else None
-    values = dict(template.values) if template is not None else {}
+    template = (collection.template if collection is not None else None) or EntryTemplate("{{slug}}.md")
+    values = template.values
     texts = {
         **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
-        "slug": slug_of(title, template.slug if template is not None else SlugForm.UNICODE) or "page",
+        "slug": slug_of(title, template.slug, generator=generator) or "page",
         "title": title,
-        "date": now.date().isoformat(),
-        "year": now.strftime("%Y"),
-        "month": now.strftime("%m"),
-        "day": now.strftime("%d"),
-        "hour": now.strftime("%H"),
-        "minute": now.strftime("%M"),
-        "second": now.strftime("%S"),
+        **{part: now.strftime(form) for part, form in _MOMENT.items()},
     }
-    path = name or _expand(template.path if template is not None else "{{slug}}.md", texts).strip("/")
+    path = name or expand(template.path, texts, now).strip("/")
     if "." not in path.rpartition("/")[2]:
         path = f"{path}.md"
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
-    expanded = {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
+    expanded = {key: expand(value, texts, now) if isinstance(value, str) else value for key, value in values.items()}
     filled = _filled(fields, expanded, title, now, dates)
     draft = collection.draft_field(filled) if collection is not None else DRAFT_FIELDS[0]
     if draft is not None and (draft.marks(filled) or (is_draft and draft.name not in filled)):
         filled[draft.name] = draft.draft if is_draft else draft.public
-    body = _expand(template.body, texts) if template is not None else ""
     full = f"{folder}/{path}" if folder else path
-    return NewEntry(full, _text(full, filled, body))
+    return NewEntry(full, _text(full, filled, expand(template.body, texts, now)))
 
 
 _DEFAULT = (
@@ -111,16 +115,6 @@ _DEFAULT = (
     SchemaField("date", FieldType.DATE),
     SchemaField("draft", FieldType.BOOLEAN),
 )
-
-
-def _expand(text: str, texts: Mapping[str, str]) -> str:
-    """Replace the placeholders of a text. An unknown one is replaced by the slug."""
-    return _PLACEHOLDER.sub(lambda match: match[0] if match[1] is None else _value_of(match[1], texts), text)
-
-
-def _value_of(expression: str, texts: Mapping[str, str]) -> str:
-    name = expression.partition("|")[0].strip().removeprefix("fields.")
-    return texts.get(name, texts["slug"])
 
 
 def _filled(

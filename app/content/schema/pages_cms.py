@@ -15,6 +15,7 @@ from app.content.schema.model import (
     FieldType,
     SchemaField,
     SourceKind,
+    text_start,
     with_defaults,
 )
 from app.content.schema.validation import without_invalid_default
@@ -102,7 +103,7 @@ def _collection(
         media_folder=media_folder,
         public_folder=public_folder,
     )
-    return with_defaults(collection, file_name)
+    return with_defaults(collection, file_name, text_start(document.text(properties, "format", pointer)))
 
 
 def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, object]) -> tuple[str, ...]:
@@ -117,10 +118,12 @@ def _excluded(document: SchemaDocument, pointer: str, properties: Mapping[str, o
 def _media_folders(document: SchemaDocument, pointer: str, name: object) -> tuple[str | None, str | None]:
     """Return the folder of images and its address. `name` selects one of several settings."""
     media = document.values.get("media")
-    listed = [one for one in media[:MAX_MEDIA] if isinstance(one, Mapping)] if isinstance(media, list) else [media]
+    listed = (
+        [entry for entry in media[:MAX_MEDIA] if isinstance(entry, Mapping)] if isinstance(media, list) else [media]
+    )
     chosen = listed[0] if listed else None
     if isinstance(name, str):
-        chosen = next((one for one in listed if isinstance(one, Mapping) and one.get("name") == name), None)
+        chosen = next((entry for entry in listed if isinstance(entry, Mapping) and entry.get("name") == name), None)
         if chosen is None:
             document.report(f"{pointer}/media", f"There are no media “{name[:100]}”")
     if name is False or chosen is None:
@@ -200,13 +203,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         maximum=maximum,
     )
     if kind is FieldType.RELATION:
-        collection = document.relation(options, "collection", f"{pointer}/options")
-        own = replace(
-            own,
-            collection=collection,
-            value_field=document.text(options, "value", f"{pointer}/options") or "{path}",
-            title_field=document.text(options, "label", f"{pointer}/options"),
-        )
+        own = _with_relation(document, f"{pointer}/options", options, own)
     if written == "block":
         own = _with_variants(document, pointer, properties, own)
     if kind in (FieldType.DATE, FieldType.DATETIME):
@@ -214,12 +211,9 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
     if "pattern" in properties:
         own = _with_pattern(document, pointer, properties["pattern"], own)
     if written in ("image", "file"):
-        folder, address = (
-            _media_folders(document, f"{pointer}/options", options["media"]) if "media" in options else (None, None)
-        )
-        own = replace(
-            own, media_folder=document.text(options, "path", f"{pointer}/options") or folder, public_folder=address
-        )
+        folder, address = _media_folders(document, f"{pointer}/options", options.get("media", False))
+        folder = document.text(options, "path", f"{pointer}/options") or folder
+        own = replace(own, media_folder=folder, public_folder=address)
     several = options.get("multiple") if written in _SEVERAL and not own.multiple else None
     listed = properties.get("list") or several or written == "list"
     return _list_of(document, pointer, listed, own) if listed else own
@@ -285,6 +279,17 @@ def _with_variants(
     return replace(field, variants=tuple(variants), variant_key=key)
 
 
+def _with_relation(
+    document: SchemaDocument, pointer: str, options: Mapping[str, object], field: SchemaField
+) -> SchemaField:
+    return replace(
+        field,
+        collection=document.relation(options, "collection", pointer),
+        value_field=document.text(options, "value", pointer) or "{path}",
+        title_field=document.text(options, "label", pointer),
+    )
+
+
 def _with_format(
     document: SchemaDocument, pointer: str, options: Mapping[str, object], field: SchemaField
 ) -> SchemaField:
@@ -306,5 +311,5 @@ def _with_pattern(document: SchemaDocument, pointer: str, value: object, field: 
 def _choices(options: Mapping[str, object]) -> tuple[object, ...]:
     values = options.get("values")
     listed = values[:MAX_OPTIONS] if isinstance(values, list) else []
-    plain = [each.get("value", each.get("name")) if isinstance(each, Mapping) else each for each in listed]
+    plain = [choice.get("value", choice.get("name")) if isinstance(choice, Mapping) else choice for choice in listed]
     return tuple(value for value in plain if value is not None and not isinstance(value, dict | list))

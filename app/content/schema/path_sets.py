@@ -38,7 +38,7 @@ def path_set(collection: Collection, *, subfolder: str = "", language: str = "")
         language: the language before the ending of the file names: `de` for `page.de.md`.
     """
     folder = "/".join(part for part in (collection.folder, subfolder) if part)
-    patterns = tuple(with_language(each, language) for each in alternatives(collection.pattern))
+    patterns = tuple(with_language(alternative, language) for alternative in alternatives(collection.pattern))
     slashes = None if "**" in collection.pattern else collection.pattern.count("/")
     unlike = tuple(pattern for name in collection.exclude for pattern in (name, f"*/{name}"))
     return PathSet(folder, patterns, slashes, unlike)
@@ -52,7 +52,7 @@ def alternatives(pattern: str) -> Sequence[str]:
     parts = [
         part[1:-1].split(",") if part[0] == "{" and part[-1] == "}" else [part] for part in _PARTS.findall(pattern)
     ]
-    texts = list(islice(("".join(each) for each in product(*parts)), MAX_ALTERNATIVES))
+    texts = list(islice(("".join(pieces) for pieces in product(*parts)), MAX_ALTERNATIVES))
     if pattern.startswith("**/") and not pattern.startswith("**/*"):
         names = [text.removeprefix("**/") for text in texts]
         return [*names, *(f"*/{name}" for name in names)]
@@ -72,5 +72,5 @@ def endings_of(collection: Collection) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def _endings(pattern: str) -> frozenset[str]:
-    endings = (_ENDING.search(each) for each in alternatives(pattern))
+    endings = (_ENDING.search(alternative) for alternative in alternatives(pattern))
     return frozenset(ending[0][1:].lower() for ending in endings if ending is not None)

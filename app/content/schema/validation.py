@@ -46,7 +46,9 @@ def collection_of(schema: ContentSchema, path: str, values: Mapping[str, object]
     only the complete entry has are not required.
     """
     candidates = [collection for collection in schema.collections if matches(collection, path)]
-    collection = max(candidates, key=lambda one: (len(one.folder), _rank(one, values or {})), default=None)
+    collection = max(
+        candidates, key=lambda candidate: (len(candidate.folder), _rank(candidate, values or {})), default=None
+    )
     if collection is None or _locale_of(collection, path) not in collection.locales[1:]:
         return collection
     fields = (replace(field, required=field.required and field.translated) for field in collection.fields)
@@ -139,7 +141,7 @@ class _Check:
             yield from self._choice(field, value, pointer)
         elif field.type is FieldType.LIST:
             yield from self._list(field, value, pointer)
-        elif kind_of(value) not in _KINDS[field.type] | _other_kinds(field) and not _is_date_in_format(field, value):
+        elif kind_of(value) not in _KINDS[field.type] | _other_kinds(field) and not is_date_in_format(field, value):
             yield InvalidValue(pointer, _EXPECTED[field.type])
         elif field.type is FieldType.OBJECT:
             yield from self._object(field, value, pointer)
@@ -165,13 +167,13 @@ class _Check:
         if not field.variants or field.variant_key is None:
             return
         name = value.get(field.variant_key)
-        variant = next((one for one in field.variants if one.name == name), None)
+        variant = next((candidate for candidate in field.variants if candidate.name == name), None)
         if name is None and len(field.variants) == 1:
             variant = field.variants[0]
         if variant is not None:
             yield from self.object(variant.fields, value, pointer)
         elif self._is_declared:
-            yield _not_one_of(pointer + pointer_to(field.variant_key), [one.name for one in field.variants])
+            yield _not_one_of(pointer + pointer_to(field.variant_key), [kind.name for kind in field.variants])
 
     def _limits(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         """Yield the limits and the pattern that a number, a text or a list does not match."""
@@ -179,6 +181,8 @@ class _Check:
             return
         minimum, maximum = field.minimum, field.maximum
         is_number = field.type is FieldType.NUMBER
+        if field.integer and not isinstance(value, int):
+            yield InvalidValue(pointer, marked("This must be a whole number"))
         size = value if is_number else len(value) if isinstance(value, list | str) else None
         if size is not None and ((minimum is not None and size < minimum) or (maximum is not None and size > maximum)):
             template = marked("This must be in the range %(range)s")
@@ -215,7 +219,8 @@ def _other_kinds(field: SchemaField) -> frozenset[ValueKind]:
     return frozenset(kind for listed in field.types for kind in _KINDS.get(listed, _TEXTS))
 
 
-def _is_date_in_format(field: SchemaField, value: Any) -> bool:
+def is_date_in_format(field: SchemaField, value: object) -> bool:
+    """Return whether a value is a date in the format that the field declares."""
     return field.date_format is not None and isinstance(value, str | int) and has_format(str(value), field.date_format)
 
 

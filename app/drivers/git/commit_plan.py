@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.core.paths import path_error
+from app.core.errors import ErrorMessage
+from app.core.paths import folded, path_error
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.errors import PathConflict
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
@@ -47,6 +48,13 @@ def make_plan(changes: Sequence[FileChange], tree: TreeView) -> CommitPlan:
     faults = set(_faults(changes, removed, targets, tree))
     if faults:
         raise PathConflict("The changes do not fit the files of the branch", sorted(faults))
+    for path, other in _collisions(changes, set(removed), tree):
+        raise PathConflict(
+            ErrorMessage(
+                "“%(name)s” exists. A name cannot differ from it in case or in the encoding of accents only", name=other
+            ),
+            [path],
+        )
     return CommitPlan(
         tuple(removed), tuple(_write(change, tree) for change in changes if change.action is not Action.DELETE)
     )
@@ -85,6 +93,24 @@ def _faults(changes: Sequence[FileChange], removed: list[str], targets: list[str
             yield change.path
         if change.previous_path is not None and not _is_blob(tree.find(change.previous_path)):
             yield change.previous_path
+
+
+def _collisions(changes: Sequence[FileChange], removed: set[str], tree: TreeView) -> Iterator[tuple[str, str]]:
+    """Yield new paths that Windows and macOS cannot distinguish from another one."""
+    new = [change.path for change in changes if change.action in (Action.CREATE, Action.MOVE)]
+    known, names = dict[str, str](), dict[str, dict[str, str]]()
+    for path in new:
+        levels = (*_folders_of(path), path)
+        yield from ((path, own) for level in levels if (own := known.setdefault(folded(level), level)) != level)
+        missing = next((level for level in levels if tree.find(level) is None), None)
+        if missing is None:
+            continue
+        folder = missing.rpartition("/")[0]
+        if folder not in names:
+            names[folder] = {folded(name): name for name in tree.paths_in(folder)}
+        other = names[folder].get(folded(missing))
+        if other is not None and not _is_free(tree.find(other), removed, tree):
+            yield path, other
 
 
 def _is_blob(there: TreeEntry | None) -> bool:

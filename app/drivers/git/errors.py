@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from app.core.limits import KIB
 from app.drivers.errors import DriverError, UpstreamRejected
 
 
@@ -23,7 +24,10 @@ class RepositoryDamaged(GitObjectMissing):
 
 
 class TooLargeToRead(DriverError):
-    """A file that is too large to be read from its host (413)."""
+    """A file that has more bytes than its reader takes (413). Its content was not read."""
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"The file has more than {max_bytes // KIB:,} KiB and is too large to be read here")
 
 
 class BranchExists(DriverError):

@@ -60,6 +60,9 @@ class LocalHost(GitProvider, Protocol):
     def renew(self, name: str) -> Repository:
         """Return an existing repository. One without an owner stays for another hour."""
 
+    def set_default_branch(self, repo: RepoRef, branch: str) -> None:
+        """Set HEAD, which clones check out. A branch that does not exist leads to `main` or the first one."""
+
     def remove(self, name: str) -> None:
         """Remove a repository with its files. Nothing happens if it does not exist."""
 
@@ -74,6 +77,9 @@ class LocalHost(GitProvider, Protocol):
 
     def needs_packing(self, repo: RepoRef, *, factor: int = 1) -> bool:
         """Return whether the repository has `factor` times as many loose objects or packs as are tolerated."""
+
+    def remove_leftovers(self, repo: RepoRef) -> None:
+        """Remove the old files that killed processes have left in a repository."""
 
     def unreadable_branches(self, repo: RepoRef) -> list[str]:
         """Return the branches whose commit or tree is missing or damaged."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from app.drivers.errors import DriverError
-from app.drivers.git.errors import GitObjectMissing
 
 
 @dataclass(frozen=True)
@@ -103,9 +102,13 @@ class Person:
     email: str
 
 
+MAX_MESSAGE = 32 * 1024
+"""The characters of a commit message that are read. The message of a save has fewer."""
+
+
 @dataclass(frozen=True)
 class CommitInfo:
-    """A commit with its full message, author, author date (UTC) and first parent."""
+    """A commit with the start of its message, its author, author date (UTC) and first parent."""
 
     sha: str
     message: str
@@ -195,20 +198,20 @@ class GitProvider(Protocol):
     def last_commit(self, repo: RepoRef, commit: str, path: str) -> CommitInfo:
         """Return the newest commit up to `commit` that changed `path`. Raises GitObjectMissing."""
 
-    def blob(self, repo: RepoRef, sha: str) -> bytes:
-        """Read a blob. Raises GitObjectMissing, TooLargeToRead."""
+    def blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> bytes:
+        """Read a blob of at most `max_bytes`. A larger one is not read. Raises GitObjectMissing, TooLargeToRead."""
 
-    def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
+    def open_blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> Iterator[bytes]:
         """Yield a blob in pieces, or in one piece if the host does not support more.
 
         Raises GitObjectMissing or TooLargeToRead with the first piece.
         """
-        yield self.blob(repo, sha)
+        yield self.blob(repo, sha, max_bytes=max_bytes)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Yield blobs in the order of `shas`. The content is None for a blob that is too large for this call.
+    def blobs(self, repo: RepoRef, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
+        """Yield blobs in the order of `shas`. The content of a blob above `max_bytes` is None, and is not read.
 
-        The local host omits blobs that are missing or damaged.
+        The local host omits blobs that are missing or damaged. A remote host returns None above 10 MiB.
         """
 
     def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
@@ -267,13 +270,6 @@ class GitProvider(Protocol):
             PathConflict: the changes do not fit the tree of `merged`.
             UpstreamRejected: a path or the message cannot be written, or the host protects the branch.
         """
-
-    def content(self, repo: RepoRef, commit: str, path: str) -> bytes:
-        """Read the file at a path. Raises GitObjectMissing."""
-        entry = self.entries(repo, commit, [path]).get(path)
-        if entry is None or entry.type != EntryType.BLOB:
-            raise GitObjectMissing("The file does not exist in the repository")
-        return self.blob(repo, entry.sha)
 
 
 class PullRequestState(StrEnum):
@@ -351,23 +347,6 @@ class PullRequests(Protocol):
 
     def pull_request(self, repo: RepoRef, number: int) -> PullRequest:
         """Return a pull request. Raises GitObjectMissing."""
-
-    def update_pull_request(
-        self,
-        repo: RepoRef,
-        number: int,
-        *,
-        title: str | None = None,
-        body: str | None = None,
-        is_closed: bool | None = None,
-    ) -> PullRequest:
-        """Change the title or the description of a pull request, close it or open it again. None keeps a value.
-
-        Raises:
-            GitObjectMissing: there is no such pull request.
-            NotMergeable: it is already merged.
-            UpstreamRejected: the host refuses the values, or another pull request of the branches is open.
-        """
 
     def checks(self, repo: RepoRef, number: int) -> Checks:
         """Return the checks of the head of a pull request. Raises GitObjectMissing.

@@ -1,6 +1,7 @@
 """Views of the tree of a commit of a remote host, loaded completely or by folder, and differences of two trees."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Protocol
 
 from app.drivers.git.port import PathChange, TreeEntry
@@ -21,6 +22,9 @@ class TreeView(Protocol):
     def files(self, folder: TreeEntry) -> Iterable[str]:
         """Yield every file path below a folder."""
 
+    def paths_in(self, folder: str) -> Iterable[str]:
+        """Yield the paths of what a folder contains directly. An empty path is the root."""
+
 
 class FullTree:
     """A completely loaded tree."""
@@ -32,9 +36,18 @@ class FullTree:
         return self._entries.get(path)
 
     def files(self, folder: TreeEntry) -> Iterator[str]:
-        """Yield every file path below a folder."""
         start = f"{folder.path}/"
         return (path for path, entry in self._entries.items() if path.startswith(start) and entry.type != FOLDER)
+
+    def paths_in(self, folder: str) -> Sequence[str]:
+        return self._by_folder.get(folder, ())
+
+    @cached_property
+    def _by_folder(self) -> dict[str, list[str]]:
+        paths = dict[str, list[str]]()
+        for path in self._entries:
+            paths.setdefault(path.rpartition("/")[0], []).append(path)
+        return paths
 
 
 class LazyTree:
@@ -68,12 +81,15 @@ class LazyTree:
         return folder
 
     def files(self, folder: TreeEntry) -> Iterator[str]:
-        """Yield every file path below a folder."""
         for entry in self._in(folder).values():
             if entry.type == FOLDER:
                 yield from self.files(entry)
             else:
                 yield entry.path
+
+    def paths_in(self, folder: str) -> Iterable[str]:
+        entry = self.find(folder) if folder else self._root
+        return self._in(entry) if entry is not None and entry.type == FOLDER else ()
 
     def _in(self, folder: TreeEntry) -> dict[str, TreeEntry]:
         if folder.path not in self._folders:

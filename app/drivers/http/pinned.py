@@ -11,13 +11,16 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from typing import Any
 
 import structlog
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
+from app.concurrency.bounded import ConcurrencyLimiter
 from app.concurrency.timer import ticker
 from app.core import outbound
 from app.core.urls import HttpUrl, Network, is_in_networks, is_public
@@ -27,11 +30,11 @@ from app.observability.tracing import tracer
 
 log = structlog.get_logger(__name__)
 
-DEADLINE_S, CONNECT_S, RESOLVE_S, BODY_S = 20.0, 5.0, 5.0, 2.0
-"""Limits of the whole call, of a connection, of the resolution of a name, and of a body after its head."""
+DEADLINE_S, RESOLVE_S, CONNECT_S, FIRST_BYTE_S, BODY_S = 20.0, 5.0, 5.0, 5.0, 2.0
+"""Limits of the whole call, and of its steps: the name, the connection, the start of the response, and the body."""
 MAX_BODY_BYTES = 64 * 1024
-MAX_CALLS = 2
-"""Calls at a time. A worker has four threads, and slow receivers must leave threads for other jobs."""
+MAX_CALLS_PER_ORGANIZATION, MAX_CALLS = 2, 16
+"""Calls at a time of a worker. The receivers of one organization cannot hold those of others."""
 MAX_ADDRESSES = 3
 """Addresses of a name that are tried one after another."""
 
@@ -82,23 +85,14 @@ class PinnedClient:
         allowed_networks: Sequence[Network] = (),
         resolver: Resolve = resolve,
         deadline_s: float = DEADLINE_S,
-        max_calls: int = MAX_CALLS,
+        first_byte_s: float = FIRST_BYTE_S,
         certificates: str | None = None,
     ) -> None:
         self._allowed, self._resolver, self._deadline_s = tuple(allowed_networks), resolver, deadline_s
-        self._calls = threading.BoundedSemaphore(max_calls)
+        self._first_byte_s = first_byte_s
+        self.calls = ConcurrencyLimiter(per_key=MAX_CALLS_PER_ORGANIZATION, total=MAX_CALLS)
         self._certificates = certificates
         self._context: ssl.SSLContext | None = None
-
-    @contextlib.contextmanager
-    def slot(self) -> Iterator[bool]:
-        """Reserve one of the calls at a time for the block. The value is False if all are in use."""
-        is_free = self._calls.acquire(blocking=False)
-        try:
-            yield is_free
-        finally:
-            if is_free:
-                self._calls.release()
 
     def addresses_of(self, url: HttpUrl) -> list[str]:
         """Return the addresses of a URL, which may all be called.
@@ -117,7 +111,7 @@ class PinnedClient:
         """Send one POST and return the response of any status.
 
         Raises:
-            PinnedCallFailed: no response within 20 s.
+            PinnedCallFailed: no connection or no first byte of a response within 5 s each, or no response within 20 s.
         """
         outbound.before_call("webhook")
         start = time.monotonic()
@@ -149,8 +143,10 @@ class PinnedClient:
         addresses = self.addresses_of(url)[:MAX_ADDRESSES]
         with _Deadline(until) as deadline:
             connection = _PinnedConnection(url, addresses, self._tls() if url.is_secure else None, deadline)
+            connection.response_class = partial(_WatchedResponse, deadline)  # type: ignore[assignment]
             try:
                 connection.request("POST", url.target, body=body, headers=dict(headers))
+                deadline.until = min(until, time.monotonic() + self._first_byte_s)
                 with connection.getresponse() as response:
                     if deadline.is_over:  # The end of the connection also ends the headers.
                         raise TimeoutError
@@ -172,7 +168,7 @@ class _Deadline:
     """A time limit that ends a call, also if the peer sends single bytes."""
 
     def __init__(self, until: float) -> None:
-        self.until, self.is_over = until, False
+        self.until, self.end, self.is_over = until, until, False
         self._socket: socket.socket | None = None
 
     def __enter__(self) -> "_Deadline":
@@ -193,6 +189,20 @@ class _Deadline:
         if now_s >= self.until and self._socket is not None:
             self.is_over = True
             shut(self._socket)
+
+
+class _WatchedResponse(http.client.HTTPResponse):
+    """A response whose first byte has a deadline. From then on, the one of the call applies."""
+
+    def __init__(self, deadline: _Deadline, sock: socket.socket, **options: Any) -> None:
+        super().__init__(sock, **options)
+        self._deadline = deadline
+
+    def begin(self) -> None:
+        """Wait for the first byte, and read the head."""
+        self.fp.peek(1)
+        self._deadline.until = self._deadline.end
+        super().begin()
 
 
 class _PinnedConnection(http.client.HTTPConnection):

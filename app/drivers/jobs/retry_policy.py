@@ -11,6 +11,8 @@ from app.drivers.errors import DriverError
 
 CONCURRENCY = 4
 """Default number of parallel jobs of a worker."""
+OUTBOUND_CONCURRENCY = 16
+"""Number of additional parallel jobs that call servers of users."""
 
 DEFAULT_RETRIES = 8
 ERROR_LENGTH = 500

@@ -21,7 +21,6 @@ class OAuth2Login:
         self._client, self._url, self._api_url, self._http = client, url.rstrip("/"), api_url.rstrip("/"), http
 
     def authorization_url(self, attempt: AuthorizationRequest) -> str:
-        """Implement the port."""
         return code_flow.grant_url(f"{self._url}/login/oauth/authorize", self._client, SCOPE, attempt)
 
     def identify(self, code: str, attempt: AuthorizationRequest) -> Identity:
@@ -37,8 +36,8 @@ class OAuth2Login:
 
     def _email(self, token: str) -> tuple[str | None, bool]:
         listed: Any = code_flow.fetch_json(self._http, f"{self._api_url}/user/emails", token)
-        addresses = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-        for one in addresses:
-            if one.get("primary") is True:
-                return code_flow.text_or_none(one.get("email")), one.get("verified") is True
+        addresses = [address for address in listed if isinstance(address, dict)] if isinstance(listed, list) else []
+        for item in addresses:
+            if item.get("primary") is True:
+                return code_flow.text_or_none(item.get("email")), item.get("verified") is True
         return None, False

@@ -39,7 +39,6 @@ class OidcLogin:
         self._metadata: OidcMetadata | None = None
 
     def authorization_url(self, attempt: AuthorizationRequest) -> str:
-        """Implement the port."""
         endpoint = self._provider().authorization_endpoint
         return code_flow.grant_url(endpoint, self._client, SCOPE, attempt, nonce=attempt.nonce)
 

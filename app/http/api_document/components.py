@@ -56,7 +56,7 @@ def _keywords(_converter: object, field: Any, **_kwargs: object) -> dict[str, ob
     if isinstance(field, IdField):
         keywords |= id_keywords(field.prefix)
     if isinstance(field, fields.Dict) and field.key_field is not None:
-        for length in (one for one in field.key_field.validators if isinstance(one, validate.Length)):
+        for length in (validator for validator in field.key_field.validators if isinstance(validator, validate.Length)):
             keywords["propertyNames"] = _length(length)
     if isinstance(field, fields.Constant):
         keywords |= _constant(field.constant)
@@ -155,6 +155,20 @@ def describe_forms(document: dict[str, Any]) -> None:
         schemas[name]["additionalProperties"] = False
 
 
+def split_nullable_enums(node: object) -> None:
+    """Write each list of values with null as alternatives. Generators write a list that contains null as a text."""
+    if isinstance(node, dict):
+        kinds, values = node.get("type"), node.get("enum")
+        if isinstance(values, list) and (None in values or (isinstance(kinds, list) and "null" in kinds)):
+            del node["enum"]
+            node.pop("type", None)
+            texts = {"type": "string", "enum": [value for value in values if value is not None]}
+            node["anyOf"] = [texts, {"type": "null"}]
+        node = list(node.values())
+    for part in node if isinstance(node, list) else ():
+        split_nullable_enums(part)
+
+
 def clean(text: str) -> str:
     """Return a docstring without notes that are useful to developers only."""
     return _INTERNAL_NOTE.sub("", " ".join(text.split()))
@@ -179,7 +193,7 @@ def _not_null(schema: dict[str, object]) -> dict[str, object]:
     kind = schema.get("type")
     if not isinstance(kind, list) or "null" not in kind:
         return schema
-    kinds = [one for one in kind if one != "null"]
+    kinds = [name for name in kind if name != "null"]
     return schema | {"type": kinds[0] if len(kinds) == 1 else kinds}
 
 

@@ -46,8 +46,8 @@ def codes_by_status(method: str, path: str, declared: Endpoint) -> dict[int, lis
     codes: defaultdict[int, set[str]] = defaultdict(set)
     for code in (*_implied(method, path, declared), *declared.errors):
         status, _, name = code.rpartition(" ")
-        for one in (int(status),) if status else error_codes()[name].statuses:
-            codes[one].add(name)
+        for number in (int(status),) if status else error_codes()[name].statuses:
+            codes[number].add(name)
     return {status: sorted(names) for status, names in sorted(codes.items())}
 
 

@@ -1,5 +1,7 @@
 """Routes of the AI handlers (spec 4.12). They call the model before the transaction: its errors are HTTP statuses."""
 
+from functools import partial
+
 from app.access import targets
 from app.access.guards import member_of_named, verified
 from app.access.scope import ProjectScope, Scope
@@ -134,21 +136,25 @@ usage_blueprint = ApiBlueprint(
 )
 
 
-@blueprint.post("/command")
-@endpoint(
-    operation_id="runEditorCommand",
+ask = partial(
+    endpoint,
     guard=member_of_named(),
-    body=requests.EditorCommandBody,
-    events=results.COMMAND_EVENTS,
-    events_note=END_OF_EVENTS,
     outside=True,
-    raw_response=True,
     rate="ai",
     request_headers=KEY_HEADERS,
     allow_archived=True,
-    max_bytes=InputLimits.ai_command_bytes,
-    message="The answer as a UI message stream",
+    max_bytes=BYTES,
     errors=MODEL,
+)
+ask_for_events = partial(ask, raw_response=True, events_note=END_OF_EVENTS, message="The answer as a UI message stream")
+
+
+@blueprint.post("/command")
+@ask_for_events(
+    operation_id="runEditorCommand",
+    body=requests.EditorCommandBody,
+    events=results.COMMAND_EVENTS,
+    max_bytes=InputLimits.ai_command_bytes,
 )
 def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     """Write, rewrite or comment on text of the rich-text editor."""
@@ -160,18 +166,12 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
 
 
 @blueprint.post("/copilot")
-@endpoint(
+@ask(
     operation_id="completeText",
-    guard=member_of_named(),
     body=requests.CompleteBody,
-    outside=True,
     result=results.CompletionSchema,
     rate="ai_copilot",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
     message="Completed",
-    errors=MODEL,
 )
 def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, object]:
     """Complete a text by at most 50 tokens."""
@@ -180,23 +180,12 @@ def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, object]:
 
 
 @blueprint.post("/chat")
-@endpoint(
+@ask_for_events(
     operation_id="chatAboutProject",
     guard=member_of_named(is_required=True),
     body=requests.ChatBody,
     events=results.CHAT_EVENTS,
-    events_note=END_OF_EVENTS,
-    outside=True,
-    raw_response=True,
-    rate="ai",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
-    message="The answer as a UI message stream",
-    errors=(
-        *MODEL,
-        *GIT_READ,
-    ),
+    errors=(*MODEL, *GIT_READ),
 )
 def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
@@ -223,21 +212,12 @@ def resume_chat(*, scope: Scope) -> HttpResponse:
 
 
 @blueprint.post("/code-edit")
-@endpoint(
+@ask_for_events(
     operation_id="editCode",
-    guard=member_of_named(),
     body=requests.CodeEditBody,
     events=results.EDIT_EVENTS,
-    events_note=END_OF_EVENTS,
     result=results.EditedCodeSchema,
-    outside=True,
-    raw_response=True,
-    rate="ai",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
     message=CODE_EDITED,
-    errors=MODEL,
 )
 def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
@@ -251,20 +231,10 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
 
 
 @blueprint.post("/code-explain")
-@endpoint(
+@ask_for_events(
     operation_id="explainCode",
-    guard=member_of_named(),
     body=requests.CodeExplainBody,
     events=results.TEXT_EVENTS,
-    events_note=END_OF_EVENTS,
-    outside=True,
-    raw_response=True,
-    rate="ai",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
-    message="The answer as a UI message stream",
-    errors=MODEL,
 )
 def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
     """Explain code or a template."""
@@ -274,18 +244,11 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpRespons
 
 
 @blueprint.post("/commit")
-@endpoint(
+@ask(
     operation_id="suggestCommitMessage",
-    guard=member_of_named(),
     body=requests.CommitMessageBody,
-    outside=True,
     result=results.CommitTextSchema,
-    rate="ai",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
     message="Written",
-    errors=MODEL,
 )
 def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, object]:
     """Write a commit message for a diff."""
@@ -293,18 +256,11 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, objec
 
 
 @blueprint.post("/metadata")
-@endpoint(
+@ask(
     operation_id="suggestMetadata",
-    guard=member_of_named(),
     body=requests.WriteMetadataBody,
-    outside=True,
     result=results.PageMetadataSchema,
-    rate="ai",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
     message="Written",
-    errors=MODEL,
 )
 def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, object]:
     """Write the SEO metadata of a page."""
@@ -318,18 +274,11 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, obj
 
 
 @blueprint.post("/seo-fix")
-@endpoint(
+@ask(
     operation_id="fixSeoIssues",
-    guard=member_of_named(),
     body=requests.FixSeoBody,
-    outside=True,
     result=results.FixedPageSchema,
-    rate="ai",
-    request_headers=KEY_HEADERS,
-    allow_archived=True,
-    max_bytes=BYTES,
     message="Fixed",
-    errors=MODEL,
 )
 def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, object]:
     """Fix SEO issues of a page."""

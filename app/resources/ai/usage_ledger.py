@@ -15,10 +15,11 @@ import sqlalchemy as sa
 import structlog
 
 from app.core import clock
-from app.core.errors import NotAuthenticated, ServiceUnavailable
+from app.core.errors import NotAuthenticated
 from app.core.ids import new_id
 from app.core.limits import AiLimits
 from app.core.retry import RetryOptions, retry
+from app.database.errors import DatabaseError
 from app.database.inserts import insert_or_ignore
 from app.models.ai_usage import AiBudget, AiUsage
 from app.models.base import utcnow_ms
@@ -29,8 +30,7 @@ log = structlog.get_logger(__name__)
 
 MAX_BATCH = 500
 """Largest number of calls in one transaction."""
-FAILURES = (sa.exc.SQLAlchemyError, ServiceUnavailable)
-RETRY = RetryOptions(lambda failure: isinstance(failure, FAILURES), base_s=0.2, max_s=1, deadline_s=15)
+RETRY = RetryOptions(lambda failure: isinstance(failure, DatabaseError), base_s=0.2, max_s=1, deadline_s=15)
 
 _END = (
     sa.update(AiUsage.__table__)  # type: ignore[arg-type]
@@ -90,7 +90,7 @@ class UsageBatchWriter:
             while call.usage_id in self._waiting:
                 # Copy first: other threads may add calls during the iteration.
                 waiting = list(self._waiting.values())
-                self._write([each for each in waiting if each.engine is call.engine][:MAX_BATCH])
+                self._write([entry for entry in waiting if entry.engine is call.engine][:MAX_BATCH])
             failure = self._failures.pop(call.usage_id, None)
         if failure is not None:
             raise failure
@@ -100,13 +100,13 @@ class UsageBatchWriter:
             del self._waiting[call.usage_id]
         try:
             self._try(batch)
-        except FAILURES:
+        except DatabaseError:
             self._try_again(batch)
 
     def _try_again(self, batch: Sequence[CompletedCall]) -> None:
         try:
             retry(lambda: self._try(batch, is_retry=True), self._retry_options)
-        except FAILURES as failure:
+        except DatabaseError as failure:
             self._failures |= dict.fromkeys((call.usage_id for call in batch), failure)
 
     def _try(self, batch: Sequence[CompletedCall], *, is_retry: bool = False) -> None:
@@ -231,7 +231,7 @@ class UsageMeter:
         )
         try:
             _writer.write(completed)
-        except FAILURES as error:
+        except DatabaseError as error:
             # The lease of the row expires, and the reservation stays in the budget.
             log.warning("ai.usage_write_failed", error=type(error).__name__)
 

@@ -8,7 +8,7 @@ from marshmallow import ValidationError, fields, post_load
 
 from app.core import clock
 from app.core.api_tokens import TokenScope
-from app.core.limits import TokenLimits
+from app.core.limits import TextLengths, TokenLimits
 from app.http.loading import instance
 from app.http.validation import DateTimeMs, IdField, Length, NameField, RequestBody, RequestSchema
 from app.models.login import ApiToken
@@ -65,7 +65,7 @@ def _is_storable(value: datetime) -> None:
 class CreateTokenBody(RequestSchema):
     """A new token or service account. The default lifetime is 90 days."""
 
-    name = NameField(80, required=True, metadata={"example": EXAMPLE["name"]})
+    name = NameField(TextLengths.TOKEN_NAME, required=True, metadata={"example": EXAMPLE["name"]})
     scopes = _scopes(required=True)
     projects = _projects(load_default=None)
     expires_at = _expiry(load_default=None, allow_none=True)
@@ -79,7 +79,7 @@ class CreateTokenBody(RequestSchema):
 class UpdateTokenBody(RequestSchema):
     """Changes of a token. A field that is not sent stays unchanged; null projects permit all projects."""
 
-    name = NameField(80, metadata={"example": EXAMPLE["name"]})
+    name = NameField(TextLengths.TOKEN_NAME, metadata={"example": EXAMPLE["name"]})
     scopes = _scopes()
     projects = _projects()
     expires_at = _expiry()

@@ -8,7 +8,7 @@ from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
 from app.core.errors import ErrorMessage, NotAuthenticated, PermissionDenied
 from app.core.ids import new_id
-from app.core.limits import CodeLimits, SessionLimits
+from app.core.limits import CodeLimits, SessionLimits, TextLengths
 from app.core.names import clean_name
 from app.database.inserts import insert_or_ignore
 from app.extensions import current_settings, db
@@ -21,7 +21,6 @@ from app.resources.user import sessions
 from app.resources.user.events import email_verified
 from app.resources.user.locks import lock_user
 from app.resources.user.mail import language_at, notify
-from app.resources.user.service import NAME_LENGTH
 from app.resources.user.sessions import OpenedSession
 
 FALLBACK_NAME = "User"
@@ -122,7 +121,7 @@ def _new_user(values: dict[str, Any], password_hash: str) -> User:
 def display_name(name: str | None, email: str) -> str:
     """Return a valid name for a new user: the name, or the local part of the e-mail address."""
     for text in (name or "", email.partition("@")[0]):
-        if cleaned := clean_name(text.translate(_BRACKETS))[:NAME_LENGTH].strip():
+        if cleaned := clean_name(text.translate(_BRACKETS))[: TextLengths.USER_NAME].strip():
             return cleaned
     return FALLBACK_NAME
 

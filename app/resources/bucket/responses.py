@@ -10,11 +10,11 @@ from flask import Request, Response, redirect
 from werkzeug.datastructures import Headers
 from werkzeug.http import is_resource_modified
 
-from app.core.errors import AppError, NotFound, PermissionDenied
+from app.core.errors import AppError, NotFound, PermissionDenied, ServiceUnavailable
 from app.core.limits import UploadLimits
 from app.database import transactions
 from app.drivers.storage.port import ObjectMissing, ObjectStore
-from app.images.worker import remake
+from app.images.worker import remake, uploads
 from app.models.media import MediaAsset
 from app.resources.bucket import service
 from app.resources.bucket.schemas import VariantQuery
@@ -72,7 +72,7 @@ def resized(
         return piece
     with transactions.outside_transaction():
         stored = store.head(key)
-        size = stored.size if stored is not None else _create(piece, key, width, limits, store)
+        size = stored.size if stored is not None else _create(asset, key, width, limits, store)
     return StoredPiece(key, f"{piece.tag}-{width}", size, piece.mimetype)
 
 
@@ -84,12 +84,17 @@ def read(piece: StoredPiece, store: ObjectStore, *, start: int = 0, length: int 
         raise NotFound("The image does not exist") from error
 
 
-def _create(piece: StoredPiece, key: str, width: int, limits: UploadLimits, store: ObjectStore) -> int:
+def _create(asset: MediaAsset, key: str, width: int, limits: UploadLimits, store: ObjectStore) -> int:
+    """Create and store a variant, in the share of the user who uploaded the image."""
+    piece = whole(asset)
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as output:
         for chunk in read(piece, store):
             source.write(chunk)
         try:
-            picture = remake(cast("BinaryIO", source), cast("BinaryIO", output), limits, width=width)
+            with uploads.slot(asset.uploader_id or asset.id):
+                picture = remake(cast("BinaryIO", source), cast("BinaryIO", output), limits, width=width)
+        except ServiceUnavailable:
+            raise
         except AppError as error:
             raise NotFound("The image cannot be resized") from error
         store.put(key, cast("BinaryIO", output), mimetype=piece.mimetype)

@@ -12,7 +12,7 @@ from app.drivers.storage.port import ObjectStore
 from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint, Header
 from app.http.endpoint import ViewResult, endpoint
-from app.images.worker import ReencodedImage, remake
+from app.images.worker import ReencodedImage, remake, uploads
 from app.resources.bucket import responses, service
 from app.resources.bucket import schemas as s
 from app.resources.bucket.guards import AssetScope, can_delete_asset, can_upload
@@ -35,7 +35,8 @@ def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
     limits, scale = settings.limits, settings.server.rate_limit_scale
     service.check_quota(user_id, upload.size, 0, limits, scale=scale)
     with transactions.outside_transaction(), tempfile.TemporaryFile() as output:
-        picture = remake(upload.file, cast("BinaryIO", output), limits.upload)
+        with uploads.slot(user_id):
+            picture = remake(upload.file, cast("BinaryIO", output), limits.upload)
         with transactions.write_transaction():
             reserved = service.reserve(user_id, where, upload.size, picture, limits, scale=scale)
         _put(reserved, cast("BinaryIO", output), picture, drivers.storage)

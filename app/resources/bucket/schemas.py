@@ -16,7 +16,8 @@ class UploadBody(RequestBody):
 
     file: Annotated[Upload, FileField(required=True, metadata={"type": "string", "format": "binary"})]
     folder: Annotated[
-        str, fields.String(load_default=Folder.USERS.value, validate=validate.OneOf([one.value for one in Folder]))
+        str,
+        fields.String(load_default=Folder.USERS.value, validate=validate.OneOf([folder.value for folder in Folder])),
     ]
     org_id: Annotated[str | None, IdField("org", load_default=None)]
     project_id: Annotated[str | None, IdField("prj", load_default=None)]

@@ -7,7 +7,6 @@ from app.core.errors import PayloadTooLarge
 from app.core.ids import new_id
 from app.core.limits import CommitLimits
 from app.database import transactions
-from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Commit
 from app.models.change_set import ChangeSet
 from app.models.project import Project
@@ -22,23 +21,19 @@ from app.resources.change_set.content import (
     read_content,
 )
 from app.resources.change_set.errors import NothingToPublish
-from app.resources.change_set.service import MAX_TITLE, Actor, NewBranch, check_limit
-from app.resources.project_content.saving.commit_builder import Attribution, SaveConflict
+from app.resources.change_set.service import MAX_TITLE, NewBranch, add_author, check_limit
+from app.resources.project_content.actions import ContentBranch
+from app.resources.project_content.save_request import Attribution
+from app.resources.project_content.saving.commit_builder import SaveConflict
 from app.resources.project_content.saving.commits import attribution_of
-from app.resources.project_content.saving.merging import MergePlan, MergePlanner, MergeRequest, Resolution
+from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
+from app.resources.project_content.saving.refusals import Resolution, SetRefused
 from app.resources.project_content.saving.restore import edits_between
-from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.source import Source
 
 
-def create_branch(project: Project, title: str, *, hosts: GitHosts, by: Actor) -> NewBranch:
-    """Create the branch of a new set at the head of the working branch. Raises LimitReached, BranchExists."""
-    check_limit(project)
-    with transactions.outside_transaction():
-        source = source_of(project, hosts, user=by.user)
-        return _new_branch(project, title, source, source.git.head(source.repo, source.branch))
-
-
-def _new_branch(project: Project, title: str, source: Source, sha: str) -> NewBranch:
+def new_branch(project: Project, title: str, source: Source, sha: str) -> NewBranch:
+    """Create the branch of a new set at a commit. Raises BranchExists."""
     set_id = new_id("chg")
     name = branch_name(project.change_set_prefix, title, set_id)
     source.git.create_branch(source.repo, name, sha)
@@ -55,13 +50,7 @@ def check_size(source: Source, content: Content, paths: set[str]) -> None:
 
 
 def update(
-    change_set: ChangeSet,
-    project: Project,
-    resolutions: Mapping[str, Sequence[Resolution]],
-    *,
-    hosts: GitHosts,
-    by: Actor,
-    site_sha: str | None = None,
+    change_set: ChangeSet, site: ContentBranch, resolutions: Mapping[str, Sequence[Resolution]], site_sha: str | None
 ) -> Content:
     """Bring the present working branch into a set, with resolutions of conflicts. Return its new content.
 
@@ -70,12 +59,13 @@ def update(
 
     Raises:
         MergeRefused: files conflict and have no resolution. Nothing is written.
+        UnknownConflict: there is no conflict for a resolution.
         SaveConflict: the working branch is not at `site_sha`.
         BranchMoved: another commit was made to the set.
     """
-    attribution = attribution_of(by.user, by.grant) if resolutions else Attribution()
+    attribution = attribution_of(site.by) if resolutions else Attribution()
     with transactions.outside_transaction():
-        source = source_of(project, hosts, user=by.user)
+        source = site.source()
         own = replace(source, branch=change_set.branch)
         present = read_content(own, change_set, source.branch)
         head = source.git.head(source.repo, source.branch)
@@ -87,8 +77,12 @@ def update(
         people = co_author_trailers(people_of(own, present.base_sha, present.head_sha))
         attribution = replace(attribution, trailers=tuple(dict.fromkeys([*people, *attribution.trailers])))
         request = MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)
-        planned = MergePlanner(source, request, resolutions=resolutions).planned_save(head, attribution)
+        planner = MergePlanner(source, request, resolutions=resolutions, refusal=SetRefused)
+        planned = planner.planned_save(head, attribution)
         changes = [edit.change for edit in planned.save.edits]
+        if resolutions:
+            with transactions.write_transaction():
+                add_author(change_set.id, site.by.user_id)  # The commit can outlive this process.
         commit = own.git.commit_merge(
             own.repo,
             own.branch,
@@ -101,31 +95,17 @@ def update(
     return _content_of(head, commit)
 
 
-def plan_update(change_set: ChangeSet, project: Project, *, hosts: GitHosts, by: Actor) -> MergePlan:
-    """Return the merge of a set with the present working branch. Nothing is written. Call it outside of a transaction.
-
-    Raises:
-        MissingBranch: the branch of the set does not exist.
-    """
-    source = source_of(project, hosts, user=by.user)
-    own = replace(source, branch=change_set.branch)
-    present = read_content(own, change_set, source.branch)
-    head = source.git.head(source.repo, source.branch)
-    edits = edits_of(own, present.base_sha, present.head_sha)
-    return MergePlanner(source, MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)).plan(head)
-
-
-def create_revert(change_set: ChangeSet, project: Project, *, hosts: GitHosts, by: Actor) -> tuple[NewBranch, Content]:
+def create_revert(change_set: ChangeSet, site: ContentBranch) -> tuple[NewBranch, Content]:
     """Create the branch of a set that takes back the changes of a published one, and no other change.
 
     Raises:
         MergeRefused: later changes conflict. Nothing is written.
         NothingToPublish: the working branch no longer contains the changes.
     """
-    check_limit(project)
-    attribution = attribution_of(by.user, by.grant)
+    check_limit(site.project)
+    attribution = attribution_of(site.by)
     with transactions.outside_transaction():
-        source = source_of(project, hosts, user=by.user)
+        source = site.source()
         published, before = change_set.published_sha or "", change_set.published_parent_sha or ""
         versions = {change.path: change.entry for change in source.git.changes(source.repo, published, before)}
         present = source.git.entries(source.repo, published, sorted(versions))
@@ -135,7 +115,7 @@ def create_revert(change_set: ChangeSet, project: Project, *, hosts: GitHosts, b
         changes = [edit.change for edit in planned.save.edits]
         if not changes:
             raise NothingToPublish
-        branch = _new_branch(project, title, source, head)
+        branch = new_branch(site.project, title, source, head)
         message, author = planned.save.commit_message, attribution.author
         try:
             commit = source.git.commit(

@@ -1,36 +1,24 @@
 """The content of a change set at its Git host: the branch, its head, and the edits between its base and its head."""
 
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from itertools import islice
 
 from app.content.slugs import SlugForm, slug_of
 from app.core.errors import PayloadTooLarge
-from app.core.ids import HasId
 from app.core.limits import CommitLimits
 from app.core.refs import is_branch_name
-from app.database import transactions
 from app.drivers.git.commit_message import co_author, co_authors_of
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
-from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Person
 from app.drivers.git.revisions import Revisions
 from app.extensions import current_settings
-from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet
-from app.models.project import Project
-from app.resources.change_set import states
-from app.resources.change_set.errors import MissingBranch, SetBusy
-from app.resources.change_set.states import Step
-from app.resources.project_content.saving.commit_builder import FileEdit
+from app.resources.change_set.errors import MissingBranch
+from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.restore import edits_between
-from app.resources.project_content.source import Source, source_of
-
-LEASE, WAIT_S, POLL_S = timedelta(seconds=90), 20.0, 0.1
-"""The longest write to the branch of a set, and how long another one waits for it."""
+from app.resources.project_content.source import Source
 
 MAX_COMMITS = 500
 """Commits of a set whose authors are read."""
@@ -61,11 +49,6 @@ def branch_name(prefix: str, title: str, set_id: str) -> str:
     slug = slug_of(title, SlugForm.ASCII)[:MAX_SLUG].strip("-.")
     name = f"{prefix}/{slug or UNNAMED}{end}"
     return name if is_branch_name(name) else f"{prefix}/{UNNAMED}{end}"
-
-
-def source_of_set(project: Project, change_set: ChangeSet, hosts: GitHosts, user: HasId | None = None) -> Source:
-    """Return the source of the branch of a set. Raises as `source_of`."""
-    return source_of(project, hosts, branch=change_set.branch, user=user)
 
 
 def read_head(source: Source) -> str:
@@ -151,46 +134,3 @@ def co_author_trailers(people: Sequence[Person]) -> list[tuple[str, str]]:
         with suppress(ValueError):
             trailers.append(co_author(person))
     return trailers
-
-
-@contextmanager
-def free_row(change_set_id: str) -> Iterator[ChangeSet]:
-    """Run the block in a transaction with the locked row of a set whose branch no request or job is writing.
-
-    Raises:
-        SetBusy: a writer did not end in time.
-        NotFound: the set does not exist.
-    """
-    deadline = time.monotonic() + WAIT_S
-    while True:
-        with transactions.write_transaction():
-            row = states.locked(change_set_id)
-            if row.busy_until is None or row.busy_until <= utcnow_ms():
-                yield row
-                return
-        if time.monotonic() > deadline:
-            raise SetBusy
-        time.sleep(POLL_S)
-
-
-@contextmanager
-def held(change_set_id: str, step: Step) -> Iterator[ChangeSet]:
-    """Run the block while no other request or job writes to the branch of a set or publishes it.
-
-    Call it outside of a transaction. The transaction that records the result releases the set. If the block raises,
-    it is released at once. A killed process holds it for `LEASE`.
-
-    Raises:
-        StateConflict: the state does not permit the step.
-        SetBusy: another writer did not end in time.
-    """
-    with free_row(change_set_id) as change_set:
-        states.require(change_set, step)
-        until = change_set.busy_until = utcnow_ms() + LEASE
-    try:
-        yield change_set
-    except BaseException:
-        with transactions.locked_row(ChangeSet, change_set_id) as row:
-            if row is not None and row.busy_until == until:
-                row.busy_until = None
-        raise

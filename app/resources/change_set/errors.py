@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from app.core.errors import Conflict, PermissionDenied, UnprocessableEntity
+from app.core.errors import Conflict, ErrorMessage, PermissionDenied, UnprocessableEntity
 
 
 class StateConflict(Conflict):
@@ -19,7 +19,8 @@ class StateConflict(Conflict):
 class NotApproved(Conflict):
     """A publication without the required approvals (409)."""
 
-    code, message = "NOT_APPROVED", "The change set does not have the required approvals"
+    code = "NOT_APPROVED"
+    message = "The change set does not have the required approvals. Submit it, and ask other members to approve it"
 
 
 class StaleApproval(Conflict):
@@ -47,6 +48,16 @@ class NothingToPublish(Conflict):
     code, message = "NOTHING_TO_PUBLISH", "The change set does not change anything on the site"
 
 
+class RevertExists(Conflict):
+    """A second revert of a set (409). `result` names the first one."""
+
+    code = "REVERT_EXISTS"
+
+    def __init__(self, set_id: str, title: str) -> None:
+        message = ErrorMessage("“%(title)s” takes these changes back already", title=title)
+        super().__init__(message, result={"change_set_id": set_id})
+
+
 class SetBusy(Conflict):
     """A set whose branch another request is writing (409)."""
 
@@ -56,7 +67,11 @@ class SetBusy(Conflict):
 class OwnReview(PermissionDenied):
     """A review of one's own changes (403)."""
 
-    code, message = "OWN_REVIEW", "Somebody else must review this change set: it contains your changes"
+    code = "OWN_REVIEW"
+    message = (
+        "Another member must review this change set: it contains your changes. If all members have edited it, an owner"
+        " can invite a reviewer, or lower `required_approvals` of the project"
+    )
 
 
 class NotPublisher(PermissionDenied):

@@ -10,6 +10,8 @@ from app.models.change_set import ChangeSet
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex
+from app.resources.change_set.actions import MemberSet
+from app.resources.project_content.guards import branch_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,3 +45,8 @@ def member_of_set(*, token: TokenRule = EDITS, param: str = "change_set_id") -> 
         hidden_message="Change set not found",
         description="For all members of the organization that owns the project. Others receive 404.",
     )
+
+
+def set_of(scope: ChangeSetScope) -> MemberSet:
+    """Return the change set of a request, for the actions."""
+    return MemberSet(scope.change_set, branch_of(scope), scope.role)

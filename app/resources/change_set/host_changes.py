@@ -10,17 +10,15 @@ from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Commit, PullRequest, PullRequests, PullRequestState
 from app.extensions import db, jobs
-from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet
-from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.resources.change_set import schedule, states
 from app.resources.change_set.content import Content, read_content_at
-from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.publishing import commit_before, record_published
 from app.resources.change_set.service import update_content
-from app.resources.change_set.states import OPEN
-from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
+from app.resources.change_set.states import OPEN, Step
+from app.resources.project_content.save_request import SaveRequest
+from app.resources.project_content.saving.commit_builder import Saved
 from app.resources.project_content.source import Source, source_of
 
 DELETED = "The branch of this change set was deleted"
@@ -62,13 +60,13 @@ def follow(project_id: str, change_set_id: str | None, *, hosts: GitHosts) -> No
         return
     with transactions.outside_transaction():
         repository = _read_repository(source_of(project, hosts))
-        results = [(row.id, row.version, _read(row, repository)) for row in rows]
-    for set_id, version, state in results:
+        results = [(row.id, row.head_sha, _read(row, repository)) for row in rows]
+    for set_id, head, state in results:
         with transactions.write_transaction():
             present = states.locked(set_id)
             if present.state not in OPEN:
                 continue
-            if present.version != version or (present.busy_until is not None and present.busy_until > utcnow_ms()):
+            if present.head_sha != head or states.is_busy(present):
                 _enqueue(present.project_id, set_id, delay=RETRY_DELAY)
             else:
                 _record(present, state)
@@ -127,8 +125,7 @@ def _record(row: ChangeSet, state: _HostState) -> None:
         update_content(row, state.content)
     else:
         schedule.remove(row)
-        states.move(row, State.CLOSED, problem=DELETED)
-        change_set_moved.publish(row, ChangeSetEvent.CLOSED)
+        states.take(row, Step.CLOSE, problem=DELETED)
 
 
 def enqueue_follow(*conditions: sa.ColumnElement[bool]) -> None:

@@ -1,6 +1,6 @@
 """Jobs of change sets: scheduled publications, attempts with an unknown outcome, and changes made at the Git host."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -19,12 +19,13 @@ from app.models.change_set import ChangeSet, ChangeSetSchedule, ScheduledAction
 from app.models.change_set import ChangeSetState as State
 from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project, Provider
-from app.models.user import User
+from app.models.user import Actor, User
 from app.resources.change_set import branches, host_changes, publishing, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
 from app.resources.project.branches import is_working_branch
 from app.resources.project.events import branch_deleted
-from app.resources.project_content.saving.merging import MergeRefused
+from app.resources.project_content.actions import ContentBranch
+from app.resources.project_content.saving.refusals import MergeRefused
 from app.resources.project_content.source import source_of
 
 log = structlog.get_logger(__name__)
@@ -91,8 +92,8 @@ def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHost
         return
     if _is_being_reverted(change_set):  # An attempt with an unknown outcome. Its job repeats it.
         return
-    by = service.Actor(user)
-    branch, content = branches.create_revert(change_set, project, hosts=git, by=by)
+    by = Actor(user)
+    branch, content = branches.create_revert(change_set, ContentBranch(project, None, by, git))
     title = branches.revert_title(change_set)
     try:
         with transactions.write_transaction():
@@ -141,15 +142,19 @@ def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None], *
             raise
         log.info("change_set.publication_failed", change_set_id=change_set_id, error=type(error).__name__)
         with transactions.write_transaction():
-            publishing.fail(change_set_id, _reason(error), is_scheduled=is_scheduled)
+            paths = _named_paths(error)
+            publishing.fail(change_set_id, _reason(error, paths), paths=paths, is_scheduled=is_scheduled)
 
 
-def _reason(error: AppError | DriverError) -> str:
+def _named_paths(error: AppError | DriverError) -> list[str]:
+    return [field.path for field in error.fields][:MAX_NAMED] if isinstance(error, MergeRefused) else []
+
+
+def _reason(error: AppError | DriverError, paths: Sequence[str]) -> str:
     """Return the reason that is mailed. The files of a conflict are named."""
     if not isinstance(error, MergeRefused):
         return str(error)
-    paths = [field.path for field in error.fields]
-    names = ", ".join(paths[:MAX_NAMED]) + (", …" if len(paths) > MAX_NAMED else "")
+    names = ", ".join(paths) + (", …" if len(error.fields) > len(paths) else "")
     return ErrorMessage("The site was changed in the same places. Solve the conflicts in: %(paths)s", paths=names)
 
 
@@ -230,6 +235,15 @@ def delete_branch(*, change_set_id: str, expected_head: str, git: GitHosts) -> N
             pass
     with transactions.write_transaction():
         branch_deleted.publish(project, row.branch)
+
+
+@job("change_sets.release", transaction=True)
+def release(*, change_set_id: str) -> None:
+    """Release a set whose writer could not record its change, and read its branch again."""
+    row = db.session.get(ChangeSet, change_set_id, with_for_update=True)
+    if row is not None:
+        row.busy_until = None
+        host_changes.enqueue_follow(ChangeSet.id == row.id)
 
 
 @job("change_sets.derive_schedules", every=TIME_ZONE_INTERVAL, retries=0, transaction=True)

@@ -4,7 +4,7 @@ A set is claimed first (`publishing`). The commit has the trailer `Galley-Change
 unknown is repeated by a job, which first looks for the commit above the head at which the claim was made.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
@@ -52,26 +52,18 @@ from app.resources.change_set.content import (
     UPDATE_MESSAGE,
     co_author_trailers,
     edits_of,
-    free_row,
     people_of,
     read_content,
 )
 from app.resources.change_set.errors import HostRefused, NothingToPublish, SetBusy, StateConflict
-from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.service import check_approved, page_url, update_content
-from app.resources.change_set.states import FROM, Step
+from app.resources.change_set.states import ENDED, SetOutcome, Step
 from app.resources.project_content import service as content_service
-from app.resources.project_content.saving.commit_builder import (
-    Attribution,
-    FileEdit,
-    NoChange,
-    PlannedSave,
-    Saved,
-    SaveRequest,
-    write_planned,
-)
+from app.resources.project_content.save_request import Attribution, FileEdit, SaveRequest
+from app.resources.project_content.saving.commit_builder import NoChange, PlannedSave, Saved, Written, write_planned
 from app.resources.project_content.saving.commits import find_merge
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
+from app.resources.project_content.saving.refusals import SetRefused
 from app.resources.project_content.source import Source, source_of
 from app.resources.user.mail import notify
 
@@ -96,14 +88,6 @@ class Publication:
     saved: Saved | None = None
     request_number: int | None = None
     problem: str | None = None
-
-
-class _EarlierCommit(Exception):
-    """The commit that an earlier attempt made."""
-
-    def __init__(self, commit: Commit, planned: PlannedSave) -> None:
-        super().__init__()
-        self.commit, self.planned = commit, planned
 
 
 class NotDue(Exception):
@@ -145,7 +129,7 @@ def _claim_present(
     head = source.git.head(source.repo, source.branch)
     with transactions.write_transaction():
         update_content(states.locked(change_set.id), present)  # Stays, if the claim is refused.
-    with free_row(change_set.id) as row:
+    with states.free_row(change_set.id) as row:
         if is_scheduled:
             check_due(row)
         check_approved(row, project, Step.PUBLISH)
@@ -168,30 +152,31 @@ def claim(row: ChangeSet, *, head: str, user: HasId) -> None:
     A job ends the publication if this process is killed.
     """
     values = {"publish_from": head, "publisher_id": user.id, "problem": None, "request_number": None}
-    states.move(row, State.PUBLISHING, previous_state=str(row.state), **values)
+    states.take(row, Step.PUBLISH, previous_state=str(row.state), **values)
     unique = f"change_sets.finish:{row.id}:{row.version}"
     jobs.enqueue("change_sets.finish_publication", delay=RECOVERY_DELAY, unique=unique, change_set_id=row.id)
 
 
 def attempt(row: ChangeSet, source: Source) -> Publication:
     """Write the commit of a claimed set, or find the one that an earlier attempt wrote. Raises as `publish`."""
+    head = row.publish_from  # The object has the values of a later claim when its row is read again.
     try:
         return _write(row, source)
     except UNKNOWN_OUTCOME:
         raise
     except (AppError, DriverError) as error:
-        _release(row)
+        _release(row.id, head)
         if isinstance(error, UpstreamRejected) and not isinstance(error, RepositoryUnavailable):
             raise HostRefused(str(error)) from error
         raise
 
 
-def _release(claimed: ChangeSet) -> None:
-    """Return a claimed set to its previous state: nothing was written."""
+def _release(change_set_id: str, head: str | None) -> None:
+    """Return a set that was claimed at a head to its previous state: nothing was written."""
     with transactions.write_transaction():
-        row = states.locked(claimed.id)
-        if row.state == State.PUBLISHING and row.publish_from == claimed.publish_from:
-            states.move(row, State(row.previous_state or State.FAILED), publish_from=None)
+        row = states.locked(change_set_id)
+        if row.state == State.PUBLISHING and row.publish_from == head:
+            states.take(row, SetOutcome.REFUSED, publish_from=None)
 
 
 def _write(row: ChangeSet, source: Source) -> Publication:
@@ -199,20 +184,16 @@ def _write(row: ChangeSet, source: Source) -> Publication:
     if not edits:
         raise NothingToPublish
     attribution = _attribution(row, source)
-    planner = MergePlanner(source, MergeRequest(row.base_sha, edits, row.title, row.description))
+    request = MergeRequest(row.base_sha, edits, row.title, row.description)
+    planner = MergePlanner(source, request, refusal=SetRefused)
 
     @cache
-    def plan(head: str) -> PlannedSave:
-        earlier = _find(row, source, planner, attribution, head)
-        if earlier is not None:
-            raise _EarlierCommit(*earlier)
-        return planner.planned_save(head, attribution)
+    def plan(head: str) -> PlannedSave | Written:
+        return _find(row, source, planner, attribution, head) or planner.planned_save(head, attribution)
 
     try:
         plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
         written = write_planned(source, plan)
-    except _EarlierCommit as earlier:
-        written = earlier.commit, earlier.planned
     except UpstreamRejected as error:
         if error.code != PROTECTED or not isinstance(source.git, PullRequests):
             raise
@@ -223,9 +204,7 @@ def _write(row: ChangeSet, source: Source) -> Publication:
     return Publication(row.id, Saved(row.project_id, source.branch, commit, planned.save, planned.merged))
 
 
-def _find(
-    row: ChangeSet, source: Source, planner: MergePlanner, attribution: Attribution, head: str
-) -> tuple[Commit, PlannedSave] | None:
+def _find(row: ChangeSet, source: Source, planner: MergePlanner, attribution: Attribution, head: str) -> Written | None:
     """Return the commit with the trailer of a set above the head of its claim, or None."""
     if head == row.publish_from:
         return None
@@ -297,9 +276,12 @@ def _bring_up_to_date(row: ChangeSet, source: Source, attribution: Attribution) 
     if onto == row.base_sha:
         return row
     edits = edits_of(source, row.base_sha, row.head_sha)
-    people = Attribution(attribution.author, tuple(one for one in attribution.trailers if one[0] != CHANGE_SET))
-    planned = MergePlanner(source, MergeRequest(row.base_sha, edits, UPDATE_MESSAGE)).planned_save(onto, people)
-    changes, version = [edit.change for edit in planned.save.edits], row.version
+    people = Attribution(
+        attribution.author, tuple(trailer for trailer in attribution.trailers if trailer[0] != CHANGE_SET)
+    )
+    planner = MergePlanner(source, MergeRequest(row.base_sha, edits, UPDATE_MESSAGE), refusal=SetRefused)
+    planned = planner.planned_save(onto, people)
+    changes, head = [edit.change for edit in planned.save.edits], row.head_sha
     if not changes:
         raise NothingToPublish
     commit = source.git.commit_merge(
@@ -308,16 +290,15 @@ def _bring_up_to_date(row: ChangeSet, source: Source, attribution: Attribution) 
         changes,
         planned.save.commit_message,
         merged=onto,
-        expected_head=row.head_sha,
+        expected_head=head,
         author=people.author,
     )
     with transactions.write_transaction():
         present = states.locked(row.id)
-        if present.version != version:
-            raise StateConflict(present.state, FROM[Step.FINISH])
+        if present.head_sha != head:
+            raise StateConflict(present.state, states.permitted(SetOutcome.UPDATED))
         reviews.move_approvals(present, commit.sha)
-        states.move(present, present.state, base_sha=onto, head_sha=commit.sha, files=len(changes))
-    return present
+        return states.take(present, SetOutcome.UPDATED, base_sha=onto, head_sha=commit.sha, files=len(changes))
 
 
 def _open_request(row: ChangeSet, source: Source) -> PullRequest:
@@ -328,9 +309,13 @@ def _open_request(row: ChangeSet, source: Source) -> PullRequest:
             source.repo, title=row.title, head=row.branch, base=source.branch, body=row.description or ""
         )
     except PullRequestExists as error:
-        for one in host.pull_requests(source.repo):
-            if (one.state, one.head, one.base) == (PullRequestState.OPEN, row.branch, source.branch):
-                return one
+        for pull_request in host.pull_requests(source.repo):
+            if (pull_request.state, pull_request.head, pull_request.base) == (
+                PullRequestState.OPEN,
+                row.branch,
+                source.branch,
+            ):
+                return pull_request
         raise HostRefused(str(error)) from error
 
 
@@ -413,7 +398,7 @@ def finish(publication: Publication, *, by: User | None = None, grant: TokenGran
     A pull request that the host has not merged yet leaves the set `publishing`.
     """
     row, saved = states.locked(publication.change_set_id), publication.saved
-    if row.state in (State.PUBLISHED, State.REVERTED):  # Another process recorded it.
+    if row.state in ENDED:  # Another process recorded it.
         return row
     if saved is None:
         if row.state == State.PUBLISHING:
@@ -428,29 +413,27 @@ def finish(publication: Publication, *, by: User | None = None, grant: TokenGran
 def record_published(row: ChangeSet, saved: Saved) -> None:
     """Change the state of a locked set whose commit is on the working branch, and that of the set it reverts."""
     schedule.remove(row)
-    states.move(
+    states.take(
         row,
-        State.PUBLISHED,
+        SetOutcome.PUBLISHED,
         published_sha=saved.commit.sha,
         published_parent_sha=saved.commit.parent,
         published_at=utcnow_ms(),
         busy_until=None,
         problem=None,
     )
-    change_set_moved.publish(row, ChangeSetEvent.PUBLISHED)
     jobs.enqueue("change_sets.delete_branch", change_set_id=row.id, expected_head=row.head_sha)
     original = states.locked(row.reverts_id) if row.reverts_id is not None else None
     if original is not None and original.state == State.PUBLISHED:
         schedule.remove(original)
-        states.move(original, State.REVERTED)
-        change_set_moved.publish(original, ChangeSetEvent.REVERTED)
+        states.take(original, SetOutcome.REVERTED)
 
 
-def fail(change_set_id: str, reason: str, *, is_scheduled: bool = False) -> None:
+def fail(change_set_id: str, reason: str, *, paths: Sequence[str] = (), is_scheduled: bool = False) -> None:
     """Mark a scheduled or awaited publication as failed, and mail the reason to the user who published it.
 
-    A set that a user published keeps its state, and a schedule that is not due. With `is_scheduled`, nothing changes if
-    the set has no schedule that is due, or if another request publishes it.
+    `paths` are those that the reason names. A set that a user published keeps its state, and a schedule that is not
+    due. With `is_scheduled`, nothing changes if the set has no schedule that is due, or if a request publishes it.
     """
     row = states.locked(change_set_id)
     planned = schedule.find(row)
@@ -460,15 +443,14 @@ def fail(change_set_id: str, reason: str, *, is_scheduled: bool = False) -> None
         return
     if row.state == State.PUBLISHING or (row.state == State.SCHEDULED and planned is not None):
         schedule.remove(row)
-        states.move(row, State.FAILED, problem=reason, publish_from=None, request_number=None)
+        states.take(row, SetOutcome.FAILED, problem=reason, publish_from=None, request_number=None)
     elif row.state in states.OPEN or planned is not None:  # A publication of a user, or the revert of a published set.
         if planned is not None:
             schedule.remove(row)
-        states.move(row, row.state, problem=reason)
+        states.take(row, SetOutcome.NOT_PUBLISHED, problem=reason)
     else:
         return
-    change_set_moved.publish(row, ChangeSetEvent.PUBLISH_FAILED)
     for recipient in {planned.user_id if planned is not None else row.publisher_id, row.creator_id} - {None}:
         user = db.session.get(User, recipient)
         if user is not None:
-            notify(user, "publication_failed", title=row.title, reason=reason, url=page_url(row))
+            notify(user, "publication_failed", title=row.title, reason=reason, paths=list(paths), url=page_url(row))

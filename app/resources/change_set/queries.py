@@ -20,7 +20,7 @@ from app.models.change_set import (
     ChangeSetState,
     Verdict,
 )
-from app.models.organization import ArchiveStatus
+from app.models.organization import ArchiveStatus, Membership
 from app.models.project import Project
 from app.models.user import User
 from app.resources.change_set.states import OPEN
@@ -54,28 +54,40 @@ def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
     """Return the approvals of sets by id.
 
     The last review of each user counts. A review that asks for changes invalidates the approvals before it.
-    Approvals of users who changed the set do not count.
+    Approvals of users who changed the set, and of former members, do not count.
     """
     is_own = sa.exists().where(
         ChangeSetAuthor.change_set_id == ChangeSetReview.change_set_id,
         ChangeSetAuthor.user_id == ChangeSetReview.user_id,
-        ChangeSetReview.verdict == Verdict.APPROVE,
     )
-    heads = {one.id: one.head_sha for one in change_sets}
+    is_member = (
+        sa.exists()
+        .where(ChangeSet.id == ChangeSetReview.change_set_id, Project.id == ChangeSet.project_id)
+        .where(Membership.organization_id == Project.organization_id, Membership.user_id == ChangeSetReview.user_id)
+    )
+    counts = sa.or_(ChangeSetReview.verdict == Verdict.CHANGES, sa.and_(is_member, ~is_own))
+    heads = {row.id: row.head_sha for row in change_sets}
     reviews = db.session.execute(
-        sa.select(ChangeSetReview.change_set_id, ChangeSetReview.user_id, ChangeSetReview.id)
+        sa.select(ChangeSetReview.change_set_id, ChangeSetReview.user_id)
         .add_columns(ChangeSetReview.verdict, ChangeSetReview.head_sha)
-        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT, ~is_own)
+        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT, counts)
         .order_by(ChangeSetReview.id)
     )
     valid, stale = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
-    for set_id, user_id, review_id, verdict, head in reviews:
+    for set_id, user_id, verdict, head in reviews:
         counted = valid if head == heads[set_id] else stale
         if verdict == Verdict.CHANGES:
             counted[set_id].clear()
         else:
-            counted[set_id].add(user_id or review_id)
+            counted[set_id].add(user_id)
     return {set_id: Approvals(frozenset(valid[set_id]), len(stale[set_id])) for set_id in heads}
+
+
+def revert_of(change_set: ChangeSet) -> ChangeSet | None:
+    """Return the set that reverts a set or has reverted it, or None."""
+    ended = (ChangeSetState.CLOSED, ChangeSetState.REVERTED)
+    statement = sa.select(ChangeSet).where(ChangeSet.reverts_id == change_set.id, ChangeSet.state.not_in(ended))
+    return db.session.scalar(statement.order_by(ChangeSet.id).limit(1))
 
 
 def shown(change_set: ChangeSet, project: Project) -> Shown:
@@ -85,41 +97,41 @@ def shown(change_set: ChangeSet, project: Project) -> Shown:
 
 def shown_all(change_sets: Sequence[ChangeSet], project: Project) -> list[Shown]:
     """Return the response dictionaries of sets of a project. Runs three statements."""
-    ids = [one.id for one in change_sets]
+    ids = [row.id for row in change_sets]
     approvals = approvals_of(change_sets)
     schedules = {
-        one.change_set_id: one
-        for one in db.session.scalars(sa.select(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids)))
+        schedule.change_set_id: schedule
+        for schedule in db.session.scalars(sa.select(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids)))
     }
-    names = _names(one.creator_id for one in change_sets)
-    return [_shown(one, project, len(approvals[one.id].valid), schedules.get(one.id), names) for one in change_sets]
+    names = _names(row.creator_id for row in change_sets)
+    return [_shown(row, project, len(approvals[row.id].valid), schedules.get(row.id), names) for row in change_sets]
 
 
 def _shown(
-    one: ChangeSet, project: Project, approvals: int, schedule: ChangeSetSchedule | None, names: Mapping[str, str]
+    row: ChangeSet, project: Project, approvals: int, schedule: ChangeSetSchedule | None, names: Mapping[str, str]
 ) -> Shown:
-    created_by: Shown = {"id": one.creator_id, "name": names.get(one.creator_id or "")}
+    created_by: Shown = {"id": row.creator_id, "name": names.get(row.creator_id or "")}
     return {
-        "id": one.id,
-        "project_id": one.project_id,
-        "title": one.title,
-        "description": one.description,
-        "state": str(one.state),
-        "branch": one.branch,
-        "base_sha": one.base_sha,
-        "head_sha": one.head_sha,
-        "version": one.version,
-        "files": one.files,
+        "id": row.id,
+        "project_id": row.project_id,
+        "title": row.title,
+        "description": row.description,
+        "state": str(row.state),
+        "branch": row.branch,
+        "base_sha": row.base_sha,
+        "head_sha": row.head_sha,
+        "version": row.version,
+        "files": row.files,
         "approvals": approvals,
         "required_approvals": project.required_approvals,
-        "created_by": created_by | ({"token": one.token_name} if one.token_id is not None else {}),
+        "created_by": created_by | ({"token": row.token_name} if row.token_id is not None else {}),
         "schedule": None if schedule is None else shown_schedule(schedule),
-        "published_sha": one.published_sha,
-        "published_at": None if one.published_at is None else clock.iso(one.published_at),
-        "reverts": one.reverts_id,
-        "problem": one.problem,
-        "createdAt": clock.iso(one.created_at),
-        "updatedAt": clock.iso(one.updated_at),
+        "published_sha": row.published_sha,
+        "published_at": None if row.published_at is None else clock.iso(row.published_at),
+        "reverts": row.reverts_id,
+        "problem": row.problem,
+        "createdAt": clock.iso(row.created_at),
+        "updatedAt": clock.iso(row.updated_at),
     }
 
 
@@ -135,7 +147,7 @@ def shown_schedule(schedule: ChangeSetSchedule) -> Shown:
 
 
 def _names(user_ids: Iterable[str | None]) -> dict[str, str]:
-    ids = {one for one in user_ids if one is not None}
+    ids = {user_id for user_id in user_ids if user_id is not None}
     return dict(db.session.execute(sa.select(User.id, User.name).where(User.id.in_(ids))).all())
 
 
@@ -303,18 +315,18 @@ def _comments(*where: sa.ColumnElement[bool]) -> sa.Select[ChangeSetComment, str
 
 
 def _shown_comment(row: Row) -> Shown:
-    one = row.ChangeSetComment
+    comment = row.ChangeSetComment
     resolved = None
-    if one.resolved_at is not None:
-        resolved = {"id": one.resolved_by, "name": row.resolver}
+    if comment.resolved_at is not None:
+        resolved = {"id": comment.resolved_by, "name": row.resolver}
     return {
-        "id": one.id,
-        "body": one.body,
-        "path": one.path,
-        "pointer": one.pointer,
-        "block": one.block,
-        "user": {"id": one.user_id, "name": row.author},
-        "resolved_at": None if one.resolved_at is None else clock.iso(one.resolved_at),
+        "id": comment.id,
+        "body": comment.body,
+        "path": comment.path,
+        "pointer": comment.pointer,
+        "block": comment.block,
+        "user": {"id": comment.user_id, "name": row.author},
+        "resolved_at": None if comment.resolved_at is None else clock.iso(comment.resolved_at),
         "resolved_by": resolved,
-        "createdAt": clock.iso(one.created_at),
+        "createdAt": clock.iso(comment.created_at),
     }

@@ -1,26 +1,22 @@
-"""Reviews of change sets and comments on them."""
+"""Reviews of change sets."""
 
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.core.errors import ErrorMessage, LimitReached, NotFound
-from app.core.ids import is_id
+from app.core.errors import ErrorMessage, LimitReached
 from app.extensions import db
-from app.models.base import utcnow_ms
-from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetReview, Verdict
+from app.models.change_set import ChangeSet, ChangeSetReview, Verdict
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.models.user import User
 from app.resources.change_set import queries, states
-from app.resources.change_set.content import Content, people_of
+from app.resources.change_set.content import Content
 from app.resources.change_set.errors import OwnReview, StaleApproval
-from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.service import update_content
-from app.resources.change_set.states import Step
-from app.resources.project_content.source import Source
+from app.resources.change_set.states import SetOutcome, Step
 
-MAX_COMMENTS, MAX_REVIEWS = 1_000, 1_000
+MAX_REVIEWS = 1_000
 
 
 @dataclass(frozen=True)
@@ -29,12 +25,6 @@ class Reviewed:
 
     content: Content
     emails: frozenset[str] = frozenset()
-
-
-def read_emails(source: Source, content: Content) -> frozenset[str]:
-    """Return the addresses of the authors and co-authors of the commits of a set. Calls the Git host."""
-    people = people_of(source, content.base_sha, content.head_sha)
-    return frozenset(person.email.casefold() for person in people)
 
 
 @dataclass(frozen=True)
@@ -74,11 +64,9 @@ def review(
     db.session.add(stored)
     db.session.flush()
     if submitted.verdict == Verdict.CHANGES:
-        states.move(row, State.CHANGES_REQUESTED)
-        change_set_moved.publish(row, ChangeSetEvent.CHANGES_REQUESTED)
+        states.take(row, SetOutcome.CHANGES_REQUESTED)
     elif submitted.verdict == Verdict.APPROVE and row.state == State.IN_REVIEW and _is_approved(row, project):
-        states.move(row, State.APPROVED)
-        change_set_moved.publish(row, ChangeSetEvent.APPROVED)
+        states.take(row, SetOutcome.APPROVED)
     return stored
 
 
@@ -93,36 +81,3 @@ def move_approvals(row: ChangeSet, head_sha: str) -> None:
 
 def _is_approved(row: ChangeSet, project: Project) -> bool:
     return len(queries.approvals_of([row])[row.id].valid) >= project.required_approvals
-
-
-@dataclass(frozen=True)
-class CommentTarget:
-    """The part of a set that a comment concerns: a path, with a pointer of a value or the hash of a block."""
-
-    path: str | None = None
-    pointer: str | None = None
-    block: str | None = None
-
-
-def comment(change_set: ChangeSet, body: str, location: CommentTarget, *, by: User) -> str:
-    """Store a comment and return its id. Raises LimitReached."""
-    states.locked(change_set.id)
-    count = sa.select(sa.func.count()).select_from(ChangeSetComment)
-    if (db.session.scalar(count.where(ChangeSetComment.change_set_id == change_set.id)) or 0) >= MAX_COMMENTS:
-        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=MAX_COMMENTS))
-    row = ChangeSetComment(change_set_id=change_set.id, user_id=by.id, body=body, **vars(location))
-    db.session.add(row)
-    db.session.flush()
-    return row.id
-
-
-def set_resolved(change_set: ChangeSet, comment_id: str, *, resolved: bool, by: User) -> str:
-    """Mark a comment as resolved or open, and return its id. Raises NotFound."""
-    row = db.session.get(ChangeSetComment, comment_id, with_for_update=True) if is_id(comment_id, "cmt") else None
-    if row is None or row.change_set_id != change_set.id:
-        raise NotFound("Comment not found")
-    if resolved != (row.resolved_at is not None):
-        row.resolved_at = utcnow_ms() if resolved else None
-        row.resolved_by = by.id if resolved else None
-    db.session.flush()
-    return row.id

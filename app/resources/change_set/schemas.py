@@ -1,8 +1,7 @@
 """Request bodies, queries and response schemas of change sets."""
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
@@ -30,7 +29,7 @@ from app.http.validation import (
 from app.models.change_set import ChangeSetState, ScheduledAction, Verdict
 from app.resources.change_set.schedule import EARLIER, FORM, LATER, WallTime
 from app.resources.change_set.service import MAX_TITLE
-from app.resources.project_content.saving.merging import Resolution
+from app.resources.project_content.saving.refusals import Resolution
 
 MAX_DESCRIPTION, MAX_BODY, MAX_RESOLUTIONS = 20_000, 10_000, 1_000
 MINE, THEIRS, VALUE = "mine", "theirs", "value"
@@ -235,7 +234,7 @@ class ResolutionSchema(RequestSchema):
 
     RULES: ClassVar[dict[str, object]] = {
         "if": {"properties": {"take": {"const": VALUE}}, "required": ["take"]},
-        "then": {"required": ["value"]},
+        "then": {"required": ["value"], "properties": {"value": {}}},
     }
 
     path = fields.String(required=True, validate=plain_path)
@@ -309,18 +308,11 @@ class ResolveBody(RequestBody):
 
     def __post_init__(self) -> None:
         """Refuse a resolution of a whole file together with one of its parts."""
+        counts = Counter(path for path, _ in self.resolutions)
         for number, (path, resolution) in enumerate(self.resolutions):
-            if resolution.location is None and len(self.by_path[path]) > 1:
+            if resolution.location is None and counts[path] > 1:
                 text = "This file has further resolutions."
                 raise ValidationError({"resolutions": {number: {"path": [text]}}})
-
-    @property
-    def by_path(self) -> Mapping[str, Sequence[Resolution]]:
-        """The resolutions of each path."""
-        result = defaultdict[str, list[Resolution]](list)
-        for path, resolution in self.resolutions:
-            result[path].append(resolution)
-        return result
 
 
 class PersonSchema(PassthroughSchema):
@@ -420,7 +412,7 @@ class ChangeSetCommentSchema(PassthroughSchema):
 
 
 class ChangeSetFailureSchema(PassthroughSchema):
-    """The data of a refused step: the states that permit it, or the times next to an invalid one."""
+    """The data of a refused step: the states that permit it, the first revert, or the times next to an invalid one."""
 
     state = fields.Enum(
         ChangeSetState, by_value=True, metadata=OPTIONAL | {"description": "The present state of the change set"}
@@ -429,6 +421,7 @@ class ChangeSetFailureSchema(PassthroughSchema):
         fields.Enum(ChangeSetState, by_value=True),
         metadata=OPTIONAL | {"description": "The states that permit the step"},
     )
+    change_set_id = fields.String(metadata=OPTIONAL | {"description": "The change set that reverts this one already"})
     before = fields.String(metadata=OPTIONAL | {"description": "The last minute before the skipped time"})
     after = fields.String(metadata=OPTIONAL | {"description": "The first minute after the skipped time"})
     earlier = fields.String(metadata=OPTIONAL | {"description": "The first instant of the time"})

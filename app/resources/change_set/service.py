@@ -1,11 +1,10 @@
-"""Rules of change sets: creation, content, submission, closing, and the mails about them."""
+"""Rules of change sets: creation, content, approval, closing, and the mails about them."""
 
 import contextlib
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.core.api_tokens import TokenGrant
 from app.core.errors import ErrorMessage, LimitReached
 from app.core.outbound import OutsideResource
 from app.core.permissions import Role
@@ -15,11 +14,10 @@ from app.extensions import current_settings, db
 from app.models.change_set import ChangeSet, ChangeSetAuthor, ChangeSetPath, ScheduledAction
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project, Publishers
-from app.models.user import User
+from app.models.user import Actor, User
 from app.resources.change_set import queries, schedule, states
 from app.resources.change_set.content import Content
-from app.resources.change_set.errors import NotApproved, NotPublisher, StaleApproval, StateConflict
-from app.resources.change_set.events import ChangeSetEvent, change_set_moved
+from app.resources.change_set.errors import NotApproved, NotPublisher, RevertExists, StaleApproval
 from app.resources.change_set.states import Step
 from app.resources.project_content.source import Source
 from app.resources.user.mail import notify
@@ -43,14 +41,6 @@ class NewBranch(OutsideResource):
         """Delete the branch, because the set was refused."""
         with contextlib.suppress(DriverError):
             self.source.git.delete_branch(self.source.repo, self.source.branch)
-
-
-@dataclass(frozen=True)
-class Actor:
-    """The user of a request with the API token of it, if it has one."""
-
-    user: User
-    grant: TokenGrant | None = None
 
 
 def check_limit(project: Project) -> None:
@@ -100,15 +90,6 @@ def _lock_project(project: Project) -> None:
     db.session.scalar(sa.select(Project.id).where(Project.id == project.id).with_for_update(key_share=True))
 
 
-def change_details(change_set: ChangeSet, values: dict[str, str | None]) -> ChangeSet:
-    """Change title or description. Raises StateConflict."""
-    row = states.locked(change_set.id)
-    states.require(row, Step.EDIT)
-    if any(getattr(row, name) != value for name, value in values.items()):
-        states.move(row, row.state, **values)
-    return row
-
-
 def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) -> ChangeSet:
     """Record a commit on the branch of a set, and release the set. `by` is the author of its changes, if it has any.
 
@@ -145,10 +126,9 @@ def update_content(row: ChangeSet, content: Content) -> None:
         return
     values = {"head_sha": content.head_sha, "base_sha": content.base_sha, "files": content.files}
     is_changed = row.head_sha != content.head_sha
-    state = states.AFTER_COMMIT.get(row.state, row.state) if is_changed else row.state
-    if row.state == State.SCHEDULED and state != State.SCHEDULED:
+    if row.state == State.SCHEDULED and is_changed:
         _cancel_schedule(row)
-    states.move(row, state, **values)
+    states.take(row, Step.COMMIT if is_changed else Step.EDIT, **values)
     _store_paths(row, content)
 
 
@@ -178,16 +158,6 @@ def page_url(row: ChangeSet) -> str:
     return f"{current_settings().server.base_url}/console/projects/{row.project_id}/changes/{row.id}"
 
 
-def submit(change_set: ChangeSet, content: Content) -> ChangeSet:
-    """Ask for a review. Raises StateConflict."""
-    row = states.locked(change_set.id)
-    update_content(row, content)
-    states.require(row, Step.SUBMIT)
-    states.move(row, State.IN_REVIEW)
-    change_set_moved.publish(row, ChangeSetEvent.SUBMITTED)
-    return row
-
-
 def close(change_set: ChangeSet) -> ChangeSet:
     """Close a set whose branch was deleted. Raises StateConflict."""
     row = states.locked(change_set.id)
@@ -195,9 +165,7 @@ def close(change_set: ChangeSet) -> ChangeSet:
         return row
     states.require(row, Step.CLOSE)
     schedule.remove(row)
-    states.move(row, State.CLOSED, busy_until=None)
-    change_set_moved.publish(row, ChangeSetEvent.CLOSED)
-    return row
+    return states.take(row, Step.CLOSE, busy_until=None)
 
 
 def anonymize_creator(user: User) -> None:
@@ -206,11 +174,12 @@ def anonymize_creator(user: User) -> None:
     db.session.execute(statement.values(token_name=None).execution_options(synchronize_session=False))
 
 
-def discard(change_set: ChangeSet) -> None:
-    """Delete a set whose branch was deleted, as if it had not been created. Raises StateConflict."""
-    row = states.locked(change_set.id)
-    states.require(row, Step.CLOSE)
-    db.session.delete(row)
+def check_revert(change_set: ChangeSet) -> None:
+    """Check that a set can be reverted, and that no set does it. Raises RevertExists, StateConflict."""
+    first = queries.revert_of(change_set)
+    if first is not None:
+        raise RevertExists(first.id, first.title)
+    states.require(change_set, Step.REVERT)
 
 
 def check_publisher(project: Project, role: Role | None) -> None:
@@ -230,7 +199,7 @@ def available_steps(row: ChangeSet, project: Project, role: Role | None, *, user
     The authors of commits made with Git are not read: they cannot review, but the result can contain the step.
     """
     required, steps = project.required_approvals, set[Step]()
-    for step in set(Step) - {Step.FINISH}:
+    for step in Step:
         if row.state in states.permitted(step, required_approvals=required):
             steps.add(step)
     if user.id == row.creator_id or user.id in queries.author_ids(row.id):
@@ -249,50 +218,10 @@ def check_approved(row: ChangeSet, project: Project, step: Step) -> None:
         NotApproved, StaleApproval: approvals are missing.
         AlreadyPublished, StateConflict: the state does not permit the step.
     """
-    if row.state in states.UNAPPROVED or row.state in states.PUBLISHABLE:
+    if row.state in states.OPEN:
         approvals = queries.approvals_of([row])[row.id]
         if len(approvals.valid) < project.required_approvals:
             raise StaleApproval if approvals.stale >= project.required_approvals else NotApproved
         if row.state == State.IN_REVIEW:  # The project requires fewer approvals than at the last review.
             return
     states.require(row, step, required_approvals=project.required_approvals)
-
-
-def schedule_publication(
-    change_set: ChangeSet, project: Project, content: Content, wall: schedule.WallTime, *, by: User
-) -> ChangeSet:
-    """Schedule the publication of a set.
-
-    Raises:
-        InvalidRequest: the time is invalid.
-        NotApproved, StaleApproval, StateConflict: the set cannot be published.
-    """
-    due_at = schedule.due_time(wall)
-    row = states.locked(change_set.id)
-    update_content(row, content)
-    check_approved(row, project, Step.SCHEDULE)
-    schedule.store(row, wall, ScheduledAction.PUBLISH, due_at, user=by)
-    states.move(row, State.SCHEDULED, problem=None)
-    change_set_moved.publish(row, ChangeSetEvent.SCHEDULED)
-    return row
-
-
-def schedule_unpublication(change_set: ChangeSet, wall: schedule.WallTime, *, by: User) -> ChangeSet:
-    """Schedule the revert of a published set. Raises InvalidRequest, StateConflict."""
-    due_at = schedule.due_time(wall)
-    row = states.locked(change_set.id)
-    states.require(row, Step.SCHEDULE_UNPUBLISH)
-    schedule.store(row, wall, ScheduledAction.UNPUBLISH, due_at, user=by)
-    states.move(row, row.state)
-    return row
-
-
-def unschedule(change_set: ChangeSet) -> ChangeSet:
-    """Remove the schedule of a set: a scheduled one is approved again. Raises StateConflict."""
-    row = states.locked(change_set.id)
-    states.require(row, Step.UNSCHEDULE)
-    if schedule.find(row) is None:
-        raise StateConflict(row.state, [State.SCHEDULED])
-    schedule.remove(row)
-    states.move(row, State.APPROVED if row.state == State.SCHEDULED else row.state)
-    return row

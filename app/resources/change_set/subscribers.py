@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.change_set import ChangeSet
+from app.models.change_set import ChangeSet, ChangeSetState
 from app.models.project import Project
 from app.resources.change_set import service
 from app.resources.change_set.host_changes import enqueue_follow
@@ -14,17 +14,27 @@ from app.resources.user.events import user_deleting
 user_deleting.subscribe(service.anonymize_creator)
 
 
+# Built once: each save asks it.
+_SETS_ON_BRANCH = (
+    sa.select(ChangeSet.id)
+    .join(Project, Project.id == ChangeSet.project_id)
+    .where(
+        Project.provider == sa.bindparam("provider"),
+        Project.repository == sa.bindparam("repository"),
+        ChangeSet.branch == sa.bindparam("branch"),
+        ChangeSet.state.in_([*OPEN, ChangeSetState.PUBLISHING]),
+    )
+)
+
+
 @branch_written.subscribe
 def record_author(writer: BranchWriter) -> None:
-    """Record a user who wrote to the branch of a set without its routes as an author of the set."""
-    statement = sa.select(ChangeSet.id).join(Project, Project.id == ChangeSet.project_id)
-    on_branch = statement.where(
-        Project.provider == writer.provider,
-        Project.repository == writer.repository,
-        ChangeSet.branch == writer.branch,
-        ChangeSet.state.in_(OPEN),
-    )
-    for set_id in db.session.scalars(on_branch).all():
+    """Record a user who wrote to the branch of a set without its routes as an author of the set.
+
+    A publication that fails returns the set to its previous state, so a set that is being published counts as well.
+    """
+    on_branch = {"provider": writer.provider, "repository": writer.repository, "branch": writer.branch}
+    for set_id in db.session.scalars(_SETS_ON_BRANCH, on_branch).all():
         service.add_author(set_id, writer.user_id)
 
 

@@ -109,7 +109,7 @@ class Connection:
         app, accounts = self.hosts.github
         owner = facts.full_name.partition("/")[0].lower()
         visible = accounts.installations(self.tokens())
-        for installation in sorted(visible, key=lambda each: each.account_login.lower() != owner):
+        for installation in sorted(visible, key=lambda item: item.account_login.lower() != owner):
             if installation.account_login.lower() == owner or installation.id == self.installation_id:
                 try:
                     issued = app.installation_token(installation.id, repository=facts.full_name)

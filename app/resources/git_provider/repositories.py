@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, encode_cursor, paginate
 from app.core.errors import Conflict, ErrorMessage
 from app.database import transactions
 from app.database.transactions import savepoint
@@ -113,11 +113,14 @@ def _local(
     total = db.session.scalar(sa.select(sa.func.count()).select_from(statement.subquery()))
     if cursor:
         statement = statement.where(LocalRepository.name > decode_cursor(cursor, CURSOR))
-    names = db.session.scalars(statement.order_by(LocalRepository.name).limit(limit + 1)).all()
-    following = encode_cursor(CURSOR, names[limit - 1]) if len(names) > limit else None
+    rows = db.session.scalars(statement.order_by(LocalRepository.name).limit(limit + 1)).all()
+    names, following = paginate(rows, limit, CURSOR, str)
     with transactions.outside_transaction():
-        repositories = [_facts(host, name) for name in names[:limit]]
-    return [one for one in repositories if one is not None], {"total": total, "next_cursor": following}
+        repositories = [_facts(host, name) for name in names]
+    return [repository for repository in repositories if repository is not None], {
+        "total": total,
+        "next_cursor": following,
+    }
 
 
 def _facts(host: LocalHost, name: str) -> Repository | None:

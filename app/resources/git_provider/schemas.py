@@ -187,8 +187,8 @@ class RepositoryItemSchema(Schema):
 
     id = fields.String()
     full_name = fields.String()
-    owner = fields.Function(lambda one: one.full_name.rpartition("/")[0], metadata={"type": "string"})
-    name = fields.Function(lambda one: one.full_name.rpartition("/")[2], metadata={"type": "string"})
+    owner = fields.Function(lambda repository: repository.full_name.rpartition("/")[0], metadata={"type": "string"})
+    name = fields.Function(lambda repository: repository.full_name.rpartition("/")[2], metadata={"type": "string"})
     default_branch = fields.String()
     private = fields.Boolean(metadata={"description": "Whether only permitted accounts of the Git host can read it"})
     url = fields.String(allow_none=True)

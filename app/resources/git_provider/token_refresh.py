@@ -17,6 +17,9 @@ from weakref import WeakValueDictionary
 import sqlalchemy as sa
 
 from app.core import clock
+from app.core.errors import ServiceUnavailable
+from app.core.retry import RetryOptions, retry
+from app.database.errors import is_transient
 from app.drivers.errors import ReconnectRequired, UpstreamTimeout
 from app.drivers.git.accounts import TokenSet
 from app.drivers.git.hosts import GitHosts
@@ -28,8 +31,11 @@ from app.resources.git_provider import token_encryption
 from app.resources.git_provider.credentials import token_columns
 from app.resources.git_provider.stored_credentials import StoredCredentials
 
-LEASE = timedelta(seconds=45)  # longer than an outbound call may take
+LEASE = timedelta(seconds=45)  # longer than an outbound call and the write after it may take
 WAIT_S, POLL_INTERVAL_S = 25.0, 0.05
+STORE_RETRIES = RetryOptions(
+    lambda failure: isinstance(failure, ServiceUnavailable) or is_transient(failure), attempts=6, deadline_s=10
+)
 REFRESH_MARGIN = timedelta(seconds=60)
 REFRESH_COLUMNS = (token_encryption.column(token_encryption.REFRESH), "refresh_token_expires_at", "refresh_hash")
 
@@ -104,14 +110,14 @@ class TokenRefresher(StoredCredentials):
             try:
                 tokens = self._fetch_tokens(row)
                 if tokens is not None:
-                    self._write(row, self._pair(row, tokens) | {"last_refreshed_at": now, "updated_at": now})
+                    self._store(row, self._pair(row, tokens) | {"last_refreshed_at": now, "updated_at": now})
                 if installation:
                     release |= self._fetch_installation_token(row)
             except ReconnectRequired:
                 self.mark_needs_reconnect(row)
                 raise
             on_failure.pop_all()
-        self._write(row, release)
+        self._store(row, release)
         return self.find(row.id, recovering=True)
 
     def _fetch_tokens(self, row: GitCredential) -> TokenSet | None:
@@ -145,6 +151,10 @@ class TokenRefresher(StoredCredentials):
         now = utcnow_ms()
         free = sa.or_(GitCredential.refreshing_until.is_(None), GitCredential.refreshing_until < now)
         return self._write(row, {"refreshing_until": now + LEASE}, free)
+
+    def _store(self, row: GitCredential, values: dict[str, object]) -> None:
+        """Write what the host issued. Repeats the write, because the host does not issue it again."""
+        retry(lambda: self._write(row, values), STORE_RETRIES)
 
     def _write(self, row: GitCredential, values: dict[str, object], *where: sa.ColumnElement[bool]) -> bool:
         with self.side.write() as connection:

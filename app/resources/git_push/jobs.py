@@ -1,28 +1,34 @@
 """The effects of a received push: the events of its branches, new index runs and entries in the project log."""
 
 from collections.abc import Iterable
-from itertools import islice
+from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.api_tokens import TokenGrant
 from app.core.jobs import job
 from app.database import transactions
+from app.database.inserts import batches
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef
 from app.extensions import db
-from app.models.login import ApiToken
 from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
-from app.models.project_log import LogSource
 from app.models.user import User
-from app.resources.project.events import FileEvent, FilesChanged, branch_deleted, branch_moved, files_changed
+from app.resources.git_push import service
+from app.resources.git_push.service import PermittedPush, Update
+from app.resources.project.events import branch_deleted, branch_moved
 from app.resources.project_content.index import indexes, indexing
-from app.resources.project_content.versions.history import last_commits
+from app.resources.project_content.service import grant_of
 
-Update = tuple[str, str | None, str | None]
-"""A branch with its commits before and after a push."""
+PUBLISHED_UPDATES = 50
+"""Branches whose events are published in one transaction."""
+
+
+@job("git_push.permitted", transaction=True)
+def follow_permission(**push: Any) -> None:
+    """Enqueue the effects of a permitted push whose process was killed before it could."""
+    service.enqueue_effects(PermittedPush(**push))
 
 
 @job("git_push.received", uses=("git",), priority=10)
@@ -37,22 +43,43 @@ def follow_push(*, repository: str, updates: list[Update], user_id: str, token_i
             Project.status == ArchiveStatus.ACTIVE,
         )
     ).all()
-    for branch, before, after in updates:
-        _publish(project_ids, branch, after)
+    with transactions.outside_transaction():
+        applied = _applied(updates, RepoRef(repository), git.local)
+    for part in batches(applied, PUBLISHED_UPDATES):
+        _publish(project_ids, part)
+    for branch, before, after in applied:
         if before is not None and after is not None:
             _record(project_ids, (branch, before, after), RepoRef(repository), git.local, user_id, token_id)
 
 
-def _publish(project_ids: Iterable[str], branch: str, after: str | None) -> None:
+def _applied(updates: Iterable[Update], repo: RepoRef, git: GitProvider) -> list[Update]:
+    """Return the updates that Git has executed. Another writer may have moved a branch since."""
+    try:
+        heads = {branch.name: branch.sha for branch in git.branches(repo)}
+    except RepositoryUnavailable:
+        return []
+    return [update for update in updates if _is_applied(update, heads.get(update[0]), repo, git)]
+
+
+def _is_applied(update: Update, head: str | None, repo: RepoRef, git: GitProvider) -> bool:
+    _, before, after = update
+    if head == after or head is None or after is None:
+        return head == after
+    try:
+        is_older = before is not None and git.is_ancestor(repo, after, before)
+        return not is_older and git.is_ancestor(repo, after, head)
+    except GitObjectMissing:  # Git refused the push and its objects.
+        return False
+
+
+def _publish(project_ids: Iterable[str], updates: Iterable[Update]) -> None:
     with transactions.write_transaction():
-        for project_id in project_ids:
-            project = db.session.get(Project, project_id)
-            if project is None:
-                continue
-            if after is None:
-                branch_deleted.publish(project, branch)
-            else:
-                branch_moved.publish(project, branch, after)
+        for project in filter(None, [db.session.get(Project, project_id) for project_id in project_ids]):
+            for branch, _, after in updates:
+                if after is None:
+                    branch_deleted.publish(project, branch)
+                else:
+                    branch_moved.publish(project, branch, after)
 
 
 def _record(
@@ -65,32 +92,7 @@ def _record(
 ) -> None:
     """Write the changed files to the log of each project that has an index of the branch."""
     branch, before, after = moved
-    with transactions.outside_transaction():
-        events = _events(git, repo, before, after)
-    with transactions.write_transaction():
-        user = db.session.get(User, user_id)
-        for project_id in project_ids if user is not None else ():
-            if indexes.find(project_id, branch) is not None:
-                files_changed.publish(FilesChanged(project_id, LogSource.PUSH, events, user, _grant_of(token_id)))
-
-
-def _grant_of(token_id: str) -> TokenGrant | None:
-    """Return the token of a push for the log, without rights. None if it was deleted."""
-    token = db.session.get(ApiToken, token_id)
-    return TokenGrant(token.id, token.name, frozenset(), None, token.organization_id) if token is not None else None
-
-
-def _events(git: GitProvider, repo: RepoRef, before: str, after: str) -> tuple[FileEvent, ...]:
-    """Return the changed files. A change that is too large for the log has none, as in an index run."""
-    maximum = indexing.MAX_INCREMENTAL_CHANGES
-    try:
-        changes = list(islice(git.changes(repo, before, after), maximum + 1))
-        if len(changes) > maximum:
-            return ()
-        existing = git.entries(repo, before, [change.path for change in changes])
-        is_fast_forward = git.is_ancestor(repo, before, after)
-        last = last_commits(git.history(repo, after, since=before)) if is_fast_forward else {}
-    except (GitObjectMissing, RepositoryUnavailable):
-        return ()
-    types = {path: entry.type for path, entry in existing.items()}
-    return indexing.file_events(changes, types, last, after)
+    files, grant = indexing.pushed_files(git, repo, before, after), grant_of(token_id)
+    for project_id in project_ids if db.session.get(User, user_id) is not None else ():
+        if indexes.find(project_id, branch) is not None:
+            indexing.log_push(project_id, files, user_id, grant)

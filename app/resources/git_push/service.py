@@ -2,26 +2,30 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import sqlalchemy as sa
 
 from app.core.api_tokens import TokenGrant, TokenScope
-from app.core.refs import is_branch_name
+from app.core.refs import BRANCHES
+from app.database.inserts import insert_or_ignore
 from app.extensions import db, jobs
+from app.models.base import utcnow_ms
+from app.models.git_credential import GitDelivery
 from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project, Provider
 from app.resources.project.branches import ChangeSetRequired
 from app.resources.project.events import BranchWriter, branch_written
 
-BRANCHES, TAGS = "refs/heads/", "refs/tags/"
-MAX_UPDATES = 1_000
-"""Branches and tags of one push."""
+Update = tuple[str, str | None, str | None]
+"""A branch with its commits before and after a push."""
 
 
 @dataclass(frozen=True)
 class ServedProject:
     """A project of a repository. `is_open` is true if the caller and the token reach it."""
 
+    organization_id: str
     branch: str
     is_archived: bool
     needs_change_sets: bool
@@ -32,24 +36,29 @@ class ServedProject:
 class RefUpdate:
     """A requested change of a branch or tag. None stands for a ref that does not exist.
 
-    `is_rewrite` is true if the new commit does not contain the previous one.
+    `is_rewrite` is true if the new commit does not contain the previous one. None is unknown.
     """
 
     ref: str
     before: str | None
     after: str | None
-    is_rewrite: bool = False
+    is_rewrite: bool | None = False
 
     @property
     def branch(self) -> str | None:
         """The name of the branch, or None for a tag."""
         return self.ref.removeprefix(BRANCHES) if self.ref.startswith(BRANCHES) else None
 
-    @property
-    def is_supported(self) -> bool:
-        """Return whether the ref is a branch or a tag with a valid name."""
-        prefix = next((one for one in (BRANCHES, TAGS) if self.ref.startswith(one)), None)
-        return prefix is not None and is_branch_name(self.ref.removeprefix(prefix))
+
+@dataclass(frozen=True)
+class PermittedPush:
+    """A push whose branches Git may move: each name with its commits before and after. Git can refuse some of them."""
+
+    id: str
+    repository: str
+    updates: list[Update]
+    user_id: str
+    token_id: str
 
 
 def projects_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[ServedProject, ...]:
@@ -62,6 +71,7 @@ def projects_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[Se
     )
     projects = tuple(
         ServedProject(
+            project.organization_id,
             project.branch,
             ArchiveStatus.ARCHIVED in (project.status, status),
             project.require_change_sets,
@@ -99,15 +109,10 @@ def refusals(updates: Sequence[RefUpdate], projects: Sequence[ServedProject], gr
         return ["The repository does not exist"]
     if all(project.is_archived for project in projects):
         return ["The project is archived. It is read-only"]
-    if len(updates) > MAX_UPDATES:
-        return [f"A push can change at most {MAX_UPDATES:,} branches and tags"]
     return [f"{update.ref}: {reason}" for update in updates for reason in _faults(update, projects, grant)]
 
 
 def _faults(update: RefUpdate, projects: Sequence[ServedProject], grant: TokenGrant) -> Iterator[str]:
-    if not update.is_supported:
-        yield "Only branches and tags can be pushed, with names that the service supports"
-        return
     working = [project for project in projects if update.branch is not None and project.branch == update.branch]
     needed = TokenScope.PUBLISH if working else TokenScope.WRITE
     if needed not in grant.scopes:
@@ -120,17 +125,36 @@ def _faults(update: RefUpdate, projects: Sequence[ServedProject], grant: TokenGr
         yield f"{ChangeSetRequired.code}: {ChangeSetRequired.message}"
     if update.after is None:
         yield "This is the working branch of a project. It cannot be deleted"
-    elif update.is_rewrite:
-        yield "This is the working branch of a project. Its commits cannot be rewritten. Pull first"
-
-
-def enqueue_effects(repository: str, updates: Sequence[RefUpdate], *, user_id: str, token_id: str) -> None:
-    """Publish and enqueue the effects of a push on branches, in the running transaction."""
-    for update in updates:
-        if update.branch is not None:
-            branch_written.publish(BranchWriter(Provider.LOCAL, repository, update.branch, user_id))
-    moved = [[update.branch, update.before, update.after] for update in updates if update.branch is not None]
-    if moved:
-        jobs.enqueue(
-            "git_push.received", repository=repository, updates=moved, user_id=user_id, token_id=token_id, priority=10
+    elif update.is_rewrite is not False:
+        yield (
+            "This is the working branch of a project. Its commits cannot be rewritten. Pull first, "
+            "an unrelated history with: git pull --rebase=false --allow-unrelated-histories"
         )
+
+
+def record_permission(push: PermittedPush, *, check_after: timedelta) -> None:
+    """Record the user of a push as a writer of its branches, before Git moves them, in the running transaction.
+
+    The effects are enqueued after `check_after` if the process of the push is killed before.
+    """
+    _record_writer(push)
+    if push.updates:
+        jobs.enqueue("git_push.permitted", delay=check_after, **vars(push))
+
+
+def _record_writer(push: PermittedPush) -> None:
+    for branch, _, _ in push.updates:
+        branch_written.publish(BranchWriter(Provider.LOCAL, push.repository, branch, push.user_id))
+
+
+def enqueue_effects(push: PermittedPush) -> None:
+    """Enqueue the effects of a push on branches once, in the running transaction.
+
+    The user is recorded again: a new change set has a branch before its row is stored.
+    """
+    _record_writer(push)
+    delivery = {"provider": Provider.LOCAL, "delivery": push.id, "received_at": utcnow_ms()}
+    dialect, unique = db.session.connection().dialect.name, ("provider", "delivery")
+    statement = insert_or_ignore(dialect, GitDelivery, delivery, unique=unique).returning(GitDelivery.delivery)
+    if push.updates and db.session.scalar(statement) is not None:
+        jobs.enqueue("git_push.received", **{name: value for name, value in vars(push).items() if name != "id"})

@@ -90,8 +90,8 @@ class Period:
 def build_periods(states: Sequence[TimedState[SubscriptionState]]) -> list[Period]:
     """Return the history of a subscription without gaps. Neighbouring periods differ."""
     begun: list[tuple[datetime, SubscriptionTerms]] = []
-    for one in states:
-        since, state = _since(one, begun[-1][0] if begun else None), one.state
+    for item in states:
+        since, state = _since(item, begun[-1][0] if begun else None), item.state
         terms = SubscriptionTerms(
             state.status, state.plan, state.amount_minor, state.currency, state.interval, state.frequency
         )
@@ -112,28 +112,30 @@ def canceled_at(states: Sequence[TimedState[SubscriptionState]]) -> datetime | N
     """Return the end of the subscription, or None."""
     if states[-1].state.status is not SubscriptionStatus.CANCELED:
         return None
-    ends = [one for one in states if one.state.status is SubscriptionStatus.CANCELED]
+    ends = [state for state in states if state.state.status is SubscriptionStatus.CANCELED]
     return states[-1].state.canceled_at or ends[0].occurred_at
 
 
 def completed_at(states: Sequence[TimedState[PaymentState]]) -> datetime | None:
     """Return the time of the payment, or None while it is not completed."""
-    times = [one.state.completed_at for one in states if one.state.completed_at is not None]
+    times = [state.state.completed_at for state in states if state.state.completed_at is not None]
     return min(times) if times and states[-1].state.completed_at is not None else None
 
 
 def approved_at(states: Sequence[TimedState[RefundState]]) -> datetime | None:
     """Return the time of the approval, or None if the refund is not approved."""
-    return next(one.occurred_at for one in states if one.state.is_approved) if states[-1].state.is_approved else None
+    return (
+        next(state.occurred_at for state in states if state.state.is_approved) if states[-1].state.is_approved else None
+    )
 
 
-def _since(one: TimedState[SubscriptionState], before: datetime | None) -> datetime:
+def _since(timed: TimedState[SubscriptionState], before: datetime | None) -> datetime:
     """Return the start of a state, which is not before the start of the previous one.
 
     The first state starts with the subscription, which may be years old in an import. A cancellation starts at the
     time that the provider states, even if its event is later.
     """
-    since, state = one.occurred_at, one.state
+    since, state = timed.occurred_at, timed.state
     if state.status is SubscriptionStatus.CANCELED:
         since = min(since, state.canceled_at or since)
     elif before is None:

@@ -1,22 +1,13 @@
 """Orders and subscriptions (spec 4.11)."""
 
-import time
-
 from app.access.guards import own_user, platform_admin, verified
 from app.access.scope import Scope, UserScope
-from app.core.errors import Conflict, NotFound
-from app.database import transactions
-from app.drivers.billing.port import (
-    BillingProvider,
-    PaymentUpdate,
-    ProviderEvent,
-    UnknownSubscription,
-)
+from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import UPSTREAM, endpoint
 from app.models.order import PreOrder, Subscription
-from app.resources.order import service
+from app.resources.order import actions, service
 from app.resources.order.guards import SubscriptionScope, own_subscription
 from app.resources.order.schemas import (
     BillingHistorySchema,
@@ -30,63 +21,6 @@ from app.resources.order.schemas import (
     SummarySchema,
 )
 from app.resources.order.summary import Summary, summary
-
-WAIT_S, POLL_INTERVAL_S = 20.0, 0.1
-
-
-def cancel_at_provider(scope: SubscriptionScope, body: CancelSubscriptionBody) -> ProviderEvent | None:
-    """Cancel the subscription at the provider. Return None if it is already canceled.
-
-    Raises:
-        SubscriptionEnded: the subscription ended before the request.
-        NotFound: the provider does not know the subscription, or billing is disabled.
-        Conflict: another request is canceling it.
-    """
-    subscription: Subscription = scope.subscription
-    subscription_id, provider_id = subscription.id, subscription.provider_id
-    immediately = body.effective_from is EffectiveFrom.IMMEDIATELY
-    outcome, claimed = service.ClaimOutcome.ANOTHERS, None
-    start = time.monotonic()
-    for attempt in range(round(WAIT_S / POLL_INTERVAL_S)):
-        with transactions.write_transaction():
-            outcome, claimed = service.claim(subscription_id, immediately=immediately, waited=attempt > 0)
-        if outcome is not service.ClaimOutcome.ANOTHERS or time.monotonic() - start > WAIT_S:
-            break
-        time.sleep(POLL_INTERVAL_S)
-    if outcome is service.ClaimOutcome.ANOTHERS:
-        raise Conflict("Another request is canceling this subscription", code="STILL_RUNNING")
-    if outcome is service.ClaimOutcome.DONE:
-        return None
-    try:
-        return _cancel(drivers.billing, provider_id, immediately=immediately)
-    except BaseException:
-        with transactions.write_transaction():
-            service.release_claim(subscription_id, claimed)
-        raise
-
-
-def _cancel(billing: BillingProvider, provider_id: str, *, immediately: bool) -> ProviderEvent:
-    try:
-        return billing.cancel(provider_id, immediately=immediately)
-    except UnknownSubscription as error:
-        raise NotFound("Subscription not found") from error
-
-
-def payment_update(scope: SubscriptionScope) -> PaymentUpdate:
-    """Create a checkout in which the payer changes the payment method.
-
-    Raises:
-        NotFound: the provider does not know the subscription, or billing is disabled.
-        UpstreamRejected: its payment method cannot change.
-    """
-    subscription: Subscription = scope.subscription
-    billing: BillingProvider = drivers.billing
-    try:
-        with transactions.outside_transaction():
-            return billing.payment_update(subscription.provider_id)
-    except UnknownSubscription as error:
-        raise NotFound("Subscription not found") from error
-
 
 blueprint = ApiBlueprint(
     "order",
@@ -121,7 +55,7 @@ def read(*, scope: UserScope) -> service.BillingHistory:
     body=CancelSubscriptionBody,
     result=SubscriptionSchema,
     message="Subscription canceled",
-    upstream=cancel_at_provider,
+    outside=True,
     rate="billing",
     errors=(
         "NOT_FOUND",
@@ -130,9 +64,10 @@ def read(*, scope: UserScope) -> service.BillingHistory:
         *UPSTREAM,
     ),
 )
-def cancel(*, scope: SubscriptionScope, body: CancelSubscriptionBody, prepared: ProviderEvent | None) -> Subscription:
+def cancel(*, scope: SubscriptionScope, body: CancelSubscriptionBody) -> UnrecordedAct[Subscription]:
     """Cancel an active subscription, at the end of its period or at once."""
-    return service.cancel(scope.subscription, prepared, reason=body.reason)
+    immediately = body.effective_from is EffectiveFrom.IMMEDIATELY
+    return actions.cancel(scope.subscription, drivers.billing, immediately=immediately, reason=body.reason)
 
 
 @blueprint.get("/update-payment-method/<subscriptionId>")
@@ -141,17 +76,17 @@ def cancel(*, scope: SubscriptionScope, body: CancelSubscriptionBody, prepared: 
     guard=own_subscription("subscriptionId"),
     result=PaymentUpdateSchema,
     message="Transaction for another payment method",
-    upstream=payment_update,
+    outside=True,
     errors=(
         "SUBSCRIPTION_ENDED",
         "BILLING_REFUSED",
         *UPSTREAM,
     ),
 )
-def update_payment_method(*, scope: SubscriptionScope, prepared: PaymentUpdate) -> dict[str, str | None]:
+def update_payment_method(*, scope: SubscriptionScope) -> dict[str, str | None]:
     """Return a transaction in which the payer changes the payment method."""
-    token = current_settings().billing.client_token
-    return {"transaction_id": prepared.transaction_id, "checkout_url": prepared.checkout_url, "client_token": token}
+    update, token = actions.payment_update(scope.subscription, drivers.billing), current_settings().billing.client_token
+    return {"transaction_id": update.transaction_id, "checkout_url": update.checkout_url, "client_token": token}
 
 
 @blueprint.post("/pre-order")

@@ -8,12 +8,11 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.errors import Conflict, NotFound
-from app.drivers.billing.port import PaymentStatus, ProviderEvent, SubscriptionStatus
+from app.drivers.billing.port import PaymentStatus, SubscriptionStatus
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.order import Order, PreOrder, Refund, Subscription
 from app.models.user import User
-from app.resources.order.event_store import store_event
 from app.resources.user.creation_limits import ENTITLED
 
 log = structlog.get_logger(__name__)
@@ -54,7 +53,7 @@ def history(user: User, *, by: User) -> BillingHistory:
             .order_by(Subscription.started_at.desc(), Subscription.id.desc())
         )
     )
-    active = next((one.plan for one in subscriptions if one.status in ENTITLED), None)
+    active = next((subscription.plan for subscription in subscriptions if subscription.status in ENTITLED), None)
     return BillingHistory(_orders(user.id), subscriptions, active)
 
 
@@ -77,17 +76,6 @@ def _status(order: Order, refunded_minor: int) -> str:
     if order.status != PaymentStatus.COMPLETED or refunded_minor <= 0:
         return order.status
     return "refunded" if refunded_minor >= order.amount_minor else "partially_refunded"
-
-
-def cancel(subscription: Subscription, outcome: ProviderEvent | None, *, reason: str | None) -> Subscription:
-    """Store the provider's response. None means that the subscription was already canceled."""
-    if outcome is not None:
-        log.info("order.canceled", subscription_id=subscription.id, reason=reason)
-        store_event(outcome)
-        subscription.canceling_until = None
-        db.session.flush()
-    db.session.refresh(subscription)
-    return subscription
 
 
 def pre_order(user: User, *, plan: str, **details: str | None) -> PreOrder:

@@ -37,8 +37,8 @@ def anonymize(user: User) -> None:
     statement = sa.select(PreOrder).where(
         sa.or_(PreOrder.user_id == user.id, sa.func.lower(PreOrder.email) == user.email_key)
     )
-    for one in db.session.scalars(statement):
-        one.email = None
+    for order in db.session.scalars(statement):
+        order.email = None
     db.session.flush()
 
 

@@ -250,7 +250,7 @@ def summary(since: date | None, until: date | None, currency: str | None) -> Sum
         since=selection.first,
         until=selection.last,
         currencies=figures,
-        active_subscriptions=sum(one.active for one in figures.values()),
+        active_subscriptions=sum(figure.active for figure in figures.values()),
         trialing_subscriptions=sum(row.trialing for row in held),
         new_subscriptions=period.new,
         canceled_subscriptions=period.canceled,

@@ -79,7 +79,7 @@ def _people(organization_ids: Iterable[str]) -> dict[str, list[OrganizationDict]
     invited = sa.select(
         Invitation.organization_id, sa.null(), Invitation.email, sa.null(), sa.null(), Invitation.role, sa.null()
     ).where(Invitation.organization_id.in_(unique_ids), Invitation.expires_at > utcnow_ms())
-    people: dict[str, list[OrganizationDict]] = {one: [] for one in unique_ids}
+    people: dict[str, list[OrganizationDict]] = {unique_id: [] for unique_id in unique_ids}
     rows: Sequence[Any] = db.session.execute(sa.union_all(members, invited)).all()
     for row in sorted(rows, key=lambda row: (row[6] is None, str(row[6]), row[2])):
         people[row[0]].append(_person(row[1:]))

@@ -30,7 +30,7 @@ DETAILS = "organization.details"
 def list_own(*, scope: Scope, query: s.StatusQuery) -> PageResult:
     """List the organizations the caller belongs to."""
     own = queries.of_user(scope.user, status=query.status)
-    return page_of(own, query, kind="organizations", key=lambda one: str(one["org_id"]))
+    return page_of(own, query, kind="organizations", key=lambda membership: str(membership["org_id"]))
 
 
 @blueprint.get("/<org_id>")

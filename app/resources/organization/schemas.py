@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from app.core.limits import TextLengths
 from app.core.permissions import Role
 from app.http.json_schema import OPTIONAL
 from app.http.validation import (
@@ -58,7 +59,7 @@ class CreateOrganizationBody(RequestBody):
     """A new organization."""
 
     image: Annotated[str | None, _image(load_default=None)]
-    name: Annotated[str, NameField(80, data_key="org_name", required=True)]
+    name: Annotated[str, NameField(TextLengths.ORGANIZATION_NAME, data_key="org_name", required=True)]
     settings: Annotated[dict[str, object], _settings(load_default=dict)]
 
 
@@ -67,7 +68,7 @@ class UpdateOrganizationBody(RequestBody):
     """Changes of an organization. A field that is not sent stays unchanged."""
 
     image: Annotated[str | Absent | None, _image()] = ABSENT
-    name: Annotated[str | Absent, NameField(80, data_key="org_name")] = ABSENT
+    name: Annotated[str | Absent, NameField(TextLengths.ORGANIZATION_NAME, data_key="org_name")] = ABSENT
     settings: Annotated[dict[str, object] | Absent, _settings()] = ABSENT
 
 

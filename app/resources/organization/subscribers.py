@@ -44,7 +44,8 @@ def _check_alone(owned: Sequence[Organization], user: User) -> None:
     shared = set(
         db.session.scalars(
             sa.select(Membership.organization_id).where(
-                Membership.organization_id.in_([one.id for one in owned]), Membership.user_id != user.id
+                Membership.organization_id.in_([organization.id for organization in owned]),
+                Membership.user_id != user.id,
             )
         )
     )
@@ -54,5 +55,7 @@ def _check_alone(owned: Sequence[Organization], user: User) -> None:
             "Transfer or delete these organizations or remove their members first: "
             + ", ".join(organization.name for organization in named),
             code="OWNS_ORGANIZATIONS",
-            result={"organizations": [{"org_id": one.id, "org_name": one.name} for one in named]},
+            result={
+                "organizations": [{"org_id": organization.id, "org_name": organization.name} for organization in named]
+            },
         )

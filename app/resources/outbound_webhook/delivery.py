@@ -4,6 +4,7 @@ Order is kept while no attempt fails. A failed message waits for its next attemp
 """
 
 import random
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,11 +30,13 @@ from app.models.outbound_webhook import (
     WebhookMessage,
     WebhookState,
 )
-from app.resources.outbound_webhook import endpoint_state, signing, wakeups
+from app.resources.outbound_webhook import endpoint_state, messages, signing
 from app.security.secrets import TamperedSecret
 
 RUN_S = 5.0
 """No attempt starts later in a run. An attempt takes 20 s, and a worker that stops waits 25 s for its runs."""
+DATABASE_RUNS = 2
+"""Runs of a worker that use the database at the same time. The others wait for their receivers."""
 DELAYS = (
     timedelta(0),
     timedelta(seconds=5),
@@ -53,6 +56,7 @@ USER_AGENT = "Galley-Webhooks/1.0"
 INTERVAL = timedelta(seconds=WebhookLimits.deploy_interval_s)
 
 _D, _M = WebhookDelivery, WebhookMessage
+_database = threading.BoundedSemaphore(DATABASE_RUNS)
 _WAITING = (_D.endpoint_id == sa.bindparam("endpoint_id"), _D.state == DeliveryState.WAITING)
 
 
@@ -86,8 +90,15 @@ class Outcome:
 
 def run(endpoint_id: str, client: PinnedClient) -> None:
     """Deliver the messages of an endpoint that are due, for a few seconds, and enqueue what follows."""
-    until = time.monotonic() + RUN_S
-    with client.slot() as is_free:
+    with _database:
+        _run(endpoint_id, client, until=time.monotonic() + RUN_S)
+
+
+def _run(endpoint_id: str, client: PinnedClient, *, until: float) -> None:
+    organization_id = db.session.scalar(sa.select(WebhookEndpoint.organization_id).filter_by(id=endpoint_id))
+    if organization_id is None:
+        return
+    with client.calls.slot(organization_id) as is_free:
         while is_free and (call := _next_call(endpoint_id)) is not None:
             _record(call, _send(call, client))
             if time.monotonic() > until:
@@ -190,7 +201,11 @@ def _send(call: Call, client: PinnedClient) -> Outcome:
     start = time.monotonic()
     try:
         with transactions.outside_transaction():
-            response = client.post(call.url, call.headers, call.body)
+            _database.release()
+            try:
+                response = client.post(call.url, call.headers, call.body)
+            finally:
+                _database.acquire()
     except PinnedCallFailed as failure:
         return Outcome(_since_ms(start), error=str(failure.reason))
     # A deploy hook may repeat its URL, which is a secret.
@@ -289,6 +304,6 @@ def _enqueue_next(endpoint_id: str, *, not_before: datetime) -> None:
     )
     if next_at is not None and endpoint.state == WebhookState.ACTIVE:
         at = max(next_at, not_before, endpoint.blocked_until or next_at)
-        wakeups.enqueue(endpoint_id, at=at, now=utcnow_ms())
+        messages.enqueue_delivery(endpoint_id, at=at, now=utcnow_ms())
     elif next_at is None and endpoint.is_closing:
         endpoint_state.delete(endpoint_id)

@@ -1,4 +1,4 @@
-"""The outbox: a message and its deliveries are written in the transaction of the event.
+"""The outbox: a message, its deliveries and the calls that deliver it are written in the transaction of the event.
 
 The number of a message in its project comes from a row that stays locked until the commit, so numbers have the order of
 the commits.
@@ -17,7 +17,7 @@ from app.core import clock
 from app.core.ids import new_id
 from app.core.limits import WebhookLimits
 from app.database.inserts import insert_or_update
-from app.extensions import db
+from app.extensions import db, jobs
 from app.models.base import Row, utcnow_ms
 from app.models.outbound_webhook import (
     DeliveryState,
@@ -29,10 +29,12 @@ from app.models.outbound_webhook import (
     WebhookState,
 )
 from app.models.project import Project
-from app.resources.outbound_webhook import wakeups
-from app.resources.outbound_webhook.event_types import EventType
+from app.resources.outbound_webhook.schemas.events import EventType
 
 INTERVAL = timedelta(seconds=WebhookLimits.deploy_interval_s)
+DELIVER, WAKE = "outbound_webhooks.deliver", "outbound_webhooks.wake"
+SLOT_S = 5
+"""Delayed calls of an endpoint that start in the same period are one call."""
 
 # Statements of tables, built once: those of mapped classes cost twice as much, and each save runs them.
 _E: sa.Table = sa.inspect(WebhookEndpoint).local_table  # type: ignore[assignment]
@@ -145,7 +147,7 @@ def _store(
         for endpoint, row in zip(uncovered, rows, strict=True):
             calls[endpoint.id] = str(row["id"])
             if endpoint.state == WebhookState.ACTIVE:
-                wakeups.enqueue(endpoint.id, at=row["next_at"], now=now)
+                enqueue_delivery(endpoint.id, at=row["next_at"], now=now)
     return [str(calls[endpoint.id]) for endpoint in receivers]
 
 
@@ -188,3 +190,20 @@ def _delivery(endpoint: Row, message_id: str, now: datetime) -> dict[str, Any]:
         "called_at": None,
         "created_at": now,
     }
+
+
+def enqueue_delivery(endpoint_id: str, *, at: datetime, now: datetime) -> None:
+    """Enqueue the delivery of the messages of an endpoint that are due at a time.
+
+    A waiting call blocks later calls with the same lock, so the call with the lock of an endpoint has no delay. A
+    delayed call has no lock and enqueues the other one.
+    """
+    if at <= now:
+        key = f"{DELIVER}:{endpoint_id}"
+        jobs.enqueue(DELIVER, unique=key, lock=f"outbound_webhooks:{endpoint_id}", endpoint_id=endpoint_id)
+    else:
+        _enqueue_later(endpoint_id, at - now, int(at.timestamp()) // SLOT_S)
+
+
+def _enqueue_later(endpoint_id: str, delay: timedelta, slot: int) -> None:
+    jobs.enqueue(WAKE, unique=f"{WAKE}:{endpoint_id}:{slot}", delay=delay, endpoint_id=endpoint_id)

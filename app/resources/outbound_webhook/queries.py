@@ -6,7 +6,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.extensions import db
 from app.models.outbound_webhook import (
     DeliveryState,
@@ -18,7 +18,7 @@ from app.models.outbound_webhook import (
     WebhookState,
 )
 from app.models.project import Project
-from app.resources.outbound_webhook.event_types import event_types
+from app.resources.outbound_webhook.schemas.events import event_types
 
 MAX_ATTEMPTS = 50
 _D, _M = WebhookDelivery, WebhookMessage
@@ -59,7 +59,7 @@ def reports(project: Project) -> bool:
         sa.or_(WebhookEndpoint.project_id.is_(None), WebhookEndpoint.project_id == project.id),
         WebhookEndpoint.state != WebhookState.DISABLED,
     )
-    deployed = {one.name for one in event_types.values() if one.is_deployed}
+    deployed = {event_type.name for event_type in event_types.values() if event_type.is_deployed}
     rows = db.session.execute(statement)
     return any(row.format == WebhookFormat.EMPTY or not deployed.isdisjoint(row.events) for row in rows)
 
@@ -95,8 +95,7 @@ def deliveries(
     if cursor:
         conditions.append(_D.id < decode_cursor(cursor, "deliveries"))
     rows = db.session.execute(_ROW.where(*conditions).order_by(_D.id.desc()).limit(limit + 1)).all()
-    page = rows[:limit]
-    next_cursor = encode_cursor("deliveries", page[-1][0].id) if len(rows) > limit else None
+    page, next_cursor = paginate(rows, limit, "deliveries", lambda row: row[0].id)
     return DeliveryPage(page, total, next_cursor)
 
 

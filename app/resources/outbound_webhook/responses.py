@@ -38,17 +38,17 @@ def signed(issued: SignedWebhook, ring: Keyring) -> Shown:
 
 def item(row: DeliveryRow) -> Shown:
     """Return a delivery of a list."""
-    one, event_type, project_id, sequence = row
+    delivery, event_type, project_id, sequence = row
     return {
-        "id": one.id,
-        "message_id": one.message_id,
+        "id": delivery.id,
+        "message_id": delivery.message_id,
         "type": event_type,
         "project_id": project_id,
         "sequence": sequence,
-        "state": one.state,
-        "attempt_count": one.attempts,
-        "next_at": iso(one.next_at) if one.state == DeliveryState.WAITING else None,
-        "createdAt": iso(one.created_at),
+        "state": delivery.state,
+        "attempt_count": delivery.attempts,
+        "next_at": iso(delivery.next_at) if delivery.state == DeliveryState.WAITING else None,
+        "createdAt": iso(delivery.created_at),
     }
 
 

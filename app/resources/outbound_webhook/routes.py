@@ -3,10 +3,11 @@
 from app.access.scope import OrganizationScope
 from app.extensions import current_settings, drivers, keyring
 from app.http.blueprint import ApiBlueprint
-from app.http.endpoint import PageResult, endpoint
+from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.results import page_of
 from app.http.validation import ABSENT, ListQuery
-from app.resources.outbound_webhook import destinations, queries, responses, service
+from app.models.outbound_webhook import WebhookState
+from app.resources.outbound_webhook import queries, responses, service
 from app.resources.outbound_webhook.guards import (
     WebhookDeliveryScope,
     WebhookScope,
@@ -38,12 +39,12 @@ DETAILS = "outbound_webhook.details"
 
 def check_url(scope: OrganizationScope, body: bodies.CreateWebhookBody) -> Destination:
     """Check the addresses of the URL. Raises InvalidRequest."""
-    return destinations.check(body.url, drivers.webhooks)
+    return service.check_destination(body.url, drivers.webhooks)
 
 
 def check_new_url(scope: WebhookScope, body: bodies.UpdateWebhookBody) -> Destination | None:
     """Check the addresses of the new URL, if there is one. Raises InvalidRequest."""
-    return None if body.url is ABSENT else destinations.check(body.url, drivers.webhooks)
+    return None if body.url is ABSENT else service.check_destination(body.url, drivers.webhooks)
 
 
 @blueprint.get(ALL)
@@ -149,10 +150,13 @@ def send_test(*, scope: WebhookScope) -> Shown:
     status=202,
     message="Messages are sent again",
 )
-def recover(*, scope: WebhookScope, body: bodies.RecoverWebhookBody) -> dict[str, int]:
-    """Send the failed and discarded messages since a time again."""
+def recover(*, scope: WebhookScope, body: bodies.RecoverWebhookBody) -> ViewResult:
+    """Send the failed and discarded messages since a time again, also those that wait for their next attempt."""
     limits = current_settings().limits.webhooks
-    return {"recovered": service.recover(scope.webhook, body.since, limits=limits)}
+    count = service.recover(scope.webhook, body.since, limits=limits)
+    is_active = scope.webhook.state == WebhookState.ACTIVE
+    when = "Messages are sent again" if is_active else "Messages are sent again when the webhook is active"
+    return ViewResult({"recovered": count}, 202, message=when if count else "No message since then has failed")
 
 
 @blueprint.get(DELIVERIES)

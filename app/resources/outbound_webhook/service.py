@@ -1,4 +1,4 @@
-"""Rules of webhooks: creation, change, rotation, deletion, and messages that are sent again."""
+"""Rules of webhooks: the check of a URL, creation, change, rotation, deletion, and messages that are sent again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,10 +6,11 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from app.core.errors import AppError, Conflict, InvalidRequest, LimitReached, NotFound
+from app.core.errors import AppError, Conflict, ErrorMessage, InvalidRequest, LimitReached, NotFound
 from app.core.ids import new_id
 from app.core.limits import WebhookLimits
-from app.core.urls import HttpUrl
+from app.core.urls import HttpUrl, parse_http_url
+from app.drivers.http.pinned import CallFailure, PinnedCallFailed, PinnedClient
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import Organization
@@ -23,11 +24,16 @@ from app.models.outbound_webhook import (
 )
 from app.models.project import Project
 from app.resources.organization.locks import lock_organizations
-from app.resources.outbound_webhook import endpoint_state, messages, signing, wakeups
+from app.resources.outbound_webhook import endpoint_state, messages, signing
 from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST
 from app.security.secrets import Keyring
 
 BODY_RETENTION = timedelta(seconds=WebhookLimits.body_retention_s)
+NOT_SECURE = ErrorMessage("Must start with https://")
+NOT_PUBLIC = ErrorMessage(
+    "Must lead to public addresses. The operator can permit networks with WEBHOOK_ALLOWED_NETWORKS"
+)
+LOCAL_NAMES = ("localhost", ".localhost")
 
 
 class BodyExpired(AppError):
@@ -56,6 +62,32 @@ class SignedWebhook:
 
     row: WebhookEndpoint
     secret: str | None = field(repr=False)
+
+
+def check_destination(url: str, client: PinnedClient) -> Destination:
+    """Return the destination of a URL. A name that does not resolve yet is accepted.
+
+    Each delivery checks the addresses again.
+
+    Raises:
+        InvalidRequest: the URL is not valid, or leads to an address that is not permitted.
+    """
+    parts = parse_http_url(url)
+    if parts is None:
+        raise InvalidRequest.field("url", NOT_SECURE)
+    try:
+        client.addresses_of(parts)
+    except PinnedCallFailed as failure:
+        is_unknown_name = failure.reason == CallFailure.NOT_RESOLVED and not _is_local(parts)
+        if not parts.is_secure:
+            raise InvalidRequest.field("url", NOT_SECURE) from failure
+        if not is_unknown_name:
+            raise InvalidRequest.field("url", NOT_PUBLIC) from failure
+    return Destination(url, parts)
+
+
+def _is_local(parts: HttpUrl) -> bool:
+    return parts.host == LOCAL_NAMES[0] or parts.host.endswith(LOCAL_NAMES[1])
 
 
 def create(
@@ -126,8 +158,7 @@ def update(
     if state is not None:
         row.state, row.disabled_reason = state, None
     if state == WebhookState.ACTIVE:
-        row.failures, row.failing_since, row.blocked_until = 0, None, None
-        _enqueue(row)
+        _resume(row)
     db.session.flush()
     return row
 
@@ -185,7 +216,9 @@ def replay(endpoint: WebhookEndpoint, delivery: WebhookDelivery) -> str:
 
 
 def recover(endpoint: WebhookEndpoint, since: datetime, *, limits: WebhookLimits) -> int:
-    """Send the failed and discarded messages since a time again, the oldest ones first, and return their number.
+    """Send the messages since a time again that failed at least once or were discarded, and return their number.
+
+    The oldest ones are sent first. A pause after failures ends.
 
     Raises:
         NotFound: another request deleted the webhook.
@@ -200,7 +233,10 @@ def recover(endpoint: WebhookEndpoint, since: datetime, *, limits: WebhookLimits
         .where(
             WebhookDelivery.endpoint_id == row.id,
             WebhookDelivery.created_at >= since,
-            WebhookDelivery.state.in_((DeliveryState.FAILED, DeliveryState.DISCARDED)),
+            sa.or_(
+                WebhookDelivery.state.in_((DeliveryState.FAILED, DeliveryState.DISCARDED)),
+                (WebhookDelivery.state == DeliveryState.WAITING) & (WebhookDelivery.attempts > 0),
+            ),
             WebhookMessage.body.is_not(None),
         )
         .order_by(WebhookDelivery.id)
@@ -213,14 +249,21 @@ def recover(endpoint: WebhookEndpoint, since: datetime, *, limits: WebhookLimits
         .returning(WebhookDelivery.id),
         execution_options={"synchronize_session": False},
     ).all()
-    _enqueue(row)
+    if recovered:
+        _resume(row)
     return len(recovered)
+
+
+def _resume(row: WebhookEndpoint) -> None:
+    """End a pause after failures."""
+    row.failures, row.failing_since, row.blocked_until = 0, None, None
+    _enqueue(row)
 
 
 def _enqueue(row: WebhookEndpoint) -> None:
     if row.state == WebhookState.ACTIVE:
         now = utcnow_ms()
-        wakeups.enqueue(row.id, at=now, now=now)
+        messages.enqueue_delivery(row.id, at=now, now=now)
 
 
 def _locked(endpoint: WebhookEndpoint) -> WebhookEndpoint:

@@ -1,10 +1,12 @@
-"""Publication of the events of all resources as messages of webhooks."""
+"""Publication of the events of all resources as messages of webhooks: one table of events, types and data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import orjson
 import sqlalchemy as sa
 
+from app.core.events import Event
 from app.core.limits import WebhookLimits
 from app.extensions import db
 from app.models.change_set import ChangeSet
@@ -18,8 +20,8 @@ from app.resources.media_asset.events import asset_deleting, asset_stored
 from app.resources.organization import events as organization_events
 from app.resources.organization.events import MemberChange
 from app.resources.outbound_webhook import endpoint_state, messages
-from app.resources.outbound_webhook.event_types import EventType
 from app.resources.outbound_webhook.schemas import events as types
+from app.resources.outbound_webhook.schemas.events import EventType
 from app.resources.project import events as project_events
 from app.resources.project.events import FileEvent, FilesChanged
 from app.resources.project_content.events import index_failed
@@ -31,28 +33,29 @@ MAX_PROBLEM_CHARACTERS = 1_000
 MAX_COMPARED_COMMITS = 500
 
 
-@project_events.files_changed.subscribe
-def publish_commits(changed: FilesChanged) -> None:
-    """Publish the commit of a save, or the new head of a branch with commits of other origin."""
-    move, project_id = changed.move, changed.project_id
-    if move is None:
-        return
-    if changed.source == LogSource.COMMIT:
+def _publish_commit(event: EventType, changed: FilesChanged) -> None:
+    """Publish the commit of a save."""
+    move = changed.move
+    if move is not None and changed.source == LogSource.COMMIT:
         files = list(_files_that_fit(changed.files))
         data = {"commit_sha": move.after, "files": files, "truncated": len(files) < len(changed.files)}
-        _publish_branch(types.CONTENT_COMMITTED, project_id, move.branch, data)
-    elif not _is_of_saves(changed, move.after):
-        _publish_branch(types.BRANCH_MOVED, project_id, move.branch, {"before": move.before, "after": move.after})
+        _publish_branch(event, changed.project_id, move.branch, data)
 
 
-@project_events.branch_moved.subscribe
-def publish_branch_without_index(project: Project, branch: str, head: str) -> None:
+def _publish_move(event: EventType, changed: FilesChanged) -> None:
+    """Publish the new head of a branch with commits of other origin."""
+    move = changed.move
+    if move is not None and changed.source != LogSource.COMMIT and not _is_of_saves(changed, move.after):
+        _publish_branch(event, changed.project_id, move.branch, {"before": move.before, "after": move.after})
+
+
+def _publish_move_without_index(event: EventType, project: Project, branch: str, head: str) -> None:
     """Publish the new head of a branch that has no index. The index of another branch publishes it."""
     indexed = sa.select(ContentIndex.id).where(
         ContentIndex.project_id == project.id, ContentIndex.branch == branch, ContentIndex.commit_sha.is_not(None)
     )
     if db.session.scalar(indexed) is None:
-        _publish_branch(types.BRANCH_MOVED, project.id, branch, {"before": None, "after": head})
+        _publish_branch(event, project.id, branch, {"before": None, "after": head})
 
 
 def _publish_branch(event: EventType, project_id: str, branch: str, data: Mapping[str, object]) -> None:
@@ -88,57 +91,31 @@ def _is_of_saves(changed: FilesChanged, head: str) -> bool:
     return head in shas and shas == set(saved)
 
 
-@index_failed.subscribe
-def publish_failed_index(index: ContentIndex, problem: str) -> None:
-    """Publish that a branch could not be read."""
+def _publish_failed_index(event: EventType, index: ContentIndex, problem: str) -> None:
     data = {"branch": index.branch, "problem": problem[:MAX_PROBLEM_CHARACTERS]}
-    messages.publish_of_project(types.INDEX_FAILED, data, project_id=index.project_id)
+    messages.publish_of_project(event, data, project_id=index.project_id)
 
 
-@change_set_moved.subscribe
-def publish_change_set(change_set: ChangeSet, step: ChangeSetEvent) -> None:
-    """Publish a step of a change set."""
+def _publish_change_set(step: ChangeSetEvent, event: EventType, change_set: ChangeSet, taken: ChangeSetEvent) -> None:
+    """Publish one of the steps of a change set."""
+    if taken != step:
+        return
     commit = {} if change_set.published_sha is None else {"commit_sha": change_set.published_sha}
     data = {"change_set_id": change_set.id, "state": str(change_set.state), **commit}
-    messages.publish_of_project(types.CHANGE_SETS[step], data, project_id=change_set.project_id)
-
-
-@sandbox_running.subscribe
-def publish_started_preview(sandbox: Sandbox) -> None:
-    """Publish that a preview runs."""
-    _publish_preview(types.PREVIEW_STARTED, sandbox)
-
-
-@sandbox_failed.subscribe
-def publish_failed_preview(sandbox: Sandbox) -> None:
-    """Publish that a preview could not be started."""
-    _publish_preview(types.PREVIEW_FAILED, sandbox)
+    messages.publish_of_project(event, data, project_id=change_set.project_id)
 
 
 def _publish_preview(event: EventType, sandbox: Sandbox) -> None:
+    """Publish that a preview runs, or could not be started."""
     data = {"sandbox_id": sandbox.id, "commit_sha": sandbox.commit_sha, "code": sandbox.code}
     messages.publish_of_project(event, data, project_id=sandbox.project_id)
 
 
-def _organization_of(project_id: str) -> str | None:
-    return db.session.scalar(sa.select(Project.organization_id).where(Project.id == project_id))
-
-
-@asset_stored.subscribe
-def publish_uploaded_image(asset: MediaAsset) -> None:
-    """Publish an image of an organization or project."""
-    _publish_image(types.MEDIA_UPLOADED, asset)
-
-
-@asset_deleting.subscribe
-def publish_deleted_image(asset: MediaAsset) -> None:
-    """Publish the deletion of an image of an organization or project."""
-    _publish_image(types.MEDIA_DELETED, asset)
-
-
 def _publish_image(event: EventType, asset: MediaAsset) -> None:
-    project_id = asset.project_id
-    organization_id = asset.organization_id if project_id is None else _organization_of(project_id)
+    """Publish an image of an organization or project, or its deletion."""
+    project_id, organization_id = asset.project_id, asset.organization_id
+    if project_id is not None:
+        organization_id = db.session.scalar(sa.select(Project.organization_id).where(Project.id == project_id))
     if organization_id is None:
         return
     data = {name: getattr(asset, name) for name in ("key", "mimetype", "size", "width", "height")}
@@ -164,45 +141,21 @@ def _publish_project(event: EventType, project: Project, *, organization_id: str
     messages.publish(event, data, organization_id=organization_id or project.organization_id, project_id=project.id)
 
 
-@project_events.project_created.subscribe
-def publish_created_project(project: Project) -> None:
-    """Publish a new project."""
-    _publish_project(types.PROJECT_CREATED, project)
-
-
-@project_events.project_updated.subscribe
-def publish_updated_project(project: Project) -> None:
-    """Publish a changed project."""
-    _publish_project(types.PROJECT_UPDATED, project)
-
-
-@project_events.project_archived.subscribe
-def publish_archived_project(project: Project) -> None:
-    """Publish an archived project."""
-    _publish_project(types.PROJECT_ARCHIVED, project)
-
-
-@project_events.project_moved.subscribe
-def publish_moved_project(project: Project, previous_organization_id: str) -> None:
+def _publish_moved_project(event: EventType, project: Project, previous: str) -> None:
     """Publish a moved project to both organizations. The webhooks of the project stay in the previous one and end."""
-    for organization_id in (previous_organization_id, project.organization_id):
-        _publish_project(
-            types.PROJECT_MOVED,
-            project,
-            organization_id=organization_id,
-            previous_organization_id=previous_organization_id,
-        )
+    for organization_id in (previous, project.organization_id):
+        _publish_project(event, project, organization_id=organization_id, previous_organization_id=previous)
     endpoint_state.close_of_project(project.id)
 
 
-@project_events.project_deleting.subscribe
-def publish_deleted_project(project: Project) -> None:
+def _publish_deleted_project(event: EventType, project: Project) -> None:
     """Publish a deleted project. Its webhooks deliver what waits."""
-    _publish_project(types.PROJECT_DELETED, project)
+    _publish_project(event, project)
     endpoint_state.close_of_project(project.id)
 
 
 def _publish_member(event: EventType, change: MemberChange) -> None:
+    """Publish an invitation, a member, a role or the end of a membership."""
     data = {
         "organization_id": change.organization_id,
         "user_id": change.user_id,
@@ -212,25 +165,30 @@ def _publish_member(event: EventType, change: MemberChange) -> None:
     messages.publish(event, data, organization_id=change.organization_id)
 
 
-@organization_events.member_invited.subscribe
-def publish_invitation(change: MemberChange) -> None:
-    """Publish an invitation."""
-    _publish_member(types.MEMBER_INVITED, change)
+EVENTS: tuple[tuple[Event[...], EventType, Callable[..., None]], ...] = (
+    (project_events.files_changed, types.CONTENT_COMMITTED, _publish_commit),
+    (project_events.files_changed, types.BRANCH_MOVED, _publish_move),
+    (project_events.branch_moved, types.BRANCH_MOVED, _publish_move_without_index),
+    (index_failed, types.INDEX_FAILED, _publish_failed_index),
+    *((change_set_moved, event, partial(_publish_change_set, step)) for step, event in types.CHANGE_SETS.items()),
+    (sandbox_running, types.PREVIEW_STARTED, _publish_preview),
+    (sandbox_failed, types.PREVIEW_FAILED, _publish_preview),
+    (asset_stored, types.MEDIA_UPLOADED, _publish_image),
+    (asset_deleting, types.MEDIA_DELETED, _publish_image),
+    (project_events.project_created, types.PROJECT_CREATED, _publish_project),
+    (project_events.project_updated, types.PROJECT_UPDATED, _publish_project),
+    (project_events.project_archived, types.PROJECT_ARCHIVED, _publish_project),
+    (project_events.project_moved, types.PROJECT_MOVED, _publish_moved_project),
+    (project_events.project_deleting, types.PROJECT_DELETED, _publish_deleted_project),
+    (organization_events.member_invited, types.MEMBER_INVITED, _publish_member),
+    (organization_events.member_joined, types.MEMBER_JOINED, _publish_member),
+    (organization_events.member_role_changed, types.MEMBER_ROLE_CHANGED, _publish_member),
+    (organization_events.member_removed, types.MEMBER_REMOVED, _publish_member),
+)
+"""The events of other packages, the types of their messages, and the functions that publish the data.
 
+This package itself publishes `connection.needs_reconnect`, `webhook.disabled` and `webhook.test`.
+"""
 
-@organization_events.member_joined.subscribe
-def publish_new_member(change: MemberChange) -> None:
-    """Publish a new member."""
-    _publish_member(types.MEMBER_JOINED, change)
-
-
-@organization_events.member_role_changed.subscribe
-def publish_changed_role(change: MemberChange) -> None:
-    """Publish a changed role."""
-    _publish_member(types.MEMBER_ROLE_CHANGED, change)
-
-
-@organization_events.member_removed.subscribe
-def publish_removed_member(change: MemberChange) -> None:
-    """Publish the end of a membership or invitation."""
-    _publish_member(types.MEMBER_REMOVED, change)
+for _event, _type, _publish in EVENTS:
+    _event.subscribe(partial(_publish, _type))

@@ -1,10 +1,13 @@
 """Branches of a project's repository at its host."""
 
 from collections.abc import Sequence
+from functools import cache
+from typing import Any
 
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, ErrorMessage, PermissionDenied
+from app.core.outbound import LateRecord, UnrecordedAct
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.git.errors import GitObjectMissing
@@ -16,6 +19,8 @@ from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for
 from app.resources.project.events import BranchWriter, branch_deleted, branch_written
+
+Result = dict[str, object]
 
 
 class ChangeSetRequired(PermissionDenied):
@@ -50,14 +55,13 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, u
         start = git.head(repo, start)
     elif not isinstance(git, Revisions) or not git.is_reachable(repo, start, branch=project.branch or ""):
         raise GitObjectMissing("No branch of the repository contains this commit")
-    branch = git.create_branch(repo, name, start)
     with transactions.write_transaction():
         branch_written.publish(BranchWriter.through(project, name, user))
-    return branch
+    return git.create_branch(repo, name, start)
 
 
-def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> str:
-    """Delete a branch of the repository and return its name.
+def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> UnrecordedAct[Result]:
+    """Delete a branch of the repository.
 
     Raises:
         NotFound: there is no such branch.
@@ -65,13 +69,20 @@ def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> str:
         UpstreamRejected: the host protects the branch.
     """
     git, repo = _reach(project, hosts, user)
+    deleted: Result = {"name": name, "deleted": True}
+    late = late_record(project.id, name, None, deleted)
     if is_working_branch(project, name):
         raise Conflict("A project uses this branch as its working branch", code="WORKING_BRANCH")
     with transactions.outside_transaction():
         if git.repository(repo).default_branch == name:
             raise Conflict("The default branch of the repository cannot be deleted", code="DEFAULT_BRANCH")
         git.delete_branch(repo, name)
-    return name
+
+    def record() -> Result:
+        branch_deleted.publish(project, name)
+        return deleted
+
+    return UnrecordedAct(record, late)
 
 
 def is_working_branch(project: Project, name: str) -> bool:
@@ -91,17 +102,21 @@ def requires_change_sets(project_id: str, branch: str) -> bool:
 
     The setting of any project on the same repository counts.
     """
+    return db.session.scalar(_required(), {"project_id": project_id, "branch": branch}) is not None
+
+
+@cache
+def _required() -> sa.Select[Any]:
+    """Return the statement that finds a project which requires change sets."""
     own, other = sa.orm.aliased(Project), sa.orm.aliased(Project)
     same = sa.and_(other.provider == own.provider, other.repository == own.repository)
-    statement = sa.select(other.id).join_from(own, other, same).where(own.id == project_id)
-    required = statement.where(other.branch == branch, other.require_change_sets).limit(1)
-    return db.session.scalar(required) is not None
+    statement = sa.select(other.id).join_from(own, other, same).where(own.id == sa.bindparam("project_id"))
+    return statement.where(other.branch == sa.bindparam("branch"), other.require_change_sets).limit(1)
 
 
-def record_deletion(project: Project, name: str) -> dict[str, object]:
-    """Publish the deletion of a branch and return the response."""
-    branch_deleted.publish(project, name)
-    return {"name": name, "deleted": True}
+def late_record(project_id: str, name: str, head: str | None, result: Result) -> LateRecord[Result]:
+    """Return the response of a change of a branch and the job that publishes it. No `head`: it was deleted."""
+    return LateRecord(result, {"project.branch_changed": {"project_id": project_id, "branch": name, "head": head}})
 
 
 def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[GitProvider, RepoRef]:

@@ -79,8 +79,13 @@ def request_import(
     )
     db.session.add(row)
     db.session.flush()
-    jobs.enqueue("project.import", lock=f"project.import:{organization.id}", import_id=row.id)
+    enqueue(row)
     return row
+
+
+def enqueue(row: RepositoryImport, delay: timedelta = timedelta(0)) -> None:
+    """Enqueue an import. Those of one organization run one after another."""
+    jobs.enqueue("project.import", delay=delay, lock=f"project.import:{row.organization_id}", import_id=row.id)
 
 
 def latest(organization: Organization) -> Sequence[RepositoryImport]:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntity
+from app.core.outbound import UnrecordedAct
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import Merged, PullRequest, PullRequests, RepoRef
+from app.drivers.git.port import PullRequest, PullRequests, RepoRef
 from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.provider_selection import provider_for
-from app.resources.project.branches import check_direct_commit
+from app.resources.project.branches import check_direct_commit, late_record
 from app.resources.project.events import BranchWriter, branch_moved, branch_written
 
 
@@ -48,8 +49,8 @@ def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: User
     )
 
 
-def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Merged:
-    """Merge a pull request. Call `record` in the following transaction.
+def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> UnrecordedAct[dict[str, object]]:
+    """Merge a pull request.
 
     Raises:
         NotFound: the number is unknown.
@@ -62,15 +63,17 @@ def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Merg
     git, repo = _reach(project, hosts, user)
     base = git.pull_request(repo, int(number)).base
     check_direct_commit(project.id, base)
-    transactions.release_connection()
-    return git.merge_pull_request(repo, int(number))
+    with transactions.write_transaction():
+        branch_written.publish(BranchWriter.through(project, base, user))
+    project_id = project.id
+    merged = git.merge_pull_request(repo, int(number))
+    result: dict[str, object] = {"merged": True, "commit_sha": merged.sha}
 
+    def record() -> dict[str, object]:
+        branch_moved.publish(project, merged.branch, merged.sha)
+        return result
 
-def record(project: Project, merged: Merged, *, user: User) -> dict[str, object]:
-    """Publish the new head of the branch and return the response."""
-    branch_written.publish(BranchWriter.through(project, merged.branch, user))
-    branch_moved.publish(project, merged.branch, merged.sha)
-    return {"merged": True, "commit_sha": merged.sha}
+    return UnrecordedAct(record, late_record(project_id, merged.branch, merged.sha, result))
 
 
 def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[PullRequests, RepoRef]:

@@ -76,7 +76,7 @@ def _head(git: GitProvider, repo: RepoRef, branch: str) -> str:
     try:
         return git.head(repo, branch)
     except RepositoryUnavailable as error:
-        names = [one.name for one in git.branches(repo)]
+        names = [branch.name for branch in git.branches(repo)]
         if not names or branch in names:
             raise
         listed = ", ".join(names[:NAMED_BRANCHES]) + (" …" if len(names) > NAMED_BRANCHES else "")

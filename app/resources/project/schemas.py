@@ -5,6 +5,7 @@ from typing import Annotated
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from app.core.limits import TextLengths
 from app.core.paths import path_error
 from app.core.refs import is_branch_name
 from app.http.json_schema import FOLDER, OPTIONAL, branch_name, described
@@ -98,7 +99,7 @@ class CreateProjectBody(_ProjectSettingsBody):
     """A new project."""
 
     org_id: Annotated[str, IdField("org", required=True)]
-    name: Annotated[str, NameField(100, data_key="project_name", required=True)]
+    name: Annotated[str, NameField(TextLengths.PROJECT_NAME, data_key="project_name", required=True)]
     provider: Annotated[Provider, ProviderName(required=True)]
     repository: Annotated[str, text(1, 255)]
     repository_id: Annotated[str | None, text(1, 255, required=False, allow_none=True, load_default=None)]
@@ -116,7 +117,7 @@ class CreateProjectBody(_ProjectSettingsBody):
 class UpdateProjectBody(_ProjectSettingsBody):
     """Changes of a project. Missing fields stay unchanged."""
 
-    name: Annotated[str | Absent, NameField(100, data_key="project_name")] = ABSENT
+    name: Annotated[str | Absent, NameField(TextLengths.PROJECT_NAME, data_key="project_name")] = ABSENT
     publishers: Annotated[
         Publishers | Absent, fields.Enum(Publishers, by_value=True, metadata={"description": PUBLISHERS})
     ] = ABSENT

@@ -25,6 +25,7 @@ from app.resources.project.events import (
     project_updated,
 )
 from app.resources.project.repository_access import ReachableBranch
+from app.resources.project.site_detection import SiteKind
 
 
 def create(
@@ -83,6 +84,19 @@ def update(project: Project, changes: dict[str, Any], *, by: HasId) -> Project:
         release_image(old_image, project_id=project.id)
     project_updated.publish(project)
     return project
+
+
+def follow_site(project: Project, previous: SiteKind, present: SiteKind) -> None:
+    """Store the detected generator and framework, where the project has none or the previously detected one."""
+    changes = {
+        name: getattr(present, name)
+        for name in ("generator", "framework")
+        if getattr(present, name) is not None and getattr(project, name) in (None, getattr(previous, name))
+    }
+    for column, value in changes.items():
+        setattr(project, column, value)
+    if changes:
+        project_updated.publish(project)
 
 
 def set_status(project: Project, organization: Organization, status: ArchiveStatus, *, limits: Limits) -> Project:

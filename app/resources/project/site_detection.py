@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, field
 
 from app.content import detect as detection
-from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.port import EntryType, GitProvider, RepoRef, TreeEntry
 from app.models.project import Generator
 
@@ -47,8 +47,8 @@ class CommitFiles:
         if entry is None or entry.type != EntryType.BLOB or not self._may_read(entry.size):
             return None
         try:
-            return self.git.blob(self.repo, entry.sha)
-        except GitObjectMissing:
+            return self.git.blob(self.repo, entry.sha, max_bytes=detection.MAX_MANIFEST_BYTES)
+        except (GitObjectMissing, TooLargeToRead):
             return None
 
     def _may_read(self, size: int | None) -> bool:

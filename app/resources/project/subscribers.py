@@ -2,14 +2,23 @@
 
 import sqlalchemy as sa
 
-from app.extensions import db
+from app.extensions import db, jobs
 from app.models.organization import Membership, Organization
 from app.models.project import ConnectionStatus, Project, Provider
 from app.models.user import User
 from app.resources.organization.events import membership_ended, organization_deleting
 from app.resources.project import service
-from app.resources.project.events import project_deleting, project_moved
+from app.resources.project.events import project_connected, project_deleting, project_moved
 from app.resources.user.events import user_deleting
+
+
+@project_connected.subscribe
+@project_deleting.subscribe
+def follow_branch(project: Project) -> None:
+    """Enqueue the job that sets HEAD of a local repository."""
+    if project.provider == Provider.LOCAL and project.repository:
+        name = f"project.follow_branch:{project.repository}"
+        jobs.enqueue("project.follow_branch", repository=project.repository, unique=name, lock=name, priority=10)
 
 
 @organization_deleting.subscribe

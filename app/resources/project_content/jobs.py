@@ -9,7 +9,7 @@ import structlog
 from app.core.jobs import job
 from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected
-from app.drivers.git.errors import RepositoryDamaged
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
 from app.drivers.storage.cached import CachedObjectStore
@@ -17,10 +17,17 @@ from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
+from app.models.project_log import LogAction
+from app.models.user import User
+from app.resources.project import site_detection
+from app.resources.project.events import BranchMove, branch_moved
+from app.resources.project.jobs import long_runs
+from app.resources.project.service import follow_site
+from app.resources.project.site_detection import SiteKind
+from app.resources.project_content import service, unreadable
 from app.resources.project_content.events import index_failed
-from app.resources.project_content.index import cleanup, indexes, indexing, unreadable
-from app.resources.project_content.search import search_indexing
-from app.resources.project_content.source import Disconnected, source_of
+from app.resources.project_content.index import cleanup, indexes, indexing, search_indexing
+from app.resources.project_content.source import Disconnected, Source, source_of
 from app.resources.project_content.tree import tree_snapshot
 
 log = structlog.get_logger(__name__)
@@ -35,34 +42,85 @@ TREE_RETENTION = timedelta(hours=24)
 MAX_BLOBS, PAUSE = 1_500, timedelta(minutes=20)
 """Blobs per run from a host that returns one blob a call. Requests need most of the hourly allowance."""
 
+SLOT_PAUSE = timedelta(seconds=10)
+
 
 @job("content.index", uses=("git", "progress"), priority=5)
-def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
-    """Index the head of a branch. If the repository is unavailable, the index is `failed` with the reason."""
+def index_branch(
+    *, index_id: str, git: GitHosts, progress: indexing.Progress, max_files: int = indexing.MAX_FILES
+) -> None:
+    """Index the head of a branch. If it cannot be read or has too many files, the index is `failed` with the reason."""
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
     project = db.session.get_one(Project, index.project_id)
     try:
         is_local = project.provider == Provider.LOCAL
-        indexing.update_index(index, source_of(project, git, branch=index.branch), progress, is_local=is_local)
+        source = source_of(project, git, branch=index.branch)
+        indexing.update_index(index, source, progress, is_local=is_local, max_files=max_files)
     except (UpstreamRejected, RepositoryDamaged, Disconnected, ReconnectRequired) as error:
         _fail(index_id, str(error))
     except DriverError as error:
         if _fail(index_id, str(error)):
             raise
+    except indexing.TooManyFiles:
+        cleanup.delete_files(index_id, except_generation=index.generation)
+        _fail(index_id, indexing.TOO_MANY_FILES)
+
+
+@job("content.record_save", transaction=True, priority=10)
+def record_save(
+    *, project_id: str, branch: str, sha: str, actions: dict[str, str], user_id: str, token_id: str | None
+) -> None:
+    """Record a commit whose request could not do it, in the name of its user."""
+    project, user = db.session.get(Project, project_id), db.session.get(User, user_id)
+    if project is not None:
+        branch_moved.publish(project, branch, sha)
+        logged = {path: LogAction(action) for path, action in actions.items()}
+        move, grant = BranchMove(branch, None, sha), service.grant_of(token_id)
+        service.publish_commit(project_id, move, logged, user=user, grant=grant)
 
 
 def _fail(index_id: str, problem: str) -> bool:
-    """Mark the index as failed. A complete index stays readable and is stale. Return False if it was deleted."""
+    """Mark the index as failed. A complete index stays readable, and is stale if the reason can disappear by itself.
+
+    Return False if it was deleted.
+    """
     with transactions.write_transaction():
         index = db.session.get(ContentIndex, index_id)
         if index is not None:
-            index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
+            is_final = index.commit_sha is None or problem == indexing.TOO_MANY_FILES
+            index.status, index.progress = IndexStatus.FAILED if is_final else IndexStatus.STALE, None
             is_known, index.problem = index.problem == problem, problem
             if not is_known:
                 index_failed.publish(index, problem)
     return index is not None
+
+
+@job("content.detect_site", retries=3, uses=("git",))
+def detect_site(*, project_id: str, before: str | None, after: str, git: GitHosts) -> None:
+    """Detect the generator of a commit. A value that a user has chosen stays."""
+    project = db.session.get(Project, project_id)
+    if project is None:
+        return
+    try:
+        source = source_of(project, git)
+        with transactions.outside_transaction():
+            previous, present = (_site_of(source, commit) for commit in (before, after))
+    except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
+        log.info("content.site_unreadable", project_id=project_id, error=str(error))
+        return
+    with transactions.locked_row(Project, project_id) as current:
+        if current is not None:
+            follow_site(current, previous, present)
+
+
+def _site_of(source: Source, commit: str | None) -> SiteKind:
+    """Return the kind of site of a commit. A commit that was removed from the branch may no longer exist."""
+    with suppress(GitObjectMissing):
+        if commit is not None:
+            return site_detection.detect(source.git, source.repo, commit)
+    return SiteKind(None, None)
 
 
 @job("content.snapshot", uses=("trees",), priority=5)
@@ -81,7 +139,8 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
     at_most = None if project.provider == Provider.LOCAL else max_blobs
     try:
         source = source_of(project, git, branch=index.branch)
-        is_complete = search_indexing.index_new_texts(index, source, at_most=at_most, progress=progress)
+        with long_runs.slot(project.organization_id) as is_free:
+            is_complete = is_free and search_indexing.index_new_texts(index, source, at_most=at_most, progress=progress)
         unreadable.update_problem(index_id)
     except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         log.info("content.texts_unreadable", index_id=index_id, error=str(error))
@@ -92,7 +151,7 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
         return
     if not is_complete:
         with transactions.write_transaction():
-            search_indexing.enqueue(index, delay=PAUSE)
+            search_indexing.enqueue(index, delay=PAUSE if is_free else SLOT_PAUSE)
 
 
 @job("content.delete_indexes")
@@ -122,7 +181,7 @@ def complete() -> None:
 
 @job("content.tidy", every=PACKING_INTERVAL, retries=0, uses=("git",), priority=-5)
 def find_unpacked_repositories(*, git: GitHosts) -> None:
-    """Enqueue the packing of local repositories with many loose objects or packs.
+    """Enqueue the packing of local repositories with many loose objects or packs. Remove files of killed processes.
 
     One repository is packed at a time.
     """
@@ -130,6 +189,7 @@ def find_unpacked_repositories(*, git: GitHosts) -> None:
         return
     for name in git.local.bundles.names():
         with suppress(DriverError):  # It was deleted since.
+            git.local.remove_leftovers(RepoRef(name))
             if git.local.needs_packing(RepoRef(name)):
                 with transactions.write_transaction():
                     jobs.enqueue("content.pack", unique=f"content.pack:{name}", lock="content.pack", repository=name)
@@ -164,7 +224,7 @@ def follow_local(*, git: GitHosts) -> None:
 def _is_behind(index: ContentIndex, project: Project, git: GitHosts) -> bool:
     try:
         source = source_of(project, git)
-        return indexes.is_behind(index.status, index.commit_sha, lambda: source.git.head(source.repo, source.branch))
+        return indexes.is_behind(index, lambda: source.git.head(source.repo, source.branch))
     except DriverError as error:
         log.info("content.head_unreadable", project_id=project.id, error=str(error))
         return False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.core.errors import NotFound
 from app.extensions import db
 from app.models.project import Project
@@ -34,13 +34,12 @@ def part(
     """Return the files below a folder, or a page of them."""
     after = decode_cursor(cursor, "path") if cursor else ""
     rows = _rows(index, folder, after, limit) if index is not None else []
-    has_more = limit is not None and len(rows) > limit
-    page = rows[:limit] if has_more else rows
+    page, next_cursor = (rows, None) if limit is None else paginate(rows, limit, "path", lambda row: row.path)
     total = _count(index, folder) if index is not None else 0
     facts = tree_snapshot.facts(index, project.id, branch) | {"total": total}
     meta: dict[str, object] | None = None
     if limit is not None:
-        meta = {"next_cursor": encode_cursor("path", page[-1].path) if has_more else None, "total": total}
+        meta = {"next_cursor": next_cursor, "total": total}
     return TreePage(facts | {"files": [tree_rows.entry(*row) for row in page]}, meta)
 
 

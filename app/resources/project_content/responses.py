@@ -9,10 +9,11 @@ from flask import Response, current_app, request
 from werkzeug.utils import get_content_type
 
 from app.access.guards import membership_check
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.concurrency.background import Blocks
 from app.concurrency.bounded import ConcurrencyLimiter
 from app.core.errors import TooManyRequests
+from app.core.outbound import UnrecordedAct
 from app.extensions import drivers
 from app.http import caching
 from app.http.endpoint import ViewResult
@@ -20,9 +21,9 @@ from app.http.envelope import success
 from app.http.streaming.response import EventStream, StreamSettings, failure, sse_event, sse_response
 from app.models.base import Row
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import queries, service
-from app.resources.project_content.saving.commit_builder import NoChange, Saved
+from app.resources.project_content import queries
 from app.resources.project_content.schemas.content import TreeQuery
+from app.resources.project_content.service import UnrecordedSave
 from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions.file_metadata import RawFile
 
@@ -68,10 +69,9 @@ def _part_of_tree(scope: ProjectScope, query: TreeQuery, index: ContentIndex | N
     return success(request, page.result, tree_snapshot.MESSAGE, meta=page.meta)
 
 
-def save_result(scope: Scope, saved: Saved | NoChange) -> ViewResult:
-    """Record a save in the log and the index. The status is 201 with a commit, 200 without a difference."""
-    result = service.record_save(saved, user=scope.user, grant=scope.grant)
-    return ViewResult(result, 200 if isinstance(saved, NoChange) else 201)
+def save_result(act: UnrecordedSave) -> UnrecordedAct[object]:
+    """Return a save whose response has the status 201 with a commit, and 200 without a difference."""
+    return UnrecordedAct(lambda: ViewResult(act.record(), 200 if act.late is None else 201), act.late)
 
 
 def raw(file: RawFile) -> Response:

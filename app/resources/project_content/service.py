@@ -1,13 +1,15 @@
 """Rules of project content: the record of a save and requested updates of the index."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from app.core.api_tokens import TokenGrant
+from app.core.outbound import LateRecord, UnrecordedAct
 from app.extensions import db
+from app.models.login import ApiToken
 from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.models.project_log import LogAction, LogSource
-from app.models.user import User
+from app.models.user import Actor, User
 from app.resources.project.events import (
     BranchMove,
     BranchWriter,
@@ -17,9 +19,12 @@ from app.resources.project.events import (
     files_changed,
 )
 from app.resources.project_content.index import indexes, indexing
-from app.resources.project_content.saving.commit_builder import NoChange, Saved, SaveRequest
+from app.resources.project_content.save_request import SaveRequest
+from app.resources.project_content.saving.commit_builder import NoChange, Saved
 from app.resources.project_content.source import Disconnected
 from app.resources.project_content.versions import file_metadata
+
+UnrecordedSave = UnrecordedAct[dict[str, object]]
 
 MAX_DESCRIBED_FILES, MAX_DESCRIBED_BYTES = 20, 64 * 1024
 """Larger saves are described by the job that indexes texts."""
@@ -36,26 +41,66 @@ def reindex(project: Project) -> dict[str, str | None]:
 
 
 def record_save(saved: Saved | NoChange, *, user: User | None, grant: TokenGrant | None = None) -> dict[str, object]:
-    """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response."""
-    merged: dict[str, object] = {} if saved.merged is None else {"merged": [vars(one) for one in saved.merged]}
+    """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response.
+
+    A run that holds the index at the moment, or the next one, adds the commit.
+    """
     if isinstance(saved, NoChange):
-        return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None, **merged}
-    if user is not None:
-        project = db.session.get_one(Project, saved.project_id)
-        branch_written.publish(BranchWriter.through(project, saved.branch, user))
-    commit = saved.commit
-    actions = dict(_actions(saved.save))
-    events = tuple(FileEvent(path, action, commit.sha) for path, action in actions.items())
-    read_index = indexes.ensure if saved.creates_index else indexes.find
-    index = read_index(saved.project_id, saved.branch, lock=True)
-    if index is not None and index.commit_sha == commit.parent and index.generation > 0:
-        # The last commits of these paths are read from Git on demand.
-        indexing.apply(index, commit.sha, commit.changes, {})
-    if index is not None:
+        return result_of(saved)
+    commit, read_index = saved.commit, indexes.ensure if saved.creates_index else indexes.find
+    if (index := read_index(saved.project_id, saved.branch)) is not None:
+        free = indexes.find_free(saved.project_id, saved.branch)
+        if free is not None and free.commit_sha == commit.parent and free.generation > 0:
+            # The last commits of these paths are read from Git on demand.
+            indexing.apply(free, commit.sha, commit.changes, {})
         indexing.enqueue(index, priority=10)
     file_metadata.store_facts(saved.project_id, list(_facts(saved)))
     move = BranchMove(saved.branch, None, commit.sha)
-    files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, user, grant, move))
+    publish_commit(saved.project_id, move, dict(_actions(saved.save)), user=user, grant=grant)
+    return result_of(saved)
+
+
+def publish_commit(
+    project_id: str, move: BranchMove, actions: Mapping[str, LogAction], *, user: User | None, grant: TokenGrant | None
+) -> None:
+    """Publish the files of the commit of a save, and its user again: a new change set is stored after its branch."""
+    if user is not None:
+        branch_written.publish(BranchWriter.through(db.session.get_one(Project, project_id), move.branch, user))
+    events = tuple(FileEvent(path, action, move.after) for path, action in actions.items())
+    files_changed.publish(FilesChanged(project_id, LogSource.COMMIT, events, user, grant, move))
+
+
+def unrecorded(saved: Saved | NoChange, *, by: Actor) -> UnrecordedSave:
+    """Return the record of a save: `record_save`, or late the job that writes it to the log in the name of its user."""
+
+    def record() -> dict[str, object]:
+        return record_save(saved, user=by.user, grant=by.grant)
+
+    if isinstance(saved, NoChange):
+        return UnrecordedAct(record)
+    arguments = {
+        "project_id": saved.project_id,
+        "branch": saved.branch,
+        "sha": saved.commit.sha,
+        "actions": dict(_actions(saved.save)),
+        "user_id": by.user_id,
+        "token_id": by.grant.id if by.grant else None,
+    }
+    return UnrecordedAct(record, LateRecord(result_of(saved), {"content.record_save": arguments}))
+
+
+def grant_of(token_id: str | None) -> TokenGrant | None:
+    """Return a token for the log, without rights. None if it was deleted."""
+    token = db.session.get(ApiToken, token_id) if token_id is not None else None
+    return TokenGrant(token.id, token.name, frozenset(), None, token.organization_id) if token is not None else None
+
+
+def result_of(saved: Saved | NoChange) -> dict[str, object]:
+    """Return the response of a save."""
+    merged: dict[str, object] = {} if saved.merged is None else {"merged": [vars(file) for file in saved.merged]}
+    if isinstance(saved, NoChange):
+        return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None, **merged}
+    commit = saved.commit
     return {
         "commit_sha": commit.sha,
         "branch": saved.branch,

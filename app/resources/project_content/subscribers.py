@@ -1,12 +1,15 @@
 """Updates and deletion of indexes when projects and branches change."""
 
+from app.content.detect import may_change_site
 from app.models.project import Project
 from app.models.project_content import IndexStatus
-from app.resources.project.events import branch_deleted, branch_moved, project_connected, project_deleting
+from app.models.project_log import LogAction
+from app.resources.project import events
+from app.resources.project.events import FilesChanged
 from app.resources.project_content.index import indexes, indexing
 
 
-@project_connected.subscribe
+@events.project_connected.subscribe
 def queue_index(project: Project) -> None:
     """Index the connected branch of a project and delete its other indexes."""
     indexes.drop(project)
@@ -14,23 +17,34 @@ def queue_index(project: Project) -> None:
         indexes.ensure(project.id, project.branch)
 
 
-@branch_moved.subscribe
+@events.branch_moved.subscribe
 def follow_branch(project: Project, branch: str, head: str) -> None:
     """Mark the index of a moved branch as stale and enqueue its update."""
-    index = indexes.find(project.id, branch)
+    index, free = indexes.find(project.id, branch), indexes.find_free(project.id, branch)
     if index is not None and index.commit_sha != head:
-        if index.status == IndexStatus.READY:
-            index.status = IndexStatus.STALE
+        if free is not None and free.status == IndexStatus.READY:
+            free.status = IndexStatus.STALE
         indexing.enqueue(index, priority=10)
 
 
-@branch_deleted.subscribe
+@events.files_changed.subscribe
+def detect_site(change: FilesChanged) -> None:
+    """Enqueue the detection of the generator if the working branch has other files of generators, or unknown ones."""
+    files = change.files
+    if change.move is None or (
+        files and not any(may_change_site(file.path, is_update=file.action == LogAction.UPDATE) for file in files)
+    ):
+        return
+    indexing.enqueue_detection(change.project_id, change.move)
+
+
+@events.branch_deleted.subscribe
 def delete_branch_index(project: Project, branch: str) -> None:
     """Delete the index of a deleted branch."""
     indexes.delete_branch(project, branch)
 
 
-@project_deleting.subscribe
+@events.project_deleting.subscribe
 def delete_indexes(project: Project) -> None:
     """Delete the indexes of a project and enqueue the deletion of their files."""
     indexes.drop(project)

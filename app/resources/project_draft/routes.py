@@ -2,14 +2,13 @@
 
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
-from app.core.errors import InvalidRequest
-from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, endpoint
 from app.http.results import page_of
+from app.resources.project_content.guards import branch_of
 from app.resources.project_content.schemas.content import FileQuery
-from app.resources.project_content.source import is_version, source_of
-from app.resources.project_draft import service
+from app.resources.project_draft import actions, queries
+from app.resources.project_draft.queries import DraftKey, DraftWithHead
 from app.resources.project_draft.schemas import (
     DeletedDraftSchema,
     DraftSchema,
@@ -17,25 +16,6 @@ from app.resources.project_draft.schemas import (
     DraftsSchema,
     SaveDraftBody,
 )
-
-NOT_A_VERSION = "This is not a version of this file, or one with many newer versions. For an old version, send base_sha"
-
-
-def check_base(scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> None:
-    """Require that the base of a draft was a version of its file. Only an unknown base calls the Git host.
-
-    Raises:
-        InvalidRequest: it was not, or it cannot be verified within the limits.
-    """
-    blob = body.base_blob_sha
-    if blob is None or service.is_known_base(
-        scope.project, by=scope.user, branch=query.ref, file=query.file, blob_sha=blob
-    ):
-        return
-    source = source_of(scope.project, drivers.git, branch=query.ref, user=scope.user)
-    if not is_version(source, query.file, blob, base_sha=body.base_sha):
-        raise InvalidRequest.field("base_blob_sha", NOT_A_VERSION)
-
 
 blueprint = ApiBlueprint(
     "project_draft",
@@ -46,14 +26,23 @@ blueprint = ApiBlueprint(
 )
 
 
+def _key(scope: ProjectScope, query: FileQuery) -> DraftKey:
+    return DraftKey.on(scope.project, scope.user, query.ref, query.file)
+
+
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=DraftsQuery, result=DraftsSchema, message="Drafts")
-def read(*, scope: ProjectScope, query: DraftsQuery) -> service.DraftWithHead | PageResult:
+def read(*, scope: ProjectScope, query: DraftsQuery) -> DraftWithHead | PageResult:
     """Read your draft of a file, or list your drafts on a branch. A read of one file ignores `limit` and `cursor`."""
-    drafts = service.one_or_all(scope.project, by=scope.user, branch=query.ref, file=query.file)
-    if isinstance(drafts, service.DraftWithHead):
-        return drafts
-    return page_of(drafts, query, kind="drafts", key=lambda one: one.draft.file)
+    if query.file is not None:
+        return queries.find(DraftKey.on(scope.project, scope.user, query.ref, query.file))
+    drafts = queries.drafts_on(scope.project, by=scope.user, branch=query.ref)
+    return page_of(drafts, query, kind="drafts", key=lambda row: row.draft.file)
+
+
+def _check_base(scope: ProjectScope, body: SaveDraftBody, query: FileQuery) -> None:
+    key, branch = _key(scope, query), branch_of(scope, query.ref)
+    actions.check_base(branch, key, body.base_blob_sha, base_sha=body.base_sha)
 
 
 @blueprint.put("/<project_id>")
@@ -63,19 +52,12 @@ def read(*, scope: ProjectScope, query: DraftsQuery) -> service.DraftWithHead | 
     query=FileQuery,
     result=DraftSchema,
     etag_of="project_draft.read",
-    upstream=check_base,
+    upstream=_check_base,
     message="Draft saved",
 )
-def save(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery, prepared: None) -> service.DraftWithHead:
+def save(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery, prepared: None) -> DraftWithHead:
     """Save your draft of a file and replace the previous one. The base must be a version of the file."""
-    return service.save(
-        scope.project,
-        by=scope.user,
-        branch=query.ref,
-        file=query.file,
-        content=body.content,
-        base_blob_sha=body.base_blob_sha,
-    )
+    return actions.save_draft(_key(scope, query), body.content, base_blob_sha=body.base_blob_sha)
 
 
 @blueprint.delete("/<project_id>")
@@ -88,5 +70,5 @@ def save(*, scope: ProjectScope, body: SaveDraftBody, query: FileQuery, prepared
 )
 def delete(*, scope: ProjectScope, query: FileQuery) -> dict[str, object]:
     """Delete your draft of a file."""
-    service.delete(scope.project, by=scope.user, branch=query.ref, file=query.file)
+    actions.delete_draft(_key(scope, query))
     return {"file": query.file, "deleted": True}

@@ -35,7 +35,7 @@ blueprint = ApiBlueprint(
 )
 def read(*, scope: ProjectScope, query: LogQuery) -> service.LogPage:
     """Read recent file changes, newest first."""
-    return service.read(scope.project, limit=query.limit, cursor=query.cursor, action=query.action, file=query.file)
+    return service.read(scope.project.id, **vars(query))
 
 
 @blueprint.post("/<project_id>")

@@ -1,12 +1,12 @@
 """Rules of the project log: entries of clients, saves and pushes, and its pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from app.core.api_tokens import TokenGrant
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.core.ids import new_id
 from app.database.inserts import batches, insert_rows
 from app.extensions import db
@@ -27,7 +27,7 @@ class LogPage:
     """A page of entries with the total number and the cursor of the next page."""
 
     project_id: str
-    logs: list[ProjectLogEntry]
+    logs: Sequence[ProjectLogEntry]
     meta: dict[str, object]
 
 
@@ -76,10 +76,10 @@ def record_changes(changed: FilesChanged) -> None:
         }
         for event in changed.files
     ]
-    if by and changed.source is LogSource.PUSH:
-        _complete_pushes(changed, by)
     if rows:
         insert_rows(db.session.connection(), _ENTRIES, rows, unique=PER_COMMIT, changed=replaced)
+    if by and changed.source is LogSource.PUSH:
+        _complete_pushes(changed, by)  # The insertion has waited for entries that another transaction was writing.
 
 
 def _complete_pushes(changed: FilesChanged, by: Mapping[str, object]) -> None:
@@ -117,11 +117,11 @@ def _type_of(file: str) -> str | None:
 
 
 def read(
-    project: Project, *, limit: int, cursor: str | None, action: LogAction | None = None, file: str | None = None
+    project_id: str, *, limit: int, cursor: str | None = None, action: LogAction | None = None, file: str | None = None
 ) -> LogPage:
-    """Return a page of the log, newest first."""
+    """Return a page of the log of a project, newest first."""
     entry = ProjectLogEntry
-    conditions = [entry.project_id == project.id]
+    conditions = [entry.project_id == project_id]
     if action is not None:
         conditions.append(entry.action == action)
     if file is not None:
@@ -129,10 +129,9 @@ def read(
     total = db.session.scalar(sa.select(sa.func.count()).select_from(entry).where(*conditions)) or 0
     if cursor:
         conditions.append(entry.id < decode_cursor(cursor, "log"))
-    rows = list(db.session.scalars(sa.select(entry).where(*conditions).order_by(entry.id.desc()).limit(limit + 1)))
-    page = rows[:limit]
-    next_cursor = encode_cursor("log", page[-1].id) if len(rows) > limit else None
-    return LogPage(project.id, page, {"total": total, "next_cursor": next_cursor})
+    rows = db.session.scalars(sa.select(entry).where(*conditions).order_by(entry.id.desc()).limit(limit + 1)).all()
+    page, next_cursor = paginate(rows, limit, "log", lambda row: row.id)
+    return LogPage(project_id, page, {"total": total, "next_cursor": next_cursor})
 
 
 def anonymize_author(user: User) -> None:

@@ -46,6 +46,7 @@ class ItemFieldSchema(PassthroughSchema):
     hint = fields.String(metadata=OPTIONAL | {"description": "Help for the person who fills in the field"})
     minimum = fields.Float(metadata=OPTIONAL | {"description": f"The least {LIMITED}"})
     maximum = fields.Float(metadata=OPTIONAL | {"description": f"The greatest {LIMITED}"})
+    integer = fields.Boolean(metadata=OPTIONAL | {"description": "A number has no fraction"})
     pattern = fields.String(metadata=OPTIONAL | {"description": "A regular expression that a text matches"})
     pattern_hint = fields.String(metadata=OPTIONAL | {"description": "The form that the pattern requires, in words"})
     date_format = fields.String(

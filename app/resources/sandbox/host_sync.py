@@ -78,11 +78,7 @@ def _write(sandbox_id: str, start_id: str, interval_s: float, done: threading.Ev
         try:
             with transactions.write_transaction():
                 service.record_start_heartbeat(sandbox_id, start_id)
-        except (
-            ServiceUnavailable,
-            sa.exc.OperationalError,
-            sa.exc.TimeoutError,
-        ) as error:  # The next one follows soon.
+        except (sa.exc.OperationalError, sa.exc.TimeoutError) as error:  # The next one follows soon.
             log.warning("sandbox.heartbeat_write_failed", sandbox_id=sandbox_id, error=type(error).__name__)
         finally:
             db.session.remove()

@@ -10,9 +10,10 @@ import structlog
 from app.content.detect import MAX_MANIFEST_BYTES
 from app.core.clock import iso
 from app.core.errors import AppError, TooManyRequests
-from app.core.limits import SandboxLimits
+from app.core.limits import OutboundLimits, SandboxLimits
 from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected, UpstreamUnavailable
+from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType
 from app.drivers.sandbox.port import SandboxEnded, SandboxHost, SandboxSpec, SiteFile
@@ -128,11 +129,11 @@ class Site:
         return choose_recipe([*self._entries, *self._extra], self._read, address, hints)
 
     def files(self) -> Iterator[SiteFile]:
-        """Yield every file except those that are too large to read from their Git host."""
+        """Yield every file except those of more than 25 MiB, and of more than 10 MiB from a remote host."""
         for path, uncommitted in self._extra.items():
             yield SiteFile(path, "100644", uncommitted)
         entries = [entry for path, entry in self._entries.items() if path not in self._extra]
-        blobs = self._git.blobs(self._repo, [entry.sha for entry in entries])
+        blobs = self._git.blobs(self._repo, [entry.sha for entry in entries], max_bytes=OutboundLimits.file_bytes)
         for entry, (_, content) in zip(entries, blobs, strict=True):
             if content is None:
                 log.info("sandbox.file_skipped", path=entry.path, sha=entry.sha)
@@ -143,9 +144,10 @@ class Site:
         if path in self._extra:
             return self._extra[path]
         entry = self._entries.get(path)
-        if entry is None or (entry.size or 0) > MAX_MANIFEST_BYTES:
+        try:
+            return None if entry is None else self._git.blob(self._repo, entry.sha, max_bytes=MAX_MANIFEST_BYTES)
+        except TooLargeToRead:
             return None
-        return self._git.blob(self._repo, entry.sha)
 
 
 @dataclass(frozen=True)

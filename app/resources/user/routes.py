@@ -8,11 +8,11 @@ from app.core.limits import InputLimits
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
-from app.http.rate_limits import FailureCounter
 from app.models.user import User
 from app.resources.user import creation_limits, service
 from app.resources.user.creation_limits import limits_of
-from app.resources.user.passwords import InvalidPassword, check_new, hashed, matches
+from app.resources.user.guards import compare_password
+from app.resources.user.passwords import check_new, hashed
 from app.resources.user.schemas import (
     ChangeCountryBody,
     ChangeNewsletterBody,
@@ -26,23 +26,6 @@ from app.resources.user.schemas import (
 )
 
 BYTES = InputLimits.auth_bytes
-
-
-def compare_password(user: User, password: str | None) -> None:
-    """Compare the password of a signed-in user. A wrong password counts as a failed sign-in.
-
-    Raises:
-        InvalidPassword: the password is missing, wrong or not set.
-        TooManyRequests: too many passwords were wrong.
-    """
-    failures = FailureCounter(user.email_key, user.password_hash)
-    if password is None:
-        raise InvalidPassword
-    failures.begin()
-    if not matches(user.password_hash, password):
-        failures.failed()
-        raise InvalidPassword
-    failures.succeeded()
 
 
 def hash_passwords(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:

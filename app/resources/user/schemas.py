@@ -7,10 +7,9 @@ from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.emails import is_email
 from app.core.errors import ErrorMessage
-from app.core.limits import PasswordLimits
+from app.core.limits import PasswordLimits, TextLengths
 from app.http.validation import DateTimeMs, Length, NameField, RequestBody, StrictBoolean, text
 from app.resources.user.countries import AmbiguousCountry, country_code, country_codes
-from app.resources.user.service import NAME_LENGTH
 from app.security.passwords import password_error
 
 EMAIL_LENGTH, PASSWORD_LENGTH = 254, 512
@@ -40,7 +39,7 @@ class Email(Trimmed):
 
 def person_name(**kwargs: Any) -> NameField:
     """Build the field of a person's name. It excludes the brackets that commits put around e-mail addresses."""
-    return NameField(NAME_LENGTH, forbidden="<>", **kwargs)
+    return NameField(TextLengths.USER_NAME, forbidden="<>", **kwargs)
 
 
 class NewPassword(fields.String):

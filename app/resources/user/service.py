@@ -1,6 +1,6 @@
 """Rules of user accounts: changes, deletion, sign-in methods, and the list of all users."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PermissionDenied
 from app.core.limits import SessionLimits
 from app.extensions import db
@@ -25,7 +25,6 @@ log = structlog.get_logger(__name__)
 
 
 CREDENTIAL = "credential"
-NAME_LENGTH = 120
 CURSOR = "user"
 
 
@@ -45,7 +44,10 @@ def sign_in_methods(user: User) -> list[SignInMethod]:
     linked = db.session.scalars(
         sa.select(SocialAccount).where(SocialAccount.user_id == user.id).order_by(SocialAccount.id)
     )
-    social = [SignInMethod(one.id, one.provider, one.subject, one.created_at, one.updated_at) for one in linked]
+    social = [
+        SignInMethod(identity.id, identity.provider, identity.subject, identity.created_at, identity.updated_at)
+        for identity in linked
+    ]
     own = [SignInMethod(user.id, CREDENTIAL, user.id, user.created_at, user.updated_at)] if user.password_hash else []
     return own + social
 
@@ -161,7 +163,7 @@ def delete(user: User, *, reason: str | None) -> dict[str, bool]:
 class UserPage:
     """Users by id. `next_cursor` is None on the last page."""
 
-    users: list[User]
+    users: Sequence[User]
     next_cursor: str | None
 
 
@@ -174,6 +176,5 @@ def list_users(search: str = "", *, limit: int, cursor: str | None = None) -> Us
     statement = sa.select(User).where(User.email_key.contains(search.strip().lower(), autoescape=True))
     if cursor:
         statement = statement.where(User.id > decode_cursor(cursor, CURSOR))
-    rows = list(db.session.scalars(statement.order_by(User.id).limit(limit + 1)))
-    users = rows[:limit]
-    return UserPage(users, encode_cursor(CURSOR, users[-1].id) if len(rows) > limit else None)
+    rows = db.session.scalars(statement.order_by(User.id).limit(limit + 1)).all()
+    return UserPage(*paginate(rows, limit, CURSOR, lambda user: user.id))

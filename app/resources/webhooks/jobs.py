@@ -58,7 +58,7 @@ def _due(max_branches: int) -> list[str]:
 
 def _is_behind(index_id: str, git: GitHosts) -> bool:
     row = db.session.execute(
-        sa.select(ContentIndex.status, ContentIndex.commit_sha, Project)
+        sa.select(ContentIndex, Project)
         .join(Project, Project.id == ContentIndex.project_id)
         .where(ContentIndex.id == index_id)
     ).one_or_none()
@@ -66,7 +66,7 @@ def _is_behind(index_id: str, git: GitHosts) -> bool:
         return False
     try:
         source = source_of(row.Project, git)
-        return indexes.is_behind(row.status, row.commit_sha, lambda: source.git.head(source.repo, source.branch))
+        return indexes.is_behind(row.ContentIndex, lambda: source.git.head(source.repo, source.branch))
     except (DriverError, AppError) as error:
         log.info("content.head_unreadable", index_id=index_id, error=type(error).__name__)
         return False

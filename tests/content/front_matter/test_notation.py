@@ -61,6 +61,8 @@ class TestUnreadBlocks:
             "---\r\ntitle: x\r\n",
             "---\rtitle: x\r---\rText",
             "<!-- comment -->\n---\ntitle: x\n---\n",
+            " ---\ntitle: x\n---\nText\n",
+            "   +++\ntitle = 'x'\n +++\n",
             "--- yml\ntitle: x\n---\n",
             "---toml\ntitle = 1\n",
             '{\n"title": "x"\n',
@@ -89,7 +91,7 @@ class TestUnreadBlocks:
         edited = edit_front_matter("a.md", text.encode(), {"title": "z"}).decode()
         assert edited == text.replace('"x"', '"z"').replace(": x", ": z")
 
-    @pytest.mark.parametrize("text", ["---\n\nA rule above.\n", "---\n- item\n", " ---\ntitle: x\n---\n", "Text\n"])
+    @pytest.mark.parametrize("text", ["---\n\nA rule above.\n", "---\n- item\n", "     ---\n     title: x\n", "Text\n"])
     def test_text_that_is_no_front_matter_receives_a_block(self, text: str) -> None:
         assert split_front_matter(text) == (None, text, None)
         assert edit_front_matter("a.md", text.encode(), {"a": 1}).decode() == f"---\na: 1\n---\n\n{text}"
@@ -162,6 +164,38 @@ class TestScalars:
     def test_toml_number_keeps_its_zeros(self) -> None:
         assert changed_lines(TOML, {"n": WrittenFloat("1.20")}) == ["-n = 1.10", "+n = 1.20"]
         assert changed_lines(TOML, {"n": 1.1}) == []
+
+
+class TestBlockScalars:
+    """Texts in lines of their own (`>-`, `|`): the style, the chomping and the lines of what is the same."""
+
+    @pytest.mark.parametrize(
+        ("old", "new", "written"),
+        [
+            (">-\n  one two\n  three four", "one two three five", ">-\n  one two\n  three five"),
+            (">-\n  one two\n  three four", "one 2 three four", ">-\n  one 2\n  three four"),
+            (">\n  one two\n  three\n\n  end", "one two 3\nend\n", ">\n  one two\n  3\n\n  end"),
+            (">-\n  one\n\n  two\n  three", "one\nnew\ntwo three", ">-\n  one\n\n  new\n\n  two\n  three"),
+            (">-\n  one\n  two", "one\n\n\ntwo", ">-\n  one\n\n\n\n  two"),
+            (">\n  one two", "one", ">-\n  one"),
+            (">+\n  one two\n", "one three\n\n", ">+\n  one three\n"),
+            ("|\n  one\n  two", "one\n", "|\n  one"),
+            ("|-\n  one\n\n  two", "one\n\nthree", "|-\n  one\n\n  three"),
+            (">- # note\n      港口 是\n      地方", "港口 是 好地方", ">- # note\n      港口 是\n      好地方"),
+            (">-\n  one", " one", '" one"'),
+            (">-\n  one", "", '""'),
+        ],
+    )
+    def test_new_text_has_the_style_of_the_old_one(self, old: str, new: str, written: str) -> None:
+        for newline in ("\n", "\r\n"):
+            before, after = (f"---\na: {value}\nb: 1\n---\nText\n".replace("\n", newline) for value in (old, written))
+            assert edit_front_matter("a.md", before.encode(), {"a": new}).decode() == after
+            assert edit_front_matter("a.md", before.encode(), {"b": 1}).decode() == before
+
+    def test_text_of_an_item_and_of_a_nested_key_keeps_its_style(self) -> None:
+        text = "---\nlist:\n  - >-\n    one\n    two\n  - x\nmap:\n  key: |-\n      one\n      two\n---\n"
+        changed = edit_front_matter("a.md", text.encode(), {"list": ["one 2", "x"], "map": {"key": "one\n2"}})
+        assert changed.decode() == text.replace("two", "2")
 
 
 class TestOtherLines:

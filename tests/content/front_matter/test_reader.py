@@ -11,7 +11,7 @@ FENCES = st.lists(
 ).map("".join)
 
 PLAIN = [
-    "", "Body", "---", "---\n", "---\nno end\n", "----\na: b\n----\n", " ---\na: b\n---\n", "+++\nno end",
+    "", "Body", "---", "---\n", "---\nno end\n", "----\na: b\n----\n", "+++\nno end",
     "---\nJust words\n---\n", "---\n- a\n---\n", "{{ shortcode }}\n", "{ a",
     '{"a": 1}\n{"a": 2}\n', '{"a": 1} is an object.\n\nBody', '{"a"}\n\nBody', '{"a": 1\n\nBody', '{"a": 1}\nBody', "{}\n\nBody",
     '{"a": 1}, {"b": 2}\n\nBody', ' {"a": 1}\n\nBody', '{"a": b}\n\nBody', "{a: 1}\n\nBody",

@@ -1,5 +1,7 @@
 """Tests of the merge of one file: by type, with conflicts of whole files and hostile inputs."""
 
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,13 +36,14 @@ class TestPages:
     def test_keys_that_both_add_at_the_end_keep_their_notation(self) -> None:
         mine = POST.replace(b"false\n", b"false\npublished: no\nstart: 2024-05-01\n")
         theirs = POST.replace(b"false\n", b"false\nweight: 010 # old\n")
-        end = b"false\nweight: 010 # old\npublished: no\nstart: 2024-05-01\n"
+        end = b"false\npublished: no\nstart: 2024-05-01\nweight: 010 # old\n"
         assert merged("a.md", POST, mine, theirs) == POST.replace(b"false\n", end)
 
-    def test_line_that_both_changed_is_written_in_the_notation_of_theirs(self) -> None:
-        base = b"+++\ndates = [2024-01-01]\n+++\n"
+    def test_line_that_both_changed_is_written_in_the_notation_of_the_side_with_more_changes(self) -> None:
+        base = b"+++\ndates = [2024-01-01]\nweight = 1\n+++\n"
         mine, theirs = (base.replace(b"01]", added) for added in (b"01, 2024-01-02]", b"01, 2024-01-03,]"))
-        assert merged("a.md", base, mine, theirs) == base.replace(b"01]", b"01, 2024-01-02, 2024-01-03,]")
+        theirs = theirs.replace(b"1\n+++", b"2\n+++")
+        assert merged("a.md", base, mine, theirs) == theirs.replace(b"01, ", b"01, 2024-01-02, ")
 
     def test_comment_in_a_line_that_both_changed_is_not_lost(self) -> None:
         mine = POST.replace(b"[a, b]", b"[a, b, c] # mine")
@@ -89,7 +92,7 @@ class TestPages:
 
     def test_added_front_matter_of_both_sides_is_merged(self) -> None:
         mine, theirs = b"---\na: 1\n---\nText\n", b"---\nb: 2\n---\nText\n"
-        assert merged("a.md", b"Text\n", mine, theirs) == b"---\nb: 2\na: 1\n---\nText\n"
+        assert merged("a.md", b"Text\n", mine, theirs) == b"---\na: 1\nb: 2\n---\nText\n"
 
     def test_byte_order_mark_and_line_ends_are_kept(self) -> None:
         base = b"\xef\xbb\xbf" + POST.replace(b"\n", b"\r\n")
@@ -128,8 +131,8 @@ class TestData:
         ("path", "base", "mine", "theirs", "expected"),
         [
             ("a.json", '{"a": 1, "b": 2}', '{"a": 5, "b": 2}', '{"a": 1, "b": 6}', '{"a": 5, "b": 6}'),
-            ("a.json", '{"a": 1.50}', '{"a": 1.50, "b": 1}', '{"c": 1, "a": 1.50}', '{"c": 1, "a": 1.50, "b": 1}'),
-            ("a.toml", "[x]\na = 1\n", "[x]\na = 1\nb = 1\n", "[x]\na = 1\nc = 1\n", "[x]\na = 1\nc = 1\nb = 1\n"),
+            ("a.json", '{"a": 1.5}', '{"a": 1.5, "b": 1}', '{"c": 1, "a": 1.5}', '{"c": 1, "a": 1.5, "b": 1}'),
+            ("a.toml", "[x]\na = 1\n", "[x]\na = 1\nb = 1\n", "[x]\na = 1\nc = 1\n", "[x]\na = 1\nb = 1\nc = 1\n"),
             ("a.yml", "# top\na: 1\n", "# top\na: 1\nb: yes\n", "# top\nc: 1\na: 1\n", "# top\nc: 1\na: 1\nb: yes\n"),
             ("a.yml", "- a\n- b\n", "- x\n- a\n- b\n", "- a\n- c\n", "- x\n- a\n- c\n"),
         ],
@@ -137,21 +140,17 @@ class TestData:
     def test_edits_of_both_sides_are_merged(self, path: str, base: str, mine: str, theirs: str, expected: str) -> None:
         assert merged(path, base.encode(), mine.encode(), theirs.encode()) == expected.encode()
 
-    def test_list_at_the_root_is_merged_by_line(self) -> None:
-        assert conflicts("a.yml", b"- id: a\n", b"- id: b\n", b"- id: c\n")[0][0] == ConflictKind.LINES
-        assert conflicts("a.json", b"[1]\n", b"[2]\n", b"[3]\n")[0][0] == ConflictKind.LINES
-
-    def test_result_of_a_merge_by_line_that_cannot_be_read_is_a_conflict(self) -> None:
-        base = b'[\n  {"a": 1},\n  {"a": 2},\n  {"a": 3}\n]\n'
-        mine = base.replace(b'  {"a": 1},\n', b"")
-        assert merged("a.json", base, mine, base.replace(b"3", b"4")) == mine.replace(b"3", b"4")
-        mine, theirs = base.replace(b'  {"a": 1},\n  {"a": 2},\n', b""), base.replace(b',\n  {"a": 3}', b"")
-        assert conflicts("a.json", base, mine, theirs)[0][0] == ConflictKind.LINES
+    def test_list_at_the_root_is_merged_by_item(self) -> None:
+        assert conflicts("a.yml", b"- id: a\n", b"- id: b\n", b"- id: c\n") == [
+            (ConflictKind.VALUE, "/items", None, None)
+        ]
+        assert conflicts("a.json", b"[1]\n", b"[2]\n", b"[3]\n")[0][1] == "/items"
+        assert merged("a.json", b"[1, 2]\n", b"[2]\n", b"[1]\n") == b"[]\n"
 
     def test_key_that_both_add_at_different_positions_occurs_once(self) -> None:
         base = b"a: 1\nb: 1\nc: 1\n"
         assert merged("a.yml", base, b"x: 1\n" + base.replace(b"b: 1", b"b: 2"), base + b"x: 1\n") == (
-            base.replace(b"b: 1", b"b: 2") + b"x: 1\n"
+            b"x: 1\n" + base.replace(b"b: 1", b"b: 2")
         )
 
     def test_comment_of_a_removed_key_that_the_other_side_changed_is_a_conflict(self) -> None:
@@ -188,6 +187,225 @@ class TestData:
         mine, theirs = base.replace('"a": 1', f'"a": {number}'), base.replace('"b": 1', '"b": 2')
         expected = theirs.replace('"a": 1', f'"a": {number}')
         assert merged("a.json", *(text.encode() for text in (base, mine, theirs))) == expected.encode()
+
+
+NAV = b"nav:\n- {id: home, label: Home}\n- {id: news, label: News}\n- {id: contact, label: Contact}\n"
+
+
+class TestOrders:
+    @pytest.mark.parametrize("key", ["id", "slug", "name", "path", "url", "href", "key", "title", "text"])
+    def test_order_of_one_side_and_label_of_the_other_are_merged(self, key: str) -> None:
+        base = NAV.replace(b"id", key.encode())
+        lines = base.splitlines(keepends=True)
+        moved = b"".join([lines[0], lines[3], *lines[1:3]])
+        mine = base.replace(b"Home}", b"Start}")
+        expected = moved.replace(b"Home}", b"Start}")
+        if key == "text":  # An item that one side moves and the other one changes needs an identity.
+            mine, expected = base.replace(b"News}", b"New}"), moved.replace(b"News}", b"New}")
+        assert merged("a.yml", base, mine, moved) == merged("a.yml", base, moved, mine) == expected
+
+    def test_orders_of_both_sides_conflict(self) -> None:
+        base, mine, theirs = (f"a: [{items}]\n".encode() for items in ("x, y, z", "y, x, z", "z, x, y"))
+        assert conflicts("a.yml", base, mine, theirs) == [(ConflictKind.VALUE, "/a", None, None)]
+        assert merged("a.yml", base, mine, mine.replace(b"z", b"z, n")) == b"a: [y, x, z, n]\n"
+
+    def test_item_that_a_side_puts_first_stays_first(self) -> None:
+        base, mine, theirs = (f"a: [{items}]\n".encode() for items in ("x, y", "x, y, last", "first, x, y"))
+        assert merged("a.yml", base, mine, theirs) == b"a: [first, x, y, last]\n"
+        assert merged("a.yml", base, mine, b"a: [y, x]\n") == b"a: [y, x, last]\n"
+
+    def test_item_between_items_that_the_other_side_separates_is_a_conflict(self) -> None:
+        base, mine, theirs = (f"a: [{items}]\n".encode() for items in ("x, y, z", "x, n, y, z", "y, z, x"))
+        assert conflicts("a.yml", base, mine, theirs) == [(ConflictKind.VALUE, "/a", None, None)]
+
+    def test_keys_of_a_mapping_keep_the_order_of_the_side_that_moved_them(self) -> None:
+        base, moved = b'{"home": 1, "news": 2, "contact": 3}', b'{"contact": 3, "home": 1, "news": 2}'
+        assert merged("a.json", base, base.replace(b"2", b"5"), moved) == moved.replace(b"2", b"5")
+        assert conflicts("a.json", base, b'{"home": 1, "contact": 3, "news": 2}', moved)[0][:2] == ("value", "")
+
+    def test_item_that_both_replaced_is_a_conflict_unless_it_is_a_word(self) -> None:
+        base, mine, theirs = b"a: [Turn left]\n", b"a: [Turn hard left]\n", b"a: [Turn left here]\n"
+        assert conflicts("a.yml", base, mine, theirs)[0][1] == "/a"
+        assert conflicts("a.yml", b"a: [10.50]\n", b"a: [10.90]\n", b"a: [12.50]\n")[0][1] == "/a"
+        assert merged("a.yml", b"a: [old]\n", b"a: [one]\n", b"a: [two]\n") == b"a: [one, two]\n"
+
+    def test_items_without_identity_are_merged_by_position(self) -> None:
+        base = b"menu:\n- {text: Home, to: /}\n- {text: News, to: /n}\n"
+        mine = base.replace(b"to: /n", b"to: /news") + b"- {text: More, to: /m}\n"
+        theirs = base.replace(b"Home", b"Start").replace(b"News", b"Latest")
+        expected = mine.replace(b"Home", b"Start").replace(b"News", b"Latest")
+        assert merged("a.yml", base, mine, theirs) == merged("a.yml", base, theirs, mine) == expected
+
+    def test_item_that_a_side_moves_next_to_one_that_the_other_side_moves_is_a_conflict(self) -> None:
+        a, b, c, d = ({"text": name, "weight": 1} for name in "abcd")
+        base, mine, theirs = (
+            json.dumps(side).encode()
+            for side in ([a, b, c, d], [d, a | {"weight": 2}, b, c], [b, a, c | {"weight": 2}, d])
+        )
+        assert conflicts("a.json", base, mine, theirs)[0][:2] == (ConflictKind.VALUE, "/items")
+        assert conflicts("a.json", base, theirs, mine)[0][:2] == (ConflictKind.VALUE, "/items")
+
+
+class TestNotations:
+    @pytest.mark.parametrize("key", ["lastmod", "updated"])
+    def test_times_that_cannot_be_compared_are_a_conflict(self, key: str) -> None:
+        versions = [f"---\n{key}: {time}\n---\n".encode() for time in ("May 1, 2024", "May 2, 2024", "May 3, 2024")]
+        assert conflicts("a.md", *versions) == [(ConflictKind.VALUE, f"/{key}", None, None)]
+        days = [f"---\n{key}: 2024-05-0{day}\n---\n".encode() for day in (1, 3, 2)]
+        assert merged("a.md", *days) == merged("a.md", days[0], *days[:0:-1]) == days[1]
+        assert conflicts("a.md", days[0], days[1], b"---\na: 1\n---\n")[0][1] == f"/{key}"
+
+    def test_number_keeps_the_digits_of_a_side(self) -> None:
+        base = b'{"version": 1.9, "a": 1}'
+        result = merge_file("a.json", base, base.replace(b"1.9", b"1.10"), base.replace(b'"a": 1', b'"a": 2'))
+        assert result == MergedFile(b'{"version": 1.10, "a": 2}', ("/version",)) or isinstance(result, FileConflicts)
+
+    @pytest.mark.parametrize("path", ["a.md", "a.yml", "a.txt"])
+    def test_line_ends_and_the_final_one_are_no_change_of_text(self, path: str) -> None:
+        base = b"a: 1\nb: 2\nc: 3\n"
+        mine, crlf = base.replace(b"1", b"5"), base.replace(b"\n", b"\r\n")
+        assert merged(path, base, mine, crlf) == merged(path, base, crlf, mine) == mine.replace(b"\n", b"\r\n")
+        theirs = base.removesuffix(b"\n")
+        added = base + b"\nd: 4\n"
+        assert merged(path, base, added, theirs) == merged(path, base, theirs, added) == added.removesuffix(b"\n")
+        assert merged(path, theirs, added, theirs.replace(b"1", b"5")) == added.replace(b"1", b"5")
+
+    def test_conflict_of_complete_lines_is_resolved_by_a_choice(self) -> None:
+        base = b"a: 1\nb: 2 # old\nc: 3\nd: 4\n"
+        mine, theirs = base.replace(b"b: 2 # old\n", b""), base.replace(b"old", b"new").replace(b"4", b"5")
+        assert conflicts("a.yml", base, mine, theirs)[0][0] == ConflictKind.LINES
+        assert merge_file("a.yml", base, mine, theirs, ["mine"]) == MergedFile(b"a: 1\nc: 3\nd: 5\n")
+
+
+class TestTerms:
+    @pytest.mark.parametrize(
+        ("old", "one", "other"),
+        [
+            ("10.50 EUR", "10.90 EUR", "12.50 EUR"),
+            ("10 000 EUR", "12 000 EUR", "10 500 EUR"),
+            ("2024-05-01", "2024-06-01", "2024-05-02"),
+            ("24. Mai 2024", "25. Mai 2024", "24. Mai 2025"),
+            ("10:30", "11:30", "10:45"),
+            ("7 - 9 Uhr", "8 - 9 Uhr", "7 - 10 Uhr"),
+            ("+49 30 1234 567", "+49 40 1234 567", "+49 30 1234 568"),
+            ("a.b@c.example", "x.b@c.example", "a.b@z.example"),
+            ("v1.9.2", "v2.9.2", "v1.9.3"),
+            ("img/a-1.png", "pics/a-1.png", "img/a-2.png"),
+            ("https://a.example/b?c=1", "https://z.example/b?c=1", "https://a.example/b?c=2"),
+            ("[docs](/a/b)", "[guide](/a/b)", "[docs](/a/c)"),
+            ("well-known", "best-known", "well-read"),
+            ("\u7968\u50f910.50\u5143", "\u7968\u50f910.90\u5143", "\u7968\u50f912.50\u5143"),
+        ],
+    )
+    def test_changes_within_one_term_are_a_conflict(self, old: str, one: str, other: str) -> None:
+        base, mine, theirs = (f"It is {term} at the door.\n".encode() for term in (old, one, other))
+        assert conflicts("a.md", base, mine, theirs) == [(ConflictKind.BLOCK, None, 0, None)]
+        assert merged("a.md", base, mine, base.replace(b"door", b"gate")) == mine.replace(b"door", b"gate")
+
+    def test_clauses_without_white_space_are_merged(self) -> None:
+        base = "\u8239\u6bcf\u5929\u5f00\uff0c\u7968\u4ef7\u5341\u5143\uff0c\u6b22\u8fce\u3002\n"
+        mine, theirs = base.replace("\u8239", "\u8f66"), base.replace("\u6b22\u8fce", "\u518d\u89c1")
+        expected = mine.replace("\u6b22\u8fce", "\u518d\u89c1")
+        assert merged("a.md", base.encode(), mine.encode(), theirs.encode()) == expected.encode()
+
+    def test_item_that_one_side_removes_does_not_take_the_words_of_the_other(self) -> None:
+        base = b"- a b\n- a c\n- d\n"
+        assert conflicts("a.md", base, base.replace(b"- a b\n", b""), base.replace(b"a b", b"z b"))[0][0] == "block"
+
+
+class TestHeadings:
+    BASE = b"## A\n\nText a.\n\n## B\n\nText b.\n"
+
+    def test_sections_at_one_position_are_a_conflict(self) -> None:
+        for tight in (b"\n\n", b"\n"):
+            base = self.BASE.replace(b"\n\n", tight)
+            mine, theirs = (base.replace(b"## B", b"## %b\nSame.\n## B" % name) for name in (b"M", b"T"))
+            assert conflicts("a.md", base, mine, theirs)[0][0] == ConflictKind.BLOCK
+
+    def test_text_below_a_new_heading_of_the_other_side_is_a_conflict(self) -> None:
+        mine = self.BASE.replace(b"## B", b"More a.\n\n## B")
+        theirs = self.BASE.replace(b"Text a.", b"## New\n\nText a.")
+        assert conflicts("a.md", self.BASE, mine, theirs)[0][0] == ConflictKind.BLOCK
+        assert conflicts("a.md", self.BASE, theirs, mine)[0][0] == ConflictKind.BLOCK
+        mine = self.BASE.replace(b"Text a.", b"Text a, longer.\n\nMore a.")  # The same block is changed by both sides.
+        assert conflicts("a.md", self.BASE, mine, theirs)[0][0] == ConflictKind.BLOCK
+        mine = self.BASE.replace(b"## B", b"More a.\n\n## B")
+        renamed = self.BASE.replace(b"## A", b"## First")
+        assert merged("a.md", self.BASE, mine, renamed) == mine.replace(b"## A", b"## First")
+        added = self.BASE + b"\n## C\n\nText c.\n"
+        assert merged("a.md", self.BASE, mine, added) == mine + b"\n## C\n\nText c.\n"
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            (b"Text a.", b"Another block."),  # A block that replaces one of the base.
+            (b"## B", b"Another block."),  # A block that replaces a heading.
+        ],
+    )
+    def test_text_that_replaces_a_block_below_a_new_heading_is_a_conflict(self, old: bytes, new: bytes) -> None:
+        theirs = self.BASE.replace(b"Text a.", b"## New\n\nText a.")
+        for mine in (self.BASE.replace(old, new), self.BASE.replace(b"## A", b"## First").replace(old, new)):
+            assert conflicts("a.md", self.BASE, mine, theirs)[0][0] == ConflictKind.BLOCK
+            assert conflicts("a.md", self.BASE, theirs, mine)[0][0] == ConflictKind.BLOCK
+        edited = self.BASE.replace(b"Text a.", b"Text a, longer.")
+        assert merged("a.md", self.BASE, edited, theirs) == theirs.replace(b"Text a.", b"Text a, longer.")
+
+    @pytest.mark.parametrize("fence", [b"```", b"```js", b"~~~ python"])
+    def test_other_code_below_a_new_heading_is_a_conflict_and_edited_code_is_not(self, fence: bytes) -> None:
+        base = b"## A\n\n%s\none\n\ntwo\n%s\n\n## B\n" % (fence, fence[:3])
+        theirs = base.replace(fence + b"\none", b"## New\n\nText.\n\n" + fence + b"\none")
+        other = base.replace(b"one\n\ntwo", b"three\n\nfour")
+        assert conflicts("a.md", base, other, theirs)[0][0] == ConflictKind.BLOCK
+        assert conflicts("a.md", base, theirs, other)[0][0] == ConflictKind.BLOCK
+        edited = base.replace(b"two", b"three")
+        assert merged("a.md", base, edited, theirs) == theirs.replace(b"two", b"three")
+
+    def test_edit_of_a_sentence_without_spaces_stays_below_a_new_heading(self) -> None:
+        base = "## A\n\n今天天气很好，我们去公园玩。\n\n## B\n".encode()
+        mine = base.replace("公园".encode(), "学校".encode())
+        theirs = base.replace("今天".encode(), "## 新\n\n今天".encode())
+        assert merged("a.md", base, mine, theirs) == theirs.replace("公园".encode(), "学校".encode())
+
+    def test_text_below_a_heading_that_replaces_a_removed_one_is_a_conflict(self) -> None:
+        base = b"## A\n\nText a.\n\nText b.\n\n## B\n"
+        mine = base.replace(b"## A\n\n", b"").replace(b"Text b.", b"## New\n\nText b.")
+        theirs = base.replace(b"## A\n\n", b"").replace(b"Text b.", b"Text b.\n\nMore.")
+        assert conflicts("a.md", base, mine, theirs)[0][0] == ConflictKind.BLOCK
+        assert conflicts("a.md", base, theirs, mine)[0][0] == ConflictKind.BLOCK
+
+    def test_heading_that_a_side_adds_while_it_renames_another_one_remains_known(self) -> None:
+        base = b"## A\n\nText.\n\nOld.\n\n## B\n\nText b.\n"
+        mine = base + b"\nMore b.\n"
+        theirs = base.replace(b"Old.\n\n## B", b"## B\n\n## C\n\nText c.")
+        assert conflicts("a.md", base, mine, theirs)[0][0] == ConflictKind.BLOCK
+        assert conflicts("a.md", base, theirs, mine)[0][0] == ConflictKind.BLOCK
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        ("base", "mine", "theirs"),
+        [
+            ("> One line. And two.\n", "> One line. Then more.\n> And two.\n", "Note:\nOne line. And two.\nEnd.\n"),
+            ("1. One line\n2. Two lines\n", "- One line\n- Two lines\n", "1. One line\n2. Two lines\n3. Three lines\n"),
+            ("  - One line\n  - Two lines\n", "- One line\n- Two lines\n", "  - One line\n  - Two lines\n  - Three\n"),
+        ],
+    )
+    def test_line_with_a_sign_that_the_other_side_removed_is_a_conflict(
+        self, base: str, mine: str, theirs: str
+    ) -> None:
+        assert conflicts("a.md", base.encode(), mine.encode(), theirs.encode())[0][0] == ConflictKind.BLOCK
+        assert conflicts("a.md", base.encode(), theirs.encode(), mine.encode())[0][0] == ConflictKind.BLOCK
+
+    def test_terms_below_new_signs_of_a_list_are_merged(self) -> None:
+        base = b"1. One line\n2. Two long lines\n"
+        mine, theirs = base.replace(b"1.", b"-").replace(b"2.", b"-"), base.replace(b"lines", b"rows")
+        assert merged("a.md", base, mine, theirs) == mine.replace(b"lines", b"rows")
+
+    def test_text_that_would_be_in_an_open_fence_of_the_other_side_is_a_conflict(self) -> None:
+        base = b"```\na\n\nb\n```\n"
+        mine, theirs = base + b"\nText.\n", b"```\n" + base + b"\nMore.\n\n```\nc\n```\n"
+        assert conflicts("a.md", base, mine, theirs)[0][0] == ConflictKind.BLOCK
+        assert conflicts("a.md", base, theirs, mine)[0][0] == ConflictKind.BLOCK
 
 
 class TestWholeFiles:

@@ -94,7 +94,7 @@ def _differs(base: Entry, mine: Entry, theirs: Entry) -> bool:
     sides = [each.values() for each in (base, mine, theirs)]
     for name in {**sides[0], **sides[1], **sides[2]}:
         old, own, other = (side.get(name) for side in sides)
-        are_lists = all(value is not None and value.startswith("[") for value in (old or "[", own, other))
+        are_lists = old in (None, "[]") and all(value is not None and value.startswith("[") for value in (own, other))
         if own != other and old not in (own, other) and not are_lists:
             return True
     return False

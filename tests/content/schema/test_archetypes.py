@@ -1,9 +1,12 @@
 """Archetypes of Hugo: values, placeholders and text of new entries."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from app.content.schema.archetypes import read_archetype, section_of, with_archetype
 from app.content.schema.model import Collection, FieldType, SchemaField
+from app.content.schema.new_entry import new_entry
 
 POSTS = b"""\
 ---
@@ -24,6 +27,13 @@ class TestReadArchetype:
 
     def test_body_with_another_expression_is_empty(self) -> None:
         assert read_archetype("archetypes/a.md", b"---\ntitle: a\n---\n{{ .Params.x }}\n").body == ""
+
+    def test_front_matter_in_toml_stays_toml_in_a_new_entry(self) -> None:
+        archetype = read_archetype("archetypes/a.md", b"+++\ndate = '{{ .Date }}'\n+++\nText\n")
+        collection = with_archetype(Collection("posts", "posts", "*.md"), archetype)
+        text = new_entry(collection, "posts", title="A", now=datetime(2026, 11, 3, tzinfo=UTC)).text
+        assert text.startswith("+++\n")
+        assert text.endswith("+++\n\nText\n")
 
     @pytest.mark.parametrize("data", [b"a\x00b", b"---\ntitle: [\n---\n"])
     def test_broken_archetype_has_a_problem(self, data: bytes) -> None:

@@ -53,6 +53,40 @@ def required_of(schema: ContentSchema, path: str) -> dict[str, bool] | None:
 
 class TestFields:
     @pytest.mark.parametrize("widget", ["image", "file"])
+    def test_number_of_several_files_is_limited(self, widget: str) -> None:
+        shared = {"widget": widget, "multiple": True, "min": 1, "max": 2}
+        assert [is_valid(["/a.png"] * n, **shared) for n in (0, 1, 2, 3)] == [False, True, True, False]
+
+    def test_integer_has_no_fraction(self) -> None:
+        whole = {"widget": "number", "value_type": "int", "max": 5}
+        assert [is_valid(value, **whole) for value in (3, 3.5, 6)] == [True, False, False]
+        assert is_valid(3.5, widget="number", value_type="float")
+        assert only_field(name="a", **whole).integer
+
+    @pytest.mark.parametrize(
+        ("slug", "path"),
+        [
+            ("{{date | date('YYYY-MM')}}-{{slug}}", "2026-11-fog.md"),
+            ("{{fields.date|date('YYYY')}}/{{title | upper}}", "2026/FOG.md"),
+            ("{{slug | truncate(2)}}", "fo.md"),
+            ("{{fields.none | default('x')}}-{{slug}}", "x-fog.md"),
+        ],
+    )
+    def test_filters_of_the_slug_are_applied(self, slug: str, path: str) -> None:
+        schema = read({"name": "title"}, slug=slug)
+        assert schema.problems == ()
+        assert new_entry(schema.collections[0], "posts", title="Fog", now=NOW).path == f"posts/{path}"
+
+    @pytest.mark.parametrize("name", ["slug", "path"])
+    def test_unknown_filter_of_the_slug_is_a_problem(self, name: str) -> None:
+        for text in ("{{slug | reverse}}", "{{date | date('Q')}}", "{{date | date}}", "{{slug | }}"):
+            problem = read({"name": "title"}, **{name: text}).problems[0]
+            assert (problem.pointer, "filter" in problem.message or "format" in problem.message) == (
+                f"/collections/0/{name}",
+                True,
+            )
+
+    @pytest.mark.parametrize("widget", ["image", "file"])
     @pytest.mark.parametrize("several", [{"multiple": True}, {"media_library": {"config": {"multiple": True}}}])
     def test_several_files_are_a_list(self, widget: str, several: dict[str, Any]) -> None:
         assert is_valid(["/a.png", "/b.png"], widget=widget, **several)
@@ -105,6 +139,12 @@ class TestFields:
     def test_new_entry_writes_a_date_in_its_format(self) -> None:
         schema = read({"name": "date", "widget": "datetime", "format": "DD/MM/YYYY"})
         assert "date: 03/11/2026" in new_entry(schema.collections[0], "posts", title="A", now=NOW).text
+
+    def test_new_entry_has_the_front_matter_of_its_collection(self) -> None:
+        fields = [{"name": "title", "widget": "string"}]
+        schema = read(*fields, format="toml-frontmatter")
+        text = new_entry(schema.collections[0], "posts", title="A", now=NOW).text
+        assert text.startswith('+++\ntitle = "A"\n')
 
     def test_list_of_several_types_has_variants(self) -> None:
         quote = {"name": "quote", "label": "Quote", "widget": "object", "fields": [{"name": "text"}]}

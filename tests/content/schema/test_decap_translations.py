@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.content.schema.decap import read_translations
+from app.content.schema.decap_translations import read_translations
 from app.content.schema.model import FieldType, SchemaField
 
 SITE = {"structure": "single_file", "locales": ["en", "de", "en", 5, ""], "default_locale": "de"}

@@ -53,7 +53,7 @@ def test_collection_without_draft_and_date_gets_neither() -> None:
         ("{{slug}}/index.md", "fog/index.md"),
         ("{{ hour }}{{minute}}{{second}}.md", "080509.md"),
         ("{{unknown}}.md", "fog.md"),
-        ("{{title | upper}}.json", "Fog.json"),
+        ("{{title | upper}}.json", "FOG.json"),
     ],
 )
 def test_placeholders_of_the_path_are_replaced(template: str, path: str) -> None:

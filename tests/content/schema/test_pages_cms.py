@@ -192,3 +192,9 @@ class TestReadPagesCms:
 
     def test_file_without_content_has_no_schema(self) -> None:
         assert read_pages_cms(".pages.yml", b"media: public\n") is None
+
+
+def test_new_entry_has_the_front_matter_of_its_collection() -> None:
+    schema = read_fields({"name": "title", "type": "string"}, format="toml-frontmatter")
+    text = new_entry(schema.collections[0], "posts", title="A", now=datetime(2026, 11, 3, tzinfo=UTC)).text
+    assert text.startswith('+++\ntitle = "A"\n')

@@ -53,10 +53,6 @@ class RemoteContract:
         """Return the repository of the double."""
         raise NotImplementedError
 
-    def stored_body(self, host: Any) -> str:
-        """Return the description of the first pull request at the host."""
-        raise NotImplementedError
-
     def require_checks(self, host: Any, *names: str) -> None:
         """Let the host refuse merges without these checks."""
         raise NotImplementedError
@@ -275,21 +271,6 @@ class RemoteContract:
         subject.provider.delete_branch(subject.repo, "work")
         assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main"]
 
-    # Content
-
-    def test_content_of_a_path_equals_its_bytes(self, make: Make) -> None:
-        large = bytes(range(256)) * 5000
-        subject = make({"a b/ü%2F.md": b"small\n", "large.bin": large, "empty": b""})
-        head = subject.git.head()
-        assert subject.provider.content(subject.repo, head, "a b/ü%2F.md") == b"small\n"
-        assert subject.provider.content(subject.repo, head, "large.bin") == large
-        assert subject.provider.content(subject.repo, head, "empty") == b""
-
-    @pytest.mark.parametrize("path", ["no.md", "docs", "../a.md", "a.md/below"])
-    def test_content_of_a_missing_path_raises_object_missing(self, subject: Subject, path: str) -> None:
-        with pytest.raises(GitObjectMissing):
-            subject.provider.content(subject.repo, subject.git.head(), path)
-
     # Pull requests
 
     def test_pull_request_is_created_listed_and_merged(self, subject: Subject) -> None:
@@ -327,7 +308,7 @@ class RemoteContract:
 
     def test_unknown_pull_request_raises_object_missing(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        for call in (pulls.pull_request, pulls.update_pull_request, pulls.checks, pulls.merge_pull_request):
+        for call in (pulls.pull_request, pulls.checks, pulls.merge_pull_request):
             with pytest.raises(GitObjectMissing):
                 call(subject.repo, 7)
 
@@ -344,57 +325,13 @@ class RemoteContract:
         subject.git.commit({"later.md": b"later"})
         assert pulls.pull_requests(subject.repo) == [read]
 
-    def test_update_sets_only_given_values(self, subject: Subject, host: Double) -> None:
-        pulls = prepare_pull_request(subject)
-        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="Before")
-        host.journal.clear()
-        assert pulls.update_pull_request(subject.repo, 1) == made
-        assert host.calls("PATCH|PUT") == []
-        assert pulls.update_pull_request(subject.repo, 1, title="Other") == replace(made, title="Other")
-        assert self.stored_body(host) == "Before"
-        host.faults.append(Fault("(PATCH|PUT) .*/1$", lose=True))
-        assert pulls.update_pull_request(subject.repo, 1, body="After").title == "Other"
-        assert self.stored_body(host) == "After"
-
-    def test_pull_request_is_closed_and_opened_again(self, subject: Subject) -> None:
+    def test_closed_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
         made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
-        for _ in range(2):
-            closed = pulls.update_pull_request(subject.repo, 1, is_closed=True)
-            assert closed == replace(made, state=PullRequestState.CLOSED)
+        subject.git.git("branch", "-D", "work")
+        assert pulls.pull_request(subject.repo, 1) == replace(made, state=PullRequestState.CLOSED)
         with pytest.raises(NotMergeable):
             pulls.merge_pull_request(subject.repo, 1)
-        assert pulls.update_pull_request(subject.repo, 1, is_closed=False) == made
-        pulls.update_pull_request(subject.repo, 1, is_closed=True)
-        pulls.create_pull_request(subject.repo, title="Again", head="work", base="main", body="")
-        with pytest.raises(UpstreamRejected):
-            pulls.update_pull_request(subject.repo, 1, is_closed=False)
-        assert pulls.pull_request(subject.repo, 1) == closed
-
-    def test_update_of_a_merged_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
-        pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
-        pulls.merge_pull_request(subject.repo, 1)
-        for values in ({}, {"title": "Other"}, {"is_closed": True}, {"is_closed": False}):
-            with pytest.raises(NotMergeable):
-                pulls.update_pull_request(subject.repo, 1, **values)
-        assert pulls.pull_request(subject.repo, 1).title == "Work"
-
-    def test_pull_request_that_is_merged_during_an_update_raises_not_mergeable(
-        self, subject: Subject, host: Double
-    ) -> None:
-        pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
-        merged: list[Merged] = []
-        merge = Fault(
-            "(PATCH|PUT) .*/1$",
-            first=lambda: merged.append(pulls.merge_pull_request(subject.repo, 1)),
-            reply=Reply(422, {"message": "state cannot be changed"}),
-        )
-        host.faults.append(merge)
-        with pytest.raises(NotMergeable):
-            pulls.update_pull_request(subject.repo, 1, is_closed=True)
-        assert [each.sha for each in merged] == [subject.git.head()]
 
     @pytest.mark.parametrize("is_squash", [True, False])
     @pytest.mark.parametrize("lose", [True, False])

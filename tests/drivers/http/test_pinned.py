@@ -4,6 +4,7 @@ import ipaddress
 import ssl
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -147,11 +148,21 @@ class TestResponses:
         assert SECRET not in str(lines)
 
     def test_slots_are_limited(self) -> None:
-        client = PinnedClient(max_calls=1)
-        with client.slot() as first, client.slot() as second:
-            assert (first, second) == (True, False)
-        with client.slot() as again:
+        client = PinnedClient()
+        with ExitStack() as stack:
+            taken = [stack.enter_context(client.calls.slot("org_1")) for _ in range(3)]
+            assert taken == [True, True, False]
+            others = [stack.enter_context(client.calls.slot(f"org_{number // 2}")) for number in range(4, 20)]
+            assert others == [*[True] * 14, False, False]
+        with client.calls.slot("org_1") as again:
             assert again
+
+    def test_silence_before_the_first_byte_ends_before_the_call(self) -> None:
+        client = PinnedClient(allowed_networks=LOOPBACK, deadline_s=30.0, first_byte_s=0.3)
+        with RawPeer([30.0]) as peer:
+            assert _failure(client, peer.url) == CallFailure.LATE
+        with RawPeer([b"H", 1.0, OK[1:]]) as peer:
+            assert client.post(_url(peer.url), {}, b"{}").status == 200
 
 
 class _Accepts(BaseHTTPRequestHandler):

@@ -11,13 +11,14 @@ import pytest
 import sqlalchemy as sa
 
 from app.core.retry import RetryOptions
+from app.database.errors import DatabaseError
 from app.extensions import db
 from app.models.ai_usage import AiBudget, AiUsage
-from app.resources.ai.usage_ledger import FAILURES, CompletedCall, UsageBatchWriter
+from app.resources.ai.usage_ledger import CompletedCall, UsageBatchWriter
 from tests.resources.ai.test_usage_ledger import EACH, meter, used
 from tests.support.world import Person
 
-AT_ONCE = RetryOptions(lambda failure: isinstance(failure, FAILURES), attempts=3, base_s=0.0)
+AT_ONCE = RetryOptions(lambda failure: isinstance(failure, DatabaseError), attempts=3, base_s=0.0)
 LOST = sa.exc.TimeoutError("no answer")
 
 

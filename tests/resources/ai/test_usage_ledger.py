@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from app.core.errors import AppError, NotAuthenticated, ServiceUnavailable
+from app.core.errors import AppError, NotAuthenticated
 from app.core.limits import AiLimits
 from app.extensions import db
 from app.models.ai_usage import AiBudget, AiUsage
@@ -40,7 +40,7 @@ def reserved(person: Person, made: UsageMeter) -> str:
         try:
             with person.app.app_context():
                 made.reserve(EACH, MAX_USED)
-        except (ServiceUnavailable, sa.exc.OperationalError, sa.exc.TimeoutError):
+        except (sa.exc.OperationalError, sa.exc.TimeoutError):
             continue
         except AppError as error:
             return error.code

@@ -11,10 +11,12 @@ from flask import Flask
 
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
+from app.images.worker import ImageProcesses, uploads
 from app.models.media import MediaAsset
 from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.user import User
+from app.resources.bucket import responses
 from tests.resources.bucket.uploads import OrganizationTeam, form, served, upload
 from tests.support.samples.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
 from tests.support.world import World
@@ -50,6 +52,13 @@ class TestUpload:
         one.delete(f"/bucket/delete/{first['key']}").ok()
         world.work_off()
         assert served(one, second).status == 200
+
+    @pytest.mark.one_database
+    def test_images_of_a_user_hold_no_slot_of_another_one(self, world: World) -> None:
+        me = world.person()
+        with uploads.slot("usr_other"):
+            asset = upload(me, picture("PNG", 4000, 10)).ok(201)
+            assert served(me, asset).status == 200
 
     @pytest.mark.one_database
     def test_metadata_is_removed(self, world: World) -> None:
@@ -344,6 +353,17 @@ class TestVariants:
         me.get(f"/media/{asset['key']}?w=64&s={'0' * 32}").fails(403, "INVALID_SIGNATURE")
         me.get(f"/media/{asset['key']}?w=65&s={'0' * 32}").fails(400, None, "w")
         assert list(objects.list(f"variants/{asset['key']}/")) == []
+
+    @pytest.mark.one_database
+    def test_variant_without_a_slot_returns_503(
+        self, world: World, objects: LocalStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        me, processes = world.person(), ImageProcesses(wait_s=0.1)
+        address = upload(me, picture("PNG", 300, 150)).headers["Link"].split(">")[0].split("/media/")[1]
+        monkeypatch.setattr(responses, "uploads", processes)
+        with processes.slot(me.id):
+            me.get(f"/media/{address}").fails(503)
+        assert me.get(f"/media/{address}").status == 200
 
     def test_variants_are_deleted_with_their_asset(self, world: World, objects: LocalStore) -> None:
         me = world.person()

@@ -9,6 +9,7 @@ from app.extensions import db
 from app.resources.change_set import service
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, on_all_hosts, run_job, update
 from tests.support.git_hosts import Hosts
+from tests.support.parallel import together
 from tests.support.tokens import program
 
 NEW = TEXT.replace("First", "New")
@@ -78,7 +79,7 @@ class TestSteps:
         changed = team.call(made, "reviews", {"verdict": "changes", "body": "No."}, by=team.admin).ok(201)
         assert (changed["change_set"]["state"], changed["change_set"]["approvals"]) == ("changes_requested", 0)
         answer = team.call(made, "reviews", {"verdict": "approve"}, by=team.admin).fails(409, "STATE")
-        assert answer["result"] == {"state": "changes_requested", "permitted": ["approved", "in_review"]}
+        assert answer["result"] == {"state": "changes_requested", "permitted": ["approved", "failed", "in_review"]}
         assert team.call(made, "submit").ok()["state"] == "in_review"
         team.call(made, "publish").fails(409, "NOT_APPROVED")
         team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
@@ -104,6 +105,8 @@ class TestSteps:
             for verdict in ("approve", "changes"):
                 team.call(made, "reviews", {"verdict": verdict}, by=person).fails(403, "OWN_REVIEW")
             team.call(made, "reviews", {"verdict": "comment", "body": "Mine."}, by=person).ok(201)
+        refused = team.call(made, "reviews", {"verdict": "approve"}, by=team.admin).fails(403, "OWN_REVIEW")
+        assert "invite a reviewer" in refused["message"]
         message = f"Push\n\nCo-authored-by: O <{team.owner.email.upper()}>"
         team.repo.commit({OTHER: b"# About\n\nPushed.\n"}, message, branch=made["branch"])
         team.call(made, "reviews", {"verdict": "approve"}, by=team.owner).fails(403, "OWN_REVIEW")
@@ -255,6 +258,40 @@ class TestMerge:
         assert resolved["files"] == 1
         assert PAGE not in team.repo.entries(made["branch"])
 
+    def test_resolution_without_a_conflict_is_named(self, team: Team) -> None:
+        made = team.edited(text=TEXT.replace("title: Hello", "title: Mine"))
+        team.repo.commit({PAGE: TEXT.replace("title: Hello", "title: Theirs").encode()})
+        valid = {"path": PAGE, "pointer": "/title", "take": "mine"}
+        for wrong, field in (
+            ({"path": PAGE, "pointer": "/titel", "take": "mine"}, "resolutions.1.pointer"),
+            ({"path": PAGE, "block": 7, "take": "mine"}, "resolutions.1.block"),
+            ({"path": OTHER, "take": "theirs"}, "resolutions.1.path"),
+        ):
+            refused = team.call(made, "resolve", {"resolutions": [valid, wrong]}, by=team.reviewer)
+            refused.fails(400, "VALIDATION_FAILED", field)
+        team.call(made, "resolve", {"resolutions": [valid]}).ok()
+        team.call(made, "submit").ok()
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+
+    def test_set_follows_the_rename_of_a_page(self, team: Team) -> None:
+        team.configure(required_approvals=0)
+        made, renamed = team.edited(), TEXT.replace("title: Hello", "title: Theirs").encode()
+        team.repo.commit({PAGE: None, "content/home.md": renamed})
+        team.call(made, "publish").ok()
+        assert team.repo.show("content/home.md").decode() == NEW.replace("title: Hello", "title: Theirs")
+        assert PAGE not in team.repo.entries("main")
+
+    def test_conflict_of_a_renamed_page_is_resolved_at_its_present_path(self, team: Team) -> None:
+        team.configure(required_approvals=0)
+        made = team.edited(text=TEXT.replace("title: Hello", "title: Mine"))
+        team.repo.commit({PAGE: None, "content/home.md": TEXT.replace("title: Hello", "title: Theirs").encode()})
+        error = team.call(made, "publish").fails(409, "CONFLICT", "content/home.md")
+        assert "Nothing was published" in error["message"]
+        team.call(made, "resolve", {"resolutions": [{"path": "content/home.md", "take": "mine"}]}).ok()
+        team.call(made, "publish").ok()
+        assert team.repo.show("content/home.md").decode() == TEXT.replace("title: Hello", "title: Mine")
+        assert PAGE not in team.repo.entries("main")
+
     def test_update_without_a_conflict_brings_all_files(self, team: Team) -> None:
         made = team.edited()
         head = team.repo.commit({OTHER: b"# New\n", "new.md": b"x\n"})
@@ -282,6 +319,29 @@ class TestRevert:
         branches = team.repo.text("branch", "--format=%(refname:short)")
         team.call(made, "revert").fails(409, "CONFLICT", PAGE)
         assert team.repo.text("branch", "--format=%(refname:short)") == branches
+
+
+class TestSecondRevert:
+    def test_second_revert_names_the_first_until_it_is_closed(self, team: Team) -> None:
+        made = team.published()
+        first = team.call(made, "revert").ok(201)
+        branches = team.repo.text("branch", "--format=%(refname:short)")
+        answer = team.call(made, "revert").fails(409, "REVERT_EXISTS")
+        assert answer["result"] == {"change_set_id": first["id"]}
+        assert first["title"] in answer["message"]
+        assert team.repo.text("branch", "--format=%(refname:short)") == branches
+        team.editor.again().delete(f"/change-set/{first['id']}").ok()
+        second = team.call(made, "revert").ok(201)
+        team.call(second, "submit").ok()
+        team.call(second, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+        team.call(second, "publish").ok()
+        answer = team.call(made, "revert").fails(409, "REVERT_EXISTS")
+        assert answer["result"] == {"change_set_id": second["id"]}
+
+    def test_parallel_reverts_make_one_set(self, team: Team) -> None:
+        made = team.published()
+        answers = together([lambda: team.call(made, "revert")] * 3)
+        assert sorted(answer.status for answer in answers) == [201, 409, 409]
 
 
 class TestPush:

@@ -11,7 +11,8 @@ from app.core.ids import new_id
 from app.core.limits import MIB, CommitLimits
 from app.extensions import db
 from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetReview
-from app.resources.change_set.reviews import MAX_COMMENTS, MAX_REVIEWS
+from app.resources.change_set.actions import MAX_COMMENTS
+from app.resources.change_set.reviews import MAX_REVIEWS
 from app.resources.change_set.service import MAX_OPEN
 from tests.resources.change_set.conftest import PAGE, Team, update
 from tests.support.parallel import patiently, together

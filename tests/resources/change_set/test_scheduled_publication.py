@@ -1,19 +1,24 @@
 """Tests of publications and reverts at a time: whose rights they need, how they fail, and calls that come late or twice."""
 
+import threading
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
+from app.core import clock
 from app.database import transactions
+from app.database.sqlite import WRITE_LOCK_WAIT_S
 from app.database.transactions import reading_context
 from app.extensions import db, drivers
-from app.models.change_set import ChangeSet, Verdict
+from app.models.change_set import ChangeSet, ChangeSetState, Verdict
 from app.models.project import Project
 from app.models.project_log import ProjectLogEntry
 from app.models.user import User
 from app.resources.change_set import content, publishing, reviews, service, states
-from app.resources.change_set.errors import StaleApproval
+from app.resources.change_set.errors import NothingToPublish, StaleApproval
+from app.resources.project_content.source import source_of
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, come, run_due, run_job, update
 from tests.resources.change_set.races import trailers
 from tests.support.assertions.mailbox import Mailbox
@@ -27,7 +32,7 @@ def mails(team: Team, person: Person) -> list[str]:
     """Return the mails to a person after the waiting jobs have run."""
     team.world.work_off()
     mailbox = Mailbox(team.world.app.config["SETTINGS"].mail.directory, person.email)
-    return [" ".join(text.replace("\u2060", "").split()) for text in mailbox.texts()]
+    return [" ".join(text.split()) for text in mailbox.texts()]
 
 
 def remove_member(team: Team) -> None:
@@ -97,6 +102,16 @@ class TestPublication:
         [mail] = [text for text in mails(team, recipient) if made["title"] in text]
         assert failed["problem"] in mail
 
+    def test_set_that_conflicts_already_is_not_scheduled(self, team: Team) -> None:
+        made, merged = team.approved(), team.approved("Other", TEXT.replace("Second", "Other"))
+        change_the_same(team)
+        due = {"wall_time": f"{clock.now() + timedelta(days=1):%Y-%m-%dT%H:%M}", "timezone": "UTC"}
+        answer = team.put_schedule(made, due).fails(409, "CONFLICT", PAGE)
+        assert [one["path"] for one in answer["result"]["conflicts"]] == [PAGE]
+        assert "Nothing was scheduled" in answer["message"]
+        assert (team.read(made)["state"], team.read(made)["schedule"]) == ("approved", None)
+        assert team.put_schedule(merged, due).ok()["state"] == "scheduled"
+
     def test_failed_set_can_be_scheduled_again(self, team: Team) -> None:
         made = team.approved()
         team.schedule(made)
@@ -156,6 +171,37 @@ class TestRunningPublication:
         run_job(team, "change_sets.finish_publication", change_set_id=made["id"])
         assert (team.read(made)["state"], trailers(team, made)) == ("published", 1)
 
+    @pytest.mark.one_database
+    def test_publication_while_another_process_holds_the_write_lock_is_repeated(self, team: Team) -> None:
+        made = team.approved()
+        team.schedule(made)
+        come(team, made)
+        with team.world.app.app_context(), db.engine.connect() as holder:
+            holder.execute(sa.text("SELECT 1"))
+            release = threading.Timer(WRITE_LOCK_WAIT_S + 1, holder.rollback)
+            release.start()
+            with pytest.raises(sa.exc.OperationalError):
+                run_job(team, "change_sets.publish_scheduled", change_set_id=made["id"])
+            release.join()
+        assert team.read(made)["state"] == "scheduled"
+        run_job(team, "change_sets.publish_scheduled", change_set_id=made["id"])
+        assert team.read(made)["state"] == "published"
+
+    def test_refused_attempt_does_not_release_a_later_claim(self, team: Team) -> None:
+        made, claimed = team.new(), sa.update(ChangeSet).values(publish_from="f" * 40)
+        with reading_context(team.world.app):
+            source = source_of(db.session.get_one(Project, team.project), drivers.git)
+            with transactions.write_transaction():
+                row = states.locked(made["id"])
+                row.state = ChangeSetState.APPROVED
+                publishing.claim(row, head=team.repo.head(), user=team.editor)
+            with transactions.outside_transaction():
+                with db.engine.begin() as connection:
+                    connection.execute(claimed.where(ChangeSet.id == made["id"]))
+                with pytest.raises(NothingToPublish):
+                    publishing.attempt(row, source)
+        assert team.read(made)["state"] == "publishing"
+
 
 class TestEarlierContent:
     def test_content_that_was_read_before_a_later_commit_is_ignored(self, team: Team) -> None:
@@ -166,7 +212,7 @@ class TestEarlierContent:
             row = db.session.get_one(ChangeSet, made["id"])
             project = db.session.get_one(Project, team.project)
             with transactions.outside_transaction():
-                source = content.source_of_set(project, row, drivers.git)
+                source = source_of(project, drivers.git, branch=row.branch)
                 earlier = content.read_content(source, row, "main")
         team.commit(made, update(OTHER, "# Later\n")).ok(201)
         later = team.read(made)

@@ -13,6 +13,7 @@ from tests.support.tokens import program
 from tests.support.world import Answer, Browser
 
 OPEN = {"draft", "in_review", "changes_requested", "approved", "scheduled", "failed"}
+REVIEWED = {"in_review", "approved", "failed"}
 STATES = (*sorted(OPEN), "publishing", "published", "reverted", "closed")
 WALL = {"wall_time": "2029-05-01T10:00", "timezone": "UTC"}
 NO_RESOLUTION = {"resolutions": [{"path": OTHER, "take": "mine"}]}
@@ -33,8 +34,8 @@ STEPS: dict[str, tuple[Send, set[str]]] = {
     "edit": (lambda who, made: who.patch(_path(made), {"title": "Other"}), OPEN),
     "commit": (_commit, OPEN),
     "submit": (lambda who, made: who.post(_path(made, "/submit")), {"draft", "changes_requested"}),
-    "approve": (lambda who, made: who.post(_path(made, "/reviews"), {"verdict": "approve"}), {"in_review", "approved"}),
-    "changes": (lambda who, made: who.post(_path(made, "/reviews"), {"verdict": "changes"}), {"in_review", "approved"}),
+    "approve": (lambda who, made: who.post(_path(made, "/reviews"), {"verdict": "approve"}), REVIEWED),
+    "changes": (lambda who, made: who.post(_path(made, "/reviews"), {"verdict": "changes"}), REVIEWED),
     "publish": (lambda who, made: who.post(_path(made, "/publish")), {"approved", "scheduled", "failed"}),
     "schedule": (lambda who, made: who.put(_path(made, "/schedule"), WALL), {"approved", "scheduled", "failed"}),
     "schedule a revert": (

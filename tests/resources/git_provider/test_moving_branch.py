@@ -7,7 +7,8 @@ from app.database import transactions
 from app.drivers.git.port import Action, FileChange
 from app.extensions import db, drivers
 from app.models.project import Project
-from app.resources.project_content.saving.commit_builder import FileEdit, SaveRequest, write
+from app.resources.project_content.save_request import FileEdit, SaveRequest
+from app.resources.project_content.saving.commit_builder import write
 from app.resources.project_content.source import source_of
 from tests.support.doubles.server import Fault
 from tests.support.git_hosts import Hosts, connect_github, login_of, new_project

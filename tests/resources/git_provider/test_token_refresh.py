@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.database.engines import SideConnections
 from app.drivers.errors import ReconnectRequired, UpstreamTimeout, UpstreamUnavailable
 from app.extensions import db, drivers
 from app.models.base import utcnow_ms
@@ -61,6 +62,24 @@ def change(world: World, credential_id: str, **columns: object) -> None:
 def column(world: World, credential_id: str, name: str) -> object:
     with world.app.app_context():
         return getattr(db.session.get_one(GitCredential, credential_id), name)
+
+
+class FailingWrites(SideConnections):
+    """Side connections of which two transactions are cut after `fail` was called: the first and the third one."""
+
+    def __init__(self, side: SideConnections) -> None:
+        vars(self).update(vars(side))  # The same engine, which the application disposes of.
+        self.failures: list[bool] = []
+
+    def fail(self) -> None:
+        self.failures = [True, False, True]
+
+    @contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        with super().write() as connection:
+            yield connection
+            if self.failures and self.failures.pop(0):
+                raise sa.exc.OperationalError("UPDATE", {}, OSError("The connection was cut"))
 
 
 class TestToken:
@@ -168,6 +187,16 @@ class TestRefreshFailure:
         with pytest.raises(ReconnectRequired):
             refresher.token(made)
         assert column(world, made, "status") == "needs_reconnect"
+
+    def test_new_pair_is_stored_although_its_writes_fail_at_first(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
+        made = expired(world, hosts)
+        side = FailingWrites(refresher.side)
+        hosts.gitlab.faults.append(Fault(RENEWAL, first=side.fail))
+        token = replace(refresher, side=side).token(made)
+        assert (side.failures, len(hosts.gitlab.calls(RENEWAL))) == ([], 1)
+        assert refresher.token(made) == token
 
     def test_lease_of_another_process_delays_the_refresh(
         self, world: World, hosts: Hosts, refresher: TokenRefresher

@@ -19,7 +19,7 @@ from app.models.project import ConnectionStatus, Project
 from app.models.project_content import ContentIndex
 from app.models.sandbox import PreviewState, Sandbox
 from app.resources.change_set import publishing
-from app.resources.outbound_webhook.event_types import event_types
+from app.resources.outbound_webhook.schemas.events import event_types
 from app.resources.project_content import jobs as content_jobs
 from app.resources.sandbox import service as sandboxes
 from tests.resources.bucket.uploads import upload

@@ -123,6 +123,21 @@ def test_import_creates_the_project_with_its_index(cloning: World, owner: Person
     assert owner.get(f"/project-content/{row.project_id}").ok()["total"] == 2
 
 
+def test_import_waits_while_a_worker_has_its_largest_number_of_long_runs(
+    cloning: World, owner: Person, organization: str, url: str
+) -> None:
+    import_id = start(cloning, owner, organization, url)
+    with jobs.long_runs.slot("org_1"), jobs.long_runs.slot("org_1"), jobs.long_runs.slot("org_2"):
+        with transactions.reading_context(cloning.app):
+            jobs.import_repository(import_id=import_id, git=drivers.git)
+        with cloning.app.app_context():
+            assert db.session.get_one(RepositoryImport, import_id).status == ImportStatus.WAITING
+    with transactions.reading_context(cloning.app):
+        jobs.import_repository(import_id=import_id, git=drivers.git)
+    with cloning.app.app_context():
+        assert db.session.get_one(RepositoryImport, import_id).status == ImportStatus.CONNECTED
+
+
 def test_failed_clone_stores_the_reason_and_frees_the_name(
     cloning: World, owner: Person, organization: str, server: RepositoryServer
 ) -> None:

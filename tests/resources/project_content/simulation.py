@@ -5,6 +5,7 @@ import random
 from collections.abc import Iterable
 from typing import Any
 
+from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content.index import indexes
@@ -71,6 +72,7 @@ class Simulation:
         self.site.world.work_off()
         assert self.site.blobs() == self.site.oracle()
         with self.site.world.app.app_context():
+            transactions.start_reading()
             project = db.session.get_one(Project, self.site.project)
             index = indexes.find(project.id, "main")
             assert index is not None

@@ -137,3 +137,64 @@ class TestEntries:
     def test_nonmember_returns_403_and_anonymous_401(self, pages: Site) -> None:
         pages.world.person().get(pages.path("/entries")).fails(403)
         pages.world.anonymous().get(pages.path("/entries")).fails(401)
+
+
+DATED = b"""\
+collections:
+  - name: talks
+    folder: talks
+    pattern: "*.md"
+    fields:
+      - {name: title, type: string}
+      - {name: date, type: date, date_format: dd.MM.yyyy}
+      - {name: seo, type: object, fields: [{name: changed, type: datetime, date_format: "d MMMM yyyy, HH:mm"}]}
+"""
+TALKS = {
+    "talks/a.md": b"---\ntitle: A\ndate: 01.12.2024\nseo: {changed: '3 May 2024, 08:05'}\n---\n",
+    "talks/b.md": b"---\ntitle: B\ndate: 04.01.2024\nseo: {changed: '3 May 2023, 08:05'}\n---\n",
+    "talks/c.md": b"---\ntitle: C\ndate: 03.05.2024\n---\n",
+    "talks/d.md": b"---\ntitle: D\ndate: soon\n---\n",
+    "notes/e.md": b"---\ntitle: E\ndate: 02.02.2024\n---\n",
+}
+
+
+class TestDeclaredDates:
+    """A schema makes texts dates. The index sorts and compares them as dates, and still finds the texts."""
+
+    def names(self, site: Site, **query: Any) -> str:
+        entries = site.owner.get(site.path("/entries"), query_string={"folder": "talks", **query}).ok()
+        return "".join(entry["path"][6] for entry in entries)
+
+    @pytest.mark.parametrize(
+        ("query", "expected"),
+        [
+            ({"sort": "-date"}, "dacb"),
+            ({"sort": "date"}, "bcad"),
+            ({"filter[date][gt]": "2024-02-01"}, "ac"),
+            ({"filter[date][lte]": "2024-05-03"}, "bc"),
+            ({"filter[date]": "2024-01-04"}, "b"),
+            ({"filter[date]": "04.01.2024"}, "b"),
+            ({"filter[date][contains]": ".2024"}, "abc"),
+            ({"filter[date][missing]": "false"}, "abcd"),
+            ({"filter[seo.changed][gt]": "2024-01-01T00:00"}, "a"),
+        ],
+    )
+    def test_entries_are_sorted_and_compared_by_date(self, world: World, query: dict[str, str], expected: str) -> None:
+        site = make_site(world, {".galley.yml": DATED, **TALKS})
+        assert self.names(site, **query) == expected
+        assert site.owner.get(site.path("/entries"), query_string={"folder": "notes"}).ok()[0]["fields"]["date"]
+
+    def test_changed_schema_changes_the_dates_of_all_entries(self, world: World) -> None:
+        site = make_site(world, {"README.md": b"x", **TALKS})
+        assert self.names(site, **{"filter[date][gt]": "2024-02-01"}) == ""
+        for files, expected in (
+            ({".galley.yml": DATED}, "ac"),
+            ({".galley.yml": DATED.replace(b"dd.MM", b"MM.dd")}, "bc"),
+            ({"talks/d.md": b"---\ndate: 07.30.2024\n---\n"}, "bcd"),
+            ({".galley.yml": None}, ""),
+        ):
+            site.repo.commit(files)
+            site.owner.post(site.path("/reindex")).ok(202)
+            world.work_off()
+            assert self.names(site, **{"filter[date][gt]": "2024-02-01"}) == expected
+        assert self.names(site, **{"filter[date]": "04.01.2024"}) == "b"

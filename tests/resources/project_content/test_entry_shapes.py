@@ -12,7 +12,7 @@ from app.models.content_search import ContentShape
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content.entries.entry_shapes import MAX_SHAPES, shapes_without, store_shapes
 from app.resources.project_content.index import cleanup
-from app.resources.project_content.search.search_indexing import MAX_BLOB_BYTES
+from app.resources.project_content.index.search_indexing import MAX_BLOB_BYTES
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import counted
 from tests.support.world import World

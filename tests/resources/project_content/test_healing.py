@@ -15,9 +15,10 @@ from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile
+from app.models.user import Actor
 from app.resources.project_content.index import indexes, indexing
+from app.resources.project_content.save_request import FileEdit, SaveRequest
 from app.resources.project_content.saving import commits
-from app.resources.project_content.saving.commit_builder import FileEdit, SaveRequest
 from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.resources.project_content.simulation import Simulation
@@ -41,7 +42,7 @@ class ManyChanges:
         return getattr(self.git, name)
 
     def changes(self, *_arguments: object) -> Iterator[PathChange]:
-        return repeat(PathChange("many.md", None), indexing.MAX_INCREMENTAL_CHANGES + 1)
+        return repeat(PathChange("many.md", None), indexing.MAX_LOGGED_CHANGES + 1)
 
 
 def reindex(site: Site) -> None:
@@ -105,7 +106,7 @@ class TestKillDuringSave:
             project, [caller, _] = db.session.get_one(Project, site.project), caller_of(site.owner.token)
             save = SaveRequest(site.repo.head(), [edit], "Save")
             source = source_of(project, drivers.git)
-            commits.create_commit(project.id, source, save, user=caller.user, grant=None, is_retry=False)
+            commits.create_commit(project.id, source, save, by=Actor(caller.user))
             waiting = app.extensions["jobs"].counts(db.session.connection())
             assert waiting.waiting >= 1, "nothing would reindex for it"
             db.session.rollback()

@@ -12,7 +12,9 @@ from app.drivers.git.local.new_commit import write_objects
 from app.drivers.git.object_ids import new_object
 from app.extensions import db, drivers
 from app.models.content_search import ContentLink, ContentText
+from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project.jobs import long_runs
 from app.resources.project_content import jobs
 from app.resources.project_content.index import indexing
 from tests.resources.project_content.conftest import Site, make_site
@@ -50,6 +52,26 @@ class TestIndexAfterSave:
             db.session.commit()
         site.world.work_off(within_s=8)
         assert site.tree()["commit_sha"] == head
+
+
+class TestDescribe:
+    def test_texts_wait_while_an_organization_has_its_share_of_a_worker(self, site: Site, app: Flask) -> None:
+        site.commit({"path": "content/shared.md", "action": "create", "content": "shared"}).ok(201)
+        with app.app_context():
+            git, organization = drivers.git, db.session.get_one(Project, site.project).organization_id
+
+        def described() -> list[str | None]:
+            with reading_context(app):
+                index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+                jobs.describe_branch(index_id=index.id, git=git, progress=lambda _done, _total: None)
+                db.session.refresh(index)
+                return [index.described_sha, index.commit_sha]
+
+        with long_runs.slot("org_other"), long_runs.slot(organization):
+            with long_runs.slot(organization):
+                before, present = described()
+                assert before != present
+            assert described() == [present, present]
 
 
 class TestFollowLocal:
@@ -97,7 +119,8 @@ class TestSweep:
     def test_new_project_enqueues_no_deletion(self, world: World) -> None:
         make_site(world, {"a.md": b"a"}, indexed=False)
         with world.app.app_context():
-            assert world.app.extensions["jobs"].counts(db.session.connection()).waiting == 1
+            # The index and the default branch of the repository.
+            assert world.app.extensions["jobs"].counts(db.session.connection()).waiting == 2
 
     def test_cleanup_deletes_blobs_without_a_branch(self, site: Site, app: Flask) -> None:
         before = site.oracle()

@@ -12,9 +12,13 @@ from app.database import transactions
 from app.drivers.git.port import Action, FileChange
 from app.extensions import db, drivers
 from app.models.project import Project
-from app.resources.project_content.saving.commit_builder import FileEdit, NoChange, Saved
+from app.models.user import Actor
+from app.resources.project_content.save_request import FileEdit
+from app.resources.project_content.saving.commit_builder import NoChange, Saved
 from app.resources.project_content.saving.commits import create_merged_commit
-from app.resources.project_content.saving.merging import MergePlanner, MergeRefused, MergeRequest
+from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
+from app.resources.project_content.saving.refusals import MergeRefused
+from app.resources.project_content.saving.renames import MAX_BYTES
 from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import POST, Site, make_site
 from tests.support.parallel import patiently, together
@@ -59,6 +63,17 @@ class TestCommit:
         made = site.owner.post(site.path("/commit"), body).ok(201)
         assert [file["path"] for file in made["files"]] == [FILE, "new.md"]
 
+    def test_refused_save_names_the_files_that_a_merge_would_save(self, site: Site) -> None:
+        base, about = site.repo.head(), b"# About\n\nUs.\n"
+        head = site.repo.commit({FILE: THEIRS, OTHER: b"# Theirs\n"})
+        files = [update(FILE, MINE), update(OTHER, about), update("hugo.toml", b'title = "Large"\n')]
+        error = site.commit(*files, base=base).fails(409, "CONFLICT", FILE, OTHER)
+        assert error["result"] == {"head_sha": head, "paths": [OTHER, FILE], "mergeable": [FILE]}
+        assert site.repo.head() == head
+        deleted = {"path": FILE, "action": "delete"}
+        assert site.commit(deleted, base=base).fails(409, "CONFLICT", FILE)["result"]["mergeable"] == []
+        merge(site, files[0], base=base).ok(201)
+
     def test_conflict_of_a_file_refuses_the_others(self, site: Site) -> None:
         base = site.repo.head()
         head = site.repo.commit({FILE: THEIRS.replace(b"title: Hello", b"title: Theirs"), OTHER: b"# About\n\nThem.\n"})
@@ -101,8 +116,10 @@ class TestCommit:
             ({"path": "new.md", "action": "create", "content": "x"}, {"new.md": b"y"}, "add_add"),
             ({"path": "new.md", "action": "create", "content": "x"}, {"new.md/a.md": b"y"}, "file_folder"),
             ({"path": "new/a.md", "action": "create", "content": "x"}, {"new": b"y"}, "file_folder"),
-            ({"path": "b.md", "action": "move", "previous_path": FILE}, {FILE: THEIRS}, "rename_edit"),
-            (update(FILE, MINE), {FILE: None, "moved.md": POST}, "rename_edit"),
+            ({"path": "b.md", "action": "move", "previous_path": FILE}, {FILE: None, "c.md": THEIRS}, "rename_edit"),
+            ({"path": "b.md", "action": "move", "previous_path": FILE}, {FILE: None}, "rename_edit"),
+            (update(FILE, MINE), {FILE: None}, "edit_delete"),
+            ({"path": FILE, "action": "delete"}, {FILE: None, "c.md": THEIRS}, "edit_delete"),
             (update(FILE, MINE), {FILE: ("120000", b"../about.md")}, "binary"),
             (update(FILE, MINE), {FILE: b"\0"}, "binary"),
         ],
@@ -189,6 +206,77 @@ class TestCommit:
         key = {"Idempotency-Key": "merge-once"}
         first = site.owner.post(site.path("/commit"), body, headers=key).ok(201)
         assert site.owner.post(site.path("/commit"), body, headers=key).ok(201) == first
+
+
+@pytest.mark.one_database
+class TestRenames:
+    EXPECTED = THEIRS.replace(b"title: Hello", b"title: Mine").replace(b"Words.", b"My words.")
+
+    def test_edit_follows_the_rename_of_the_branch(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: None, "content/posts/welcome.md": POST})
+        made = merge(site, update(FILE, MINE), base=base).ok(201)
+        assert [file["path"] for file in made["files"]] == ["content/posts/welcome.md"]
+        assert site.repo.show("content/posts/welcome.md") == MINE
+        assert FILE not in site.oracle()
+
+    @pytest.mark.parametrize("folder", ["content/posts", "content/new"])
+    def test_edit_is_merged_with_a_renamed_and_changed_file(self, site: Site, folder: str) -> None:
+        base, path = site.repo.head(), f"{folder}/welcome.md"
+        site.repo.commit({FILE: None, path: THEIRS, "other.md": b"Another text.\n"})
+        made = merge(site, update(FILE, MINE), base=base).ok(201)
+        assert made["merged"] == [{"path": path, "fields": ["/title"]}]
+        assert site.repo.show(path) == self.EXPECTED
+
+    def test_move_is_merged_with_an_edit_of_the_branch(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: THEIRS})
+        merge(site, {"path": "b.md", "action": "move", "previous_path": FILE, "content": MINE.decode()}, base=base).ok(
+            201
+        )
+        assert site.repo.show("b.md") == self.EXPECTED
+        assert FILE not in site.oracle()
+
+    def test_removal_and_addition_of_one_file_are_a_move(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: THEIRS})
+        files = [{"path": FILE, "action": "delete"}, {"path": "b.md", "action": "create", "content": MINE.decode()}]
+        merge(site, *files, base=base).ok(201)
+        assert site.repo.show("b.md") == self.EXPECTED
+        assert FILE not in site.oracle()
+
+    def test_equal_rename_of_both_sides_is_merged(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: None, "b.md": THEIRS})
+        files = [{"path": FILE, "action": "delete"}, {"path": "b.md", "action": "create", "content": MINE.decode()}]
+        merge(site, *files, base=base).ok(201)
+        assert site.repo.show("b.md") == self.EXPECTED
+
+    def test_deletion_follows_a_rename_without_a_change(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: None, "b.md": POST})
+        merge(site, {"path": FILE, "action": "delete"}, base=base).ok(201)
+        assert {FILE, "b.md"}.isdisjoint(site.oracle())
+
+    def test_file_of_other_content_is_no_rename(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: None, "b.md": b"# Other\n\nNothing in common.\n"})
+        error = merge(site, update(FILE, MINE), base=base).fails(409, "CONFLICT", FILE)
+        assert error["result"]["conflicts"][0]["kind"] == "edit_delete"
+
+    def test_longer_file_with_a_change_is_no_rename(self, site: Site) -> None:
+        text = POST + b"A line.\n" * (MAX_BYTES // 8)
+        base = site.repo.commit({FILE: text})
+        site.repo.commit({FILE: None, "b.md": text + b"More.\n"})
+        error = merge(site, update(FILE, MINE + text), base=base).fails(409, "CONFLICT", FILE)
+        assert error["result"]["conflicts"][0]["kind"] == "edit_delete"
+
+    def test_conflict_of_a_renamed_file_names_its_present_path(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({FILE: None, "b.md": THEIRS.replace(b"title: Hello", b"title: Theirs")})
+        error = merge(site, update(FILE, MINE), base=base).fails(409, "CONFLICT", "b.md")
+        [conflict] = error["result"]["conflicts"]
+        assert (conflict["path"], conflict["pointer"], conflict["base"]) == ("b.md", "/title", "Hello")
 
 
 @pytest.mark.one_database
@@ -298,7 +386,7 @@ def test_retry_finds_the_merge_of_an_interrupted_attempt(site: Site, app: Flask)
 
         def save(*, is_retry: bool) -> Saved | NoChange:
             planner = MergePlanner(source, MergeRequest(base, [edit], "Edit"))
-            return create_merged_commit(project.id, source, planner, user=caller.user, grant=None, is_retry=is_retry)
+            return create_merged_commit(project.id, source, planner, by=Actor(caller.user, is_retry=is_retry))
 
         first = save(is_retry=False)
         site.repo.commit({FILE: POST.replace(b"title: Hello", b"title: Later")})

@@ -97,7 +97,7 @@ class TestRestoreFile:
         base = site.repo.commit({HELLO: b"# Second\n"})
         head = site.repo.commit({HELLO: b"# Third\n"})
         error = restore(site, first, base=base, file=HELLO).fails(409, "CONFLICT", HELLO)
-        assert error["result"] == {"head_sha": head, "paths": [HELLO]}
+        assert error["result"] == {"head_sha": head, "paths": [HELLO], "mergeable": []}
         assert site.repo.head() == head
 
     def test_restore_without_effect_on_an_old_base_returns_409(self, site: Site) -> None:

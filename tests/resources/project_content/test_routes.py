@@ -147,6 +147,26 @@ class TestFile:
         unchanged_site.file("no/such.md").fails(404)
 
 
+class TestUnindexed:
+    @pytest.mark.parametrize("ref", ["main", "fresh"])
+    @pytest.mark.parametrize("indexed", [True, False])
+    def test_file_that_the_index_does_not_know_yet_is_read_from_git(
+        self, world: World, ref: str, indexed: bool
+    ) -> None:
+        site = make_site(world, FILES, indexed=indexed)
+        head = site.repo.commit({"content/new.md": b"---\ntitle: New\n---\n"}, "Pushed", branch=ref)
+        named = {"file": "content/new.md", "ref": ref}
+        for query in (named, {"file": "content/new.md"}) if ref == "main" else (named,):
+            shown = site.owner.get(site.path("/file"), query_string=query).ok()
+            assert (shown["title"], shown["commit_sha"], shown["indexed_at"]) == ("New", head, None)
+            raw = site.owner.get(site.path("/raw"), query_string=query)
+            assert raw.response.data == b"---\ntitle: New\n---\n"
+        site.owner.get(site.path("/file"), query_string=named | {"file": "no.md"}).fails(404)
+        site.owner.get(site.path("/raw"), query_string=named | {"file": "no.md"}).fails(404)
+        site.world.work_off()
+        assert site.owner.get(site.path("/file"), query_string=named).ok()["indexed_at"] is not None
+
+
 class TestRaw:
     def test_raw_read_returns_the_bytes_of_git(self, world: World) -> None:
         site = make_site(world, AWKWARD | {"large.bin": bytes(range(256)) * 12_000})
@@ -250,7 +270,7 @@ class TestCommit:
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
         response = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
         error = response.fails(409, "CONFLICT", "content/about.md")
-        assert error["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
+        assert error["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"], "mergeable": []}
         assert site.repo.text("log", "-1", "--format=%s") == "Theirs"
 
     def test_change_of_other_paths_since_the_base_is_accepted(self, site: Site) -> None:
@@ -326,6 +346,11 @@ class TestCommit:
         assert site.repo.show("hugo.toml") == FILES[about]
         site.commit(move("b.toml"), put("hugo.toml")).ok(201)
         assert site.repo.show("hugo.toml") == b"new\n"
+
+    def test_commit_of_an_equal_or_present_name_has_the_reason_as_its_message(self, unchanged_site: Site) -> None:
+        for path, reason in (("Content/new.md", "“content” exists"), ("content/about.md", "already exists")):
+            refused = unchanged_site.commit(put(path)).fails(409, "CONFLICT", path)
+            assert reason in refused["message"]
 
     def test_commit_above_the_file_limit_returns_413(self, unchanged_site: Site) -> None:
         unchanged_site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
@@ -403,3 +428,14 @@ class TestPushes:
         site.world.work_off()
         assert site.tree()["commit_sha"] == first
         assert site.blobs() == site.oracle()
+
+
+class TestHiddenCharacters:
+    @pytest.mark.parametrize("name", ["work\u202e", "\u2066work", "work\u200e/x", "work\x85"])
+    def test_names_of_branches_with_hidden_characters_are_refused(self, unchanged_site: Site, name: str) -> None:
+        owner, project = unchanged_site.owner, f"/project/{unchanged_site.project}"
+        heads = unchanged_site.repo.text("for-each-ref")
+        owner.post(f"{project}/branches", {"branch": name, "from": "main"}).fails(400, "VALIDATION_FAILED", "branch")
+        owner.patch(project, {"change_set_prefix": name}).fails(400, "VALIDATION_FAILED", "change_set_prefix")
+        unchanged_site.commit(put("x.md"), branch=name).fails(400, "VALIDATION_FAILED", "branch")
+        assert unchanged_site.repo.text("for-each-ref") == heads

@@ -13,6 +13,7 @@ from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project_content import ContentIndex
 from app.resources.project_content.index import cleanup
+from app.resources.project_content.index.search_indexing import READER_VERSION
 from app.resources.project_content.search.file_search import MAX_SCANNED, RANKED
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.assertions.statements import executed
@@ -105,8 +106,8 @@ class TestUpgrade:
         with app.app_context():
             rows = db.session.execute(sa.select(ContentText.body, ContentText.version).where(of_project)).all()
         assert {body: version for body, version in rows if "tea" in body or "चाय" in body} == {
-            "tea\n": 2,
-            "चाय [link](en.md)\n": 2,
+            "tea\n": READER_VERSION,
+            "चाय [link](en.md)\n": READER_VERSION,
         }
         assert [search_paths(site, q) for q in ("चाय", "title:हिन्दी", "tea")] == [["hi.md"], ["hi.md"], ["en.md"]]
         assert [

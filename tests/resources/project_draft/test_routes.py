@@ -9,7 +9,7 @@ from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership
 from app.models.project_content import ProjectDraft
-from app.resources.project_draft.service import MAX_DRAFTS
+from app.resources.project_draft.actions import MAX_DRAFTS
 from tests.support import factories
 from tests.support.world import Person, World
 

@@ -1,9 +1,17 @@
 """Tests of the project log: reports of clients, the actor, filters and pages."""
 
+import threading
+import time
 from typing import Any
 
 import pytest
 
+from app.database import transactions
+from app.extensions import db
+from app.models.project_log import LogAction, LogSource
+from app.models.user import User
+from app.resources.project.events import FileEvent, FilesChanged
+from app.resources.project_log import service
 from tests.support import factories
 from tests.support.world import Person, World
 
@@ -104,3 +112,24 @@ class TestRead:
     @pytest.mark.one_database
     def test_nonmember_returns_403(self, log: Log) -> None:
         log.read(log.world.person()).fails(403)
+
+
+class TestPush:
+    def test_push_is_named_in_an_entry_that_an_index_run_is_writing(self, log: Log) -> None:
+        event, is_running = FileEvent("a.md", LogAction.UPDATE, "5a1e" * 10, "Unknown"), threading.Event()
+
+        def push() -> None:
+            is_running.set()
+            with log.world.app.app_context(), transactions.write_transaction():
+                user = db.session.get(User, log.owner.id)
+                service.record_changes(FilesChanged(log.project, LogSource.PUSH, (event,), user))
+
+        thread = threading.Thread(target=push)
+        with log.world.app.app_context(), transactions.write_transaction():
+            service.record_changes(FilesChanged(log.project, LogSource.PUSH, (event,)))
+            thread.start()
+            is_running.wait()
+            time.sleep(0.5)  # The push waits for this transaction. The test passes as well if it is slower.
+        thread.join()
+        [entry] = log.read().ok()["logs"]
+        assert entry["user_id"] == log.owner.id

@@ -219,3 +219,13 @@ class TestValidate:
         file = {"path": "content/posts/b.md", "action": "create", "content": "---\n: [\n---\n"}
         site.commit(file, validate=True).fails(400, "VALIDATION_FAILED", "files.0")
         site.commit(file, validate="yes").fails(400, "VALIDATION_FAILED", "validate")
+
+    def test_file_that_is_a_list_is_compared_with_the_fields_of_its_items(self, world: World) -> None:
+        team = (
+            "content: [{name: team, type: file, path: data/team.yml, list: true, fields: [{name: age, type: number}]}]"
+        )
+        site = make_site(world, {".pages.yml": team.encode(), "data/team.yml": b"- age: 1\n"})
+        file = {"path": "data/team.yml", "action": "update", "content": "- age: 2\n- age: old\n"}
+        site.commit(file, base=site.repo.head(), validate=True).fails(400, "VALIDATION_FAILED", "files.0/items/1/age")
+        valid = file | {"content": "- age: 2\n- age: 3\n"}
+        site.commit(valid, base=site.repo.head(), validate=True).ok(201)

@@ -16,7 +16,7 @@ class OneTooLarge(GitProvider):
         for path, sha in (("index.html", PAGE), ("video.mp4", VIDEO)):
             yield TreeEntry(path, EntryType.BLOB, "100644", sha, None)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+    def blobs(self, repo: RepoRef, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
         for sha in shas:
             yield sha, b"<h1>Page</h1>" if sha == PAGE else None
 

@@ -23,6 +23,7 @@ VALUES = {
     "wall_time": "2027-03-01 09:00",
     "timezone": "Europe/Berlin",
     "reason": "The page changed",
+    "paths": ["content/a.md"],
     "url": "https://galley.example.org/app",
 }
 PLACEHOLDER = re.compile(r"%\((\w+)\)s")
@@ -82,6 +83,13 @@ class TestRender:
             assert "evil.example" not in part
             assert "@evil" not in part
             assert "evil.\u2060example.\u2060org" in part
+
+    def test_paths_of_a_reason_can_be_copied(self) -> None:
+        path = "content/posts/v1.2  notes.md"
+        values = VALUES | {"reason": f"Solve the conflicts in: {path}, evil.example.org", "paths": [path]}
+        mail = mail_templates.render("publication_failed", "en", **values)
+        for part in (mail.text, mail.html):
+            assert f"in: {path}, evil.\u2060example.\u2060org" in part
 
     def test_arabic_mail_reads_from_right_to_left(self) -> None:
         assert 'dir="rtl"' in mail_templates.render("account_deleted", "ar", **VALUES).html

@@ -18,7 +18,7 @@ import { MarkdownFile } from "./markdown/file.ts";
 import { isTemplateTarget } from "./markdown/links.ts";
 import { editCard } from "./markdown/parse.ts";
 import { schema } from "./markdown/schema.ts";
-import { cleanHtml, parseText, restoreSpaces } from "./paste.ts";
+import { cleanHtml, clipboardSerializer, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, previewOf, upload } from "./upload.ts";
 
@@ -51,7 +51,7 @@ class RichEditor extends HTMLElement {
   }
 
   private get isMdx(): boolean {
-    return (this.dataset.path ?? "").endsWith(".mdx");
+    return "mdx" in this.dataset;
   }
 
   /** Read the textarea again, for example after a draft was restored. */
@@ -81,12 +81,14 @@ class RichEditor extends HTMLElement {
       // A change of a card's field does not scroll to the cursor of the text.
       handleScrollToSelection: (view) => view.dom !== document.activeElement && view.dom.contains(document.activeElement),
       handleDoubleClickOn: (_view, _position, node) => node.type === nodes.image && (void this.editImage(), true),
+      clipboardSerializer,
       transformPastedHTML: cleanHtml,
       transformPasted: (slice, view) => oneLine(restoreSpaces(slice), view.state),
       clipboardTextParser: (value, $context, plain) => parseText(value, $context, plain, this.isMdx)!,
       handlePaste: (view, event) => this.addImages(imagesOf(event.clipboardData)) || pasteFromCodeEditor(view, event),
       handleDrop: (_view, event, _slice, moved) => !moved && this.addImages(imagesOf(event.dataTransfer)),
-      handleDOMEvents: { blur: () => this.flush() },
+      // A browser reports a moved cursor late. Without the report, a key that follows at once is applied at the old place.
+      handleDOMEvents: { blur: () => this.flush(), keydown: () => void document.dispatchEvent(new Event("selectionchange")) },
     });
   }
 
@@ -163,13 +165,15 @@ class RichEditor extends HTMLElement {
   private imageView(node: Node) {
     const { src, alt } = node.attrs;
     if (isTemplateTarget(src)) return { dom: create("code", { class: "raw-inline", dir: "ltr" }, `![${alt}](${src})`) };
-    const dom = create("img", { alt: node.attrs.alt, title: node.attrs.title ?? node.attrs.src, "data-source": node.attrs.src });
-    const urls = this.imageUrls(node.attrs.src);
+    const image = create("img", { alt, title: node.attrs.title ?? src, "data-source": src });
+    const dom = create("span", {}, image);
+    const urls = this.imageUrls(src);
     const next = () => {
       const url = urls.shift();
-      if (url) dom.src = url;
+      if (url) image.src = url;
+      else dom.replaceChildren(create("span", { class: "image-box", title: src }, icon("image"), alt || src.replace(/^.*\//, "")));
     };
-    dom.addEventListener("error", next);
+    image.addEventListener("error", next);
     next();
     return { dom };
   }
@@ -363,11 +367,16 @@ function plugins(editLink: () => void): Plugin[] {
       Enter: chainCommands(cellBelow, splitItem),
       Tab: chainCommands(enterCard, nextCell, sinkListItem(list_item!)),
       "Shift-Tab": chainCommands(goToNextCell(-1), liftListItem(list_item!)),
+      "Mod-Home": toEdge(0),
+      "Meta-ArrowUp": toEdge(0),
+      "Mod-End": toEdge(-1),
+      "Meta-ArrowDown": toEdge(-1),
       "Mod-Alt-0": setBlockType(paragraph!),
       "Mod-Alt-1": setBlockType(nodes.heading!, { level: 1 }),
       "Mod-Alt-2": setBlockType(nodes.heading!, { level: 2 }),
       "Mod-Alt-3": setBlockType(nodes.heading!, { level: 3 }),
     }),
+    codeEndsWithLink,
     keymap(baseKeymap),
     dropCursor({ class: "drop-cursor" }),
     gapCursor(),
@@ -376,6 +385,17 @@ function plugins(editLink: () => void): Plugin[] {
     tableEditing(),
   ];
 }
+
+/** Type text behind a link whose text is code as text. */
+const codeEndsWithLink = new Plugin({
+  appendTransaction(_transactions, _before, { selection, storedMarks, tr }) {
+    const { nodeBefore, nodeAfter } = selection.$from;
+    const link = marks.link!.isInSet(nodeBefore?.marks ?? []);
+    const present = selection.$from.marks();
+    if (!selection.empty || storedMarks || !link || link.isInSet(nodeAfter?.marks ?? []) || !marks.code!.isInSet(present)) return null;
+    return tr.setStoredMarks(marks.code!.removeFromSet(present));
+  },
+});
 
 function rules(): InputRule[] {
   const isSource = (state: EditorState) => state.selection.$from.parent.type.spec.code;
@@ -417,6 +437,15 @@ const insertRule: Command = (state, dispatch) => {
   dispatch?.(withBlock(state, nodes.horizontal_rule!.create(), isEmptyParagraph(state)).scrollIntoView());
   return true;
 };
+
+/** Move to the start or the end of a text beside a card, where a browser has no place for the cursor. */
+function toEdge(index: 0 | -1): Command {
+  return (state, dispatch) => {
+    if (state.doc.children.at(index)!.type !== nodes.card) return false;
+    dispatch?.(state.tr.setSelection(new GapCursor(state.doc.resolve(index && state.doc.content.size))).scrollIntoView());
+    return true;
+  };
+}
 
 function liftFrom(type: NodeType): Command {
   return (state, dispatch, view) => {

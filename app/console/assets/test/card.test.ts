@@ -171,6 +171,18 @@ describe("cards of a file", () => {
     });
   }
 
+  it("are tags of several lines, also if a line starts like another block", () => {
+    for (const tag of ['{{< figure\n  src="a"\n>}}', '{{% x\n  b="c"\n%}}', '{% include f.html\n  b="c"\n%}', '{{< x\n\tb="c"\n/>}}']) {
+      const text = `Before\n${tag}\n\n* item\n\n  ${tag.replaceAll("\n", "\n  ")}\n\nAfter\n`;
+      assert.deepEqual(types(text), ["paragraph", "card", "bullet_list", "paragraph"]);
+      const file = new MarkdownFile(text);
+      const at = file.doc.content.size - 2;
+      assert.equal(file.text(EditorState.create({ doc: file.doc }).tr.insertText("Zz", at).doc), text.replace("After", "AfteZzr"));
+      assert.equal(new MarkdownFile(text).doc.child(2).firstChild!.childCount, 2);
+    }
+    assert.deepEqual(types("{{< a\n\ntext {{ b }}\n"), ["paragraph", "paragraph"]);
+  });
+
   it("are read in MDX and Markdown", () => {
     const text = "<Figure\n  src=\"x\"\n/>\n\n<ReadMore title='x'>text</ReadMore>\n\n<Tabs>\n\ntext\n\n</Tabs>\n\n<div>\n</div>\n\n<!-- x -->\n";
     assert.deepEqual(types(text, true), ["card", "card", "card", "paragraph", "card", "HTML", "HTML"]);

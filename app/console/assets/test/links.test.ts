@@ -13,7 +13,7 @@ test("a link with a template tag as its target is a link of the formatted editor
     const source = `See [the page](${href} "Title") now.\n`;
     const file = new MarkdownFile(source);
     const [, link] = file.doc.firstChild!.children;
-    assert.deepEqual(link!.marks.map(({ attrs }) => ({ ...attrs })), [{ href, title: "Title" }]);
+    assert.deepEqual(link!.marks.map(({ attrs }) => ({ ...attrs })), [{ href, title: "Title", label: null }]);
     const state = EditorState.create({ doc: file.doc });
     assert.equal(file.text(state.apply(state.tr.insertText("You see", 1, 4)).doc), source.replace("See", "You see"));
     const changed = state.tr.removeMark(5, 13, schema.marks.link!).addMark(5, 13, schema.marks.link!.create({ href: TARGETS[0] }));

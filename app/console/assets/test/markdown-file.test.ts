@@ -195,6 +195,14 @@ describe("MarkdownFile", () => {
     }
   });
 
+  it("closes a code block without an end before a new block", () => {
+    for (const fence of ["```", "~~~~"]) {
+      const file = new MarkdownFile(`a\n\n${fence}js\ncode\n`);
+      const added = schema.nodes.paragraph!.create(null, schema.text("new"));
+      assert.equal(edit(file, (state) => state.tr.insert(state.doc.content.size, added)), `a\n\n${fence}js\ncode\n${fence}\n\nnew\n`);
+    }
+  });
+
   it("removes link addresses that the author deletes", () => {
     const file = new MarkdownFile("- a\n\n  [b]: /c\n\n[d]: /e\n\nend\n");
     const [list, ...sources] = [...file.doc.children].map((node) => node.nodeSize);
@@ -219,7 +227,7 @@ describe("MarkdownFile", () => {
     const file = new MarkdownFile("ab cd\n");
     const { strong, em, code } = schema.marks;
     const after = edit(file, (state) => state.tr.addMark(2, 5, strong!.create()).addMark(1, 4, em!.create()).addMark(4, 6, code!.create()));
-    assert.equal(after.replace(/[*`_]/g, "").trim(), "ab cd");
+    assert.equal(after.replace(/[*`_]|<\/?\w+>/g, "").trim(), "ab cd");
   });
 
   it("opens a text of one megabyte and writes an edit of it", () => {

@@ -85,11 +85,30 @@ describe("lists", () => {
     assert.equal(edit("- aa\n- dd\n", enter("dd", "ee", true)), "- aa\n- dd\n  - ee\n");
   });
 
+  it("indents new blocks of an item like the blocks of the list", () => {
+    const code = "    ```js\n    x\n    ```\n";
+    assert.equal(edit(`1. aa\n\n${code}\n2. bb\n`, enter("aa", "new")), `1. aa\n\n2. new\n\n${code}\n3. bb\n`);
+    assert.equal(edit(`1. aa bb\n\n${code}`, enter("aa", "")), `1. aa\n\n2. bb\n\n${code}`);
+  });
+
   it("keeps equal numbers and the marker of the list", () => {
     assert.equal(edit("1. a\n1. b\n1. c\n", enter("b", "new")), "1. a\n1. b\n1. new\n1. c\n");
     assert.equal(edit("+ a\n+ b\n", enter("b", "new")), "+ a\n+ b\n+ new\n");
     assert.equal(edit("* item\n* another item\n", enter("item", "new")), "* item\n* new\n* another item\n");
     assert.equal(edit("1) a\n2) b\n", enter("a", "new")), "1) a\n2) new\n3) b\n");
+  });
+
+  it("keeps the notation of an edited item beside a removed one", () => {
+    const remove: Edit = (state) => {
+      const $at = state.doc.resolve(after(state, "gone"));
+      return state.tr.delete($at.before(-1), $at.after(-1));
+    };
+    for (const [removed, kept] of [["- gone\n", "- see  &copy; [two][] and\n  __more__\n"], ["1. gone\n", "2. see  &copy; [two][] and\n   __more__\n"]] as const) {
+      const links = "\n[two]: /2\n";
+      const expected = kept.replace("2.", "1.").replace("more", "more new");
+      assert.equal(edit(removed + kept + links, remove, type("more", " new")), expected + links);
+      assert.equal(edit(kept.replace("2.", "1.") + removed.replace("1.", "2.") + links, remove, type("more", " new")), expected + links);
+    }
   });
 
   it("reads empty nested items back as they were typed", () => {
@@ -236,7 +255,7 @@ describe("edits without a direct form in Markdown", () => {
 
   for (const [name, before, edits, expected] of [
     ["a paragraph split at a line end", "one\ntwo\n", [split("one")], "one\n\ntwo\n"],
-    ["an item split at a line end", "- a <{{x}}> b\n  more\n      code\n- c\n", [split("more")], "- a <{{x}}> b\n  more\n\n  code\n\n- c\n"],
+    ["an item split at a line end", "- a <{{x}}> b\n  more\n      code\n- c\n", [split("more")], "- a <{{x}}> b\n  more\n\n  code\n- c\n"],
     ["a quote split before a line end", "> one\n> two\n", [split("one")], "> one\n>\n> two\n"],
     ["a paragraph split at its end", "> one\n", [split("one")], "> one\n"],
     ["an item split at its start", "- one\n- two\n", [(state: EditorState) => state.tr.split(after(state, "one") - 3)], "- one\n- two\n"],
@@ -319,8 +338,65 @@ describe("edits without a direct form in Markdown", () => {
   }
 });
 
+describe("a block that is edited in one place", () => {
+  const LINKS = "One [`a`](/x), [`b`](/y \"T\") and [c].\n\n[c]: /z\n";
+  for (const [name, before, where, expected] of [
+    ["links whose text is code", "- [`a`](/x)\n- [`b`](/y) and [`c`][]\n- d\n\n[`c`]: /z\n", "and", ""],
+    ["a shortcut link", "See [Ref] and [ref][], [x][ref] end.\n\n[ref]: /r\n", "end", ""],
+    ["emphasis with underscores", "a _bb_ __cc__ ***d*** end\n", "end", ""],
+    ["entities", "a&nbsp;b &copy; 2 \\* 3 \\_x\\_ end\n", "end", ""],
+    ["an alert", "> [!WARNING]\n> a **b** end\n", "end", ""],
+    ["emphasis in an alert", "> [!WARNING]\n> a **b** end\n", "b", ""],
+    ["a quotation", ">a\n> - b\n>   c end\nlazy\n", "end", ""],
+    ["a table without outer pipes", "a|b\n-|-\n`c`|d end\n&nbsp;|e\n", "end", ""],
+    ["wide markers", "1.   a\n1.   b end\n3)   c\n", "end", ""],
+    ["an indented list", "  1.  a\n\n      b end\n  2.  c\n", "end", ""],
+    ["a definition list", "Term\n: one end\n  two\n", "end", ""],
+    ["a continued step", "1. a\n\n    continued end\n\n2. b\n", "end", ""],
+    ["an indented paragraph", "   a\n     b end\n", "end", ""],
+    ["an indented fence", "  ```js\n  a end\n    b\n  ```\n", "end", ""],
+    ["attribute lines", "- a end\n  {: .x}\n- b\n   {: #y}\n", "end", ""],
+    ["the text of a shortcut link", "See [Ref] and [ref].\n\n[ref]: /r\n", "Re", "See [ReZZf][Ref] and [ref].\n\n[ref]: /r\n"],
+    ["the text of a link by label", "See [Ref][ref] and [ref].\n\n[ref]: /r\n", "Re", "See [ReZZf][ref] and [ref].\n\n[ref]: /r\n"],
+    ["code in bold text", "**The `a` of** b _c_ end\n", "a", ""],
+  ] as const) {
+    it(`keeps the rest beside ${name}`, () => {
+      for (const [file, result] of [[before, expected], [before, expected].map((text) => text.replaceAll("\n", "\r\n"))] as [string, string][]) {
+        const changed = edit(file, type(where, "ZZ"));
+        assert.equal(changed, result || file.replace(where, `${where}ZZ`));
+        const { doc } = new MarkdownFile(changed);
+        assert.equal(doc.textContent.includes("ZZ"), true);
+      }
+    });
+  }
+
+  for (const [name, before, where, expected] of [
+    ["an indented list", "  - a\n  - b\n    c\n", "a", "  - a\n  - new\n  - b\n    c\n"],
+    ["a list with wide markers", "1.   a\n2.   b\n", "a", "1.   a\n2.   new\n3.   b\n"],
+    ["a list with continued steps", "1. a\n\n    c\n\n2. b\n", "b", "1. a\n\n    c\n\n2. b\n\n3. new\n"],
+    ["a quotation", "> 1) a _x_\n>    c\n> 2) b\n", "b", "> 1) a _x_\n>    c\n> 2) b\n> 3) new\n"],
+    ["a list with links by label", "* [a]\n* [b][]\n\n[a]: /a\n[b]: /b\n", "a", "* [a]\n* new\n* [b][]\n\n[a]: /a\n[b]: /b\n"],
+    ["a list with definitions", "- a\n  : def\n- b\n", "b", "- a\n  : def\n- b\n- new\n"],
+  ] as const) {
+    it(`adds an item to ${name}`, () => assert.equal(edit(before, enter(where, "new")), expected));
+  }
+
+  it("keeps what is between two edits of one block", () => {
+    const text = "One _a_ &copy; [`b`][] and [c d].\n\n[`b`]: /b\n[c d]: /c\n";
+    assert.equal(edit(text, type("One", "s"), type("c d", "x")), text.replace("One", "Ones").replace("[c d].", "[c d]x."));
+    assert.equal(edit(text, mark("strong", "One"), type("and", " ZZ")), text.replace("One", "**One**").replace("and", "and ZZ"));
+    assert.equal(edit("- a _x_\n- b &amp;\n- c\n", enter("a ", "new"), type("b ", "y")), "- a\n- _newx_\n- b y&amp;\n- c\n");
+  });
+
+  it("writes the smallest range again for new formatting", () => {
+    assert.equal(edit(LINKS, mark("strong", "and")), LINKS.replace("and", "**and**"));
+    assert.equal(edit("a _b_ c&nbsp;d [e]\n\n[e]: /x\n", mark("code", "a")), "`a` _b_ c&nbsp;d [e]\n\n[e]: /x\n");
+    assert.equal(edit("これは「重要」 _a_ &copy;\n", mark("strong", "「重要」")), "これは<strong>「重要」</strong> _a_ &copy;\n");
+  });
+});
+
 describe("typed text that would become markup", () => {
-  const TEXTS = [" <name> and List<String>", " &copy; &#169; &amp;", " {{< ref >}} {{ page.title }} {% if %}", " {#id} {.class} {: x}", " [a](b) ![c](d) [^1]", " `code` **b** _i_ ~~s~~", " <!-- c --> <br> </p>", " http://a.example <mailto:a@b.c>"];
+  const TEXTS = [" <name> and List<String>", " &copy; &#169; &amp;", " {{< ref >}} {{ page.title }} {% if %}", " {#id} {.class} {: x}", " {/* x */}", " [a](b) ![c](d) [^1]", " `code` **b** _i_ ~~s~~", " <!-- c --> <br> </p>", " http://a.example <mailto:a@b.c>"];
   for (const isMdx of [false, true]) {
     for (const typed of [...TEXTS, ...(isMdx ? [" {name} {1 + 1}", " <Tag />"] : [])]) {
       it(`reads${typed} back as the same letters${isMdx ? " in MDX" : ""}`, () => {
@@ -338,6 +414,7 @@ describe("typed text that would become markup", () => {
     const labels = (text: string) => [...new MarkdownFile(text, true).doc.children].map((node) => node.type.name);
     assert.deepEqual(labels("Use `<Tag>` and `{x}`.\n\n[a](/b{c}) \\{x\\}\n\n``a ` <b>`` c\n"), ["paragraph", "paragraph", "paragraph"]);
     assert.deepEqual(labels("<A>\n\n    indented\n\n</A>\n\n```\n<b>\n```\n"), ["source_block", "source_block", "source_block", "code_block"]);
+    assert.deepEqual(labels("## Head {/*head*/}\n\n# Title {#title-1}\n\nText {/* a {b} */} end\n\n## {title}\n"), ["heading", "heading", "paragraph", "source_block"]);
     assert.deepEqual(labels("Use {x}.\n\nimport A from 'a'\n\n`a` <B/>\n"), ["source_block", "source_block", "source_block"]);
   });
 });

@@ -54,13 +54,13 @@ describe("tables", () => {
 
   it("add and delete a column", () => {
     assert.equal(edit("| a | b |\n|---|--:|\n| 1 | 2 |\n", "b", addColumnAfter), "| a | b |  |\n|---|--:| --- |\n| 1 | 2 |  |\n");
-    assert.equal(edit("| a | b |\n| --- | --: |\n| 1 | 2 |\n", "a", deleteColumn), "| b |\n| ---: |\n| 2 |\n");
+    assert.equal(edit("| a | b |\n| --- | --: |\n| 1 | 2 |\n", "a", deleteColumn), "| b |\n| --: |\n| 2 |\n");
   });
 
   it("stay tables if rows that were not edited would be read as another block", () => {
-    assert.equal(edit("  1.  |**b**  \n|  --:  |---  |\n", "b", deleteColumn), "  1.  |\n| ---: |\n");
-    assert.equal(edit("| a | b |\n|---|---|\n  | \\&amp;\\\\\n", "a", deleteRow), "| \\&amp;\\\\ |  |\n| --- | --- |\n");
-    assert.equal(edit("- x| a\n|:--|-|\n  c | d\n", "a", addColumnAfter), "- x| a |  |\n| :--- | --- | --- |\n  c | d |  |\n");
+    assert.equal(edit("  1.  |**b**  \n|  --:  |---  |\n", "b", deleteColumn), "| 1. |\n| ---: |\n");
+    assert.equal(edit("| a | b |\n|---|---|\n  | \\&amp;\\\\\n", "a", deleteRow), "| \\&amp;\\\\ |  |\n|---|---|\n");
+    assert.equal(edit("- x| a\n|:--|-|\n  c | d\n", "a", addColumnAfter), "| - x | a |  |\n| :--- | --- | --- |\n| c | d |  |\n");
   });
 
   it("escape separators and write breaks in one line", () => {

@@ -90,7 +90,6 @@ class PaddleBilling:
         return current_state_event("subscription", entity, received_at)
 
     def payment_update(self, provider_id: str) -> PaymentUpdate:
-        """Create a checkout for another payment method."""
         path = f"/subscriptions/{quote(provider_id, safe='')}/update-payment-method-transaction"
         current = self._calls.read(path)
         try:

@@ -23,7 +23,6 @@ class GitHubAccounts:
         self._api_url, self._shared = api_url.rstrip("/"), shared or SharedState()
 
     def whoami(self, token: str | TokenSupplier) -> GitAccount:
-        """Return the user of a token. Raises TokenRejected."""
         try:
             data = self._as(token).get("/user")
         except (ReconnectRequired, RequestRefused) as fault:
@@ -31,12 +30,10 @@ class GitHubAccounts:
         return _account(data)
 
     def installations(self, token: str | TokenSupplier) -> list[AppInstallation]:
-        """Return the installations of the app that are visible to the user."""
         pages = self._as(token).pages("/user/installations", {"per_page": str(PAGE)}, items="installations")
         return [_installation(data) for page in pages for data in page]
 
     def can_access_installation(self, token: str | TokenSupplier, installation_id: str) -> bool:
-        """Return whether an installation is visible to the user."""
         return any(data.id == installation_id for data in self.installations(token))
 
     def repositories(
@@ -63,12 +60,11 @@ class GitHubAccounts:
                 if pages_read == MAX_PAGES_SEARCHED or len(repositories) >= MAX_RESULTS:
                     return RepositoryPage(repositories, f"{number}.{page}")
                 listed = _repositories(client.get(path, {"per_page": str(PAGE), "page": str(page)}))
-                repositories += [each for each in listed if search_text in each.full_name.lower()]
+                repositories += [repository for repository in listed if search_text in repository.full_name.lower()]
                 pages_read, page, is_last = pages_read + 1, page + 1, len(listed) < PAGE
         return RepositoryPage(repositories, None)
 
     def revoke_installation_token(self, token: str) -> None:
-        """Revoke the token of an installation. A token that no longer exists is not an error."""
         try:
             self._as(token).call("DELETE", "/installation/token", repeatable=True)
         except ReconnectRequired:
@@ -78,7 +74,7 @@ class GitHubAccounts:
         """Return the paths of the repository lists, each with a stable number."""
         if not installed:
             return [(0, "/user/repos")]
-        numbers = sorted(int(each.id) for each in self.installations(token))
+        numbers = sorted(int(installation.id) for installation in self.installations(token))
         return [(number, f"/user/installations/{number}/repositories") for number in numbers]
 
     def _as(self, token: str | TokenSupplier) -> RestClient:
@@ -104,4 +100,4 @@ def _installation(data: dict[str, Any]) -> AppInstallation:
 @parses
 def _repositories(data: Any) -> list[Repository]:
     listed = data["repositories"] if isinstance(data, dict) else data
-    return [values.repository(each) for each in listed]
+    return [values.repository(repository) for repository in listed]

@@ -1,20 +1,17 @@
 """Calls on one repository of GitHub. Refusals become the errors of the port."""
 
-import base64
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.core.errors import ErrorMessage
-from app.core.paths import path_error
 from app.core.refs import is_branch_name
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.github import values
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import CommitInfo, Repository, TreeEntry
-from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCalls, require_blob
+from app.drivers.git.rest.calls import NO_COMMIT, PAGE, RepositoryCalls, require_blob
 from app.drivers.git.rest.client import TREE_BYTES, ById, segment
 from app.drivers.git.rest.responses import RequestRefused, parses
-from app.drivers.http.client import LIMITS
 
 MAX_FILES = 300  # GitHub "Compare two commits": maximum number of files, all on the first page
 MAX_FOLDERS, MAX_FOLDER_ENTRIES = 100, 1000  # in the cache of a provider, which lives for one request or job
@@ -73,7 +70,6 @@ class GitHubRepository(RepositoryCalls):
 
     @property
     def path(self) -> str:
-        """The path of the repository in the API."""
         owner, slash, name = self.repo.name.partition("/")
         if not (owner and slash and name) or "/" in name or {owner, name} & {".", ".."}:
             raise RepositoryUnavailable("The repository does not exist")
@@ -99,7 +95,6 @@ class GitHubRepository(RepositoryCalls):
         return data
 
     def head(self, branch: str) -> str:
-        """Return the head commit of a branch. Raises RepositoryUnavailable."""
         if not is_branch_name(branch):
             raise RepositoryUnavailable("The branch does not exist in the repository")
         try:
@@ -131,7 +126,6 @@ class GitHubRepository(RepositoryCalls):
         return self.memory.comparison
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Return whether `ancestor` is reachable from `descendant` or equal to it."""
         if self.memory.comparison is not None and self.memory.comparison.ends == (ancestor, descendant):
             return True
         try:
@@ -141,31 +135,11 @@ class GitHubRepository(RepositoryCalls):
         except GitObjectMissing:
             return False
 
-    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
-        """Read a blob and compare it with its sha."""
+    def blob(self, sha: str, *, max_bytes: int) -> bytes:
         require_shas(sha)
         return require_blob(sha, self._raw(f"/git/blobs/{sha}", accept=RAW, max_bytes=max_bytes))
-
-    def content(self, commit: str, path: str) -> bytes:
-        """Read the file at a path. The host returns files above 1 MB as a blob and follows symbolic links to files."""
-        require_shas(commit)
-        if path_error(path):
-            raise GitObjectMissing(NO_FILE)
-        data = self.read(f"/contents/{path_segments(path)}", {"ref": commit}, missing=NO_FILE)
-        inline = _inline(data)
-        return inline if inline is not None else self.blob(values.sha(data))
 
 
 def path_segments(text: str) -> str:
     """Encode a path for a URL and keep its slashes."""
     return "/".join(map(segment, text.split("/")))
-
-
-@parses
-def _inline(data: Any) -> bytes | None:
-    """Return the bytes in a response of the contents API, or None if they must be fetched as a blob."""
-    if isinstance(data, list) or data["type"] not in ("file", "symlink"):
-        raise GitObjectMissing(NO_FILE)
-    if data["type"] == "symlink":
-        return str(data["target"]).encode()
-    return base64.b64decode(data["content"]) if data["encoding"] == "base64" else None

@@ -40,7 +40,6 @@ class GitHubCommit:
     def make(
         self, changes: Sequence[FileChange], message: str, expected_head: str, merged: str | None = None
     ) -> Commit:
-        """Make a commit. See `GitProvider.commit`, and `GitProvider.commit_merge` for `merged`."""
         check_message(message)
         base = merged or expected_head
         tree, base_tree = self._read(changes, expected_head, base)

@@ -9,7 +9,7 @@ from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.github import values
 from app.drivers.git.port import Checks, CheckState, PullRequest, PullRequestExists
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
-from app.drivers.git.rest.pull_requests import MergeOptions, PullRequestCalls, PullRequestUpdate, summarize
+from app.drivers.git.rest.pull_requests import MergeOptions, PullRequestCalls, summarize
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 
 NONE = "The pull request does not exist in the repository"
@@ -24,16 +24,13 @@ class GitHubPulls(PullRequestCalls):
     UNMERGEABLE = frozenset({405, 409, 422})
 
     def all(self) -> Sequence[PullRequest]:
-        """Return the newest 100, newest first."""
         params = {"state": "all", "sort": "created", "direction": "desc", "per_page": PAGE}
         return [values.pull_request(data) for data in self._calls.read("/pulls", params, missing=NONE)]
 
     def one(self, number: int) -> PullRequest:
-        """Return a pull request."""
         return values.pull_request(self._calls.read(f"/pulls/{number}", missing=NONE))
 
     def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
-        """Create a proposal to merge `head` into `base`. A proposal whose response was lost is looked up."""
         fields = {"title": title, "head": head, "base": base, "body": body}
         try:
             return values.pull_request(self._calls.write("POST", "/pulls", fields))
@@ -69,12 +66,6 @@ class GitHubPulls(PullRequestCalls):
             if fault.status != FORBIDDEN:
                 raise
             return []
-
-    def _send_update(self, number: int, update: PullRequestUpdate) -> PullRequest:
-        state = None if update.is_closed is None else "closed" if update.is_closed else "open"
-        fields = {"title": update.title, "body": update.body, "state": state}
-        changed = {name: value for name, value in fields.items() if value is not None}
-        return values.pull_request(self._calls.write("PATCH", f"/pulls/{number}", changed, repeatable=True))
 
     def _send_merge(self, number: int, options: MergeOptions) -> str:
         fields: dict[str, str] = {}

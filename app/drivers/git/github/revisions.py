@@ -101,7 +101,6 @@ class GitHubRevisions:
         self._repository, self._branches = repository, branches
 
     def log(self, commit: str, path: str | None, skip: int, limit: int) -> list[CommitLogEntry]:
-        """Return commits up to `commit`, newest first, after the first `skip` of them."""
         if path is not None and path_error(path):
             return []
         params = {"sha": commit, "per_page": PAGE} | ({"path": path} if path is not None else {})
@@ -113,7 +112,6 @@ class GitHubRevisions:
         return [CommitLogEntry(values.commit(data), path) for data in read_window(read_page, skip, limit)]
 
     def require_commit(self, commit: str) -> None:
-        """Raise GitObjectMissing for an unknown commit."""
         self._repository.read(f"/git/commits/{commit}", missing=NO_COMMIT)
 
     def compare(self, base: str, head: str) -> Differences:
@@ -146,7 +144,7 @@ class GitHubRevisions:
         """Return whether any of the first branches contains a commit."""
         if self._repository.is_ancestor(commit, self._repository.head(branch)):
             return True
-        heads = {each.sha for each in list(self._branches())[:MAX_BRANCHES]}
+        heads = {branch.sha for branch in list(self._branches())[:MAX_BRANCHES]}
         return commit in heads or any(map_in_order(partial(self._repository.is_ancestor, commit), sorted(heads)))
 
     def _changed_types(self, base: str, head: str, paths: Sequence[str]) -> set[str]:

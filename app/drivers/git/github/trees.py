@@ -65,7 +65,6 @@ class GitHubTrees:
         return FullTree(entries) if entries is not None else self._by_folder(commit, paths)
 
     def entries(self, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Return the entries of the paths that exist at a commit."""
         view = self.view(commit, paths)
         results = {path: view.find(path) for path in paths}
         return {path: entry for path, entry in results.items() if entry is not None}

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from app.drivers.git.port import (
+    MAX_MESSAGE,
     Branch,
     CheckState,
     CommitInfo,
@@ -78,8 +79,8 @@ def merge_base(data: dict[str, Any]) -> str:
 def entries(data: dict[str, Any], prefix: str = "") -> tuple[list[TreeEntry], bool]:
     """Return the entries of a tree with `prefix` before each path, and whether the host truncated them."""
     listed = [
-        TreeEntry(prefix + each["path"], each["type"], each["mode"].zfill(6), each["sha"], each.get("size"))
-        for each in data["tree"]
+        TreeEntry(prefix + entry["path"], entry["type"], entry["mode"].zfill(6), entry["sha"], entry.get("size"))
+        for entry in data["tree"]
     ]
     return listed, bool(data["truncated"])
 
@@ -90,7 +91,7 @@ def commit(data: dict[str, Any], paths: tuple[str, ...] = ()) -> CommitInfo:
     details, author = data["commit"], data["commit"]["author"]
     return CommitInfo(
         sha=data["sha"],
-        message=details["message"],
+        message=details["message"][:MAX_MESSAGE],
         author=Person(author["name"], author["email"]),
         date=moment(author["date"]),
         parent=data["parents"][0]["sha"] if data["parents"] else None,
@@ -101,7 +102,7 @@ def commit(data: dict[str, Any], paths: tuple[str, ...] = ()) -> CommitInfo:
 @parses
 def parents(data: dict[str, Any]) -> list[str]:
     """Return all parents of a commit."""
-    return [str(each["sha"]) for each in data["parents"]]
+    return [str(parent["sha"]) for parent in data["parents"]]
 
 
 @parses

@@ -80,7 +80,6 @@ class GitLabAccounts:
         self._url, self._shared = url.rstrip("/"), shared or SharedState()
 
     def whoami(self, token: str | TokenSupplier) -> GitAccount:
-        """Return the user of a token. Raises TokenRejected."""
         try:
             return _account(self._as(token).get("/user"))
         except (ReconnectRequired, RequestRefused) as fault:
@@ -122,4 +121,4 @@ def _account(data: dict[str, Any]) -> GitAccount:
 
 @parses
 def _repositories(data: list[dict[str, object]]) -> list[Repository]:
-    return [values.repository({"visibility": "private", **each}) for each in data]
+    return [values.repository({"visibility": "private", **project}) for project in data]

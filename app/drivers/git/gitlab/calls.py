@@ -13,7 +13,6 @@ from app.drivers.git.port import Repository
 from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, RepositoryCalls, require_blob
 from app.drivers.git.rest.client import TREE_BYTES, segment
 from app.drivers.git.rest.responses import RequestRefused
-from app.drivers.http.client import LIMITS
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ class GitLabProject(RepositoryCalls):
             raise RepositoryUnavailable("The repository does not exist, or this account cannot read it") from fault
 
     def head(self, branch: str) -> str:
-        """Return the head commit of a branch. Raises RepositoryUnavailable."""
         if not is_branch_name(branch):
             raise RepositoryUnavailable("The branch does not exist in the repository")
         try:
@@ -49,14 +47,12 @@ class GitLabProject(RepositoryCalls):
         return values.branch(data).sha
 
     def compare(self, old: str, new: str) -> GitLabComparison:
-        """Compare two commits directly, without their common ancestor."""
         require_shas(old, new)
         params = {"from": old, "to": new, "straight": "true"}
         data = self.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
         return values.comparison(data)
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Return whether `ancestor` is reachable from `descendant` or equal to it."""
         try:
             require_shas(ancestor, descendant)
             return self.merge_base(ancestor, descendant) == ancestor
@@ -64,11 +60,9 @@ class GitLabProject(RepositoryCalls):
             return False
 
     def merge_base(self, first: str, second: str) -> str:
-        """Return the best common ancestor. Raises GitObjectMissing for an unknown commit, or if there is none."""
         return values.sha(self.read("/repository/merge_base", {"refs[]": [first, second]}, missing=NO_COMMIT))
 
     def require_commit(self, commit: str) -> None:
-        """Raise GitObjectMissing for an unknown commit."""
         self.read(f"/repository/commits/{commit}", {"stats": "false"}, missing=NO_COMMIT)
 
     def file(self, commit: str, path: str) -> RemoteFile | None:
@@ -81,14 +75,13 @@ class GitLabProject(RepositoryCalls):
                 raise
             return None
 
-    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
-        """Read a blob and compare it with its sha."""
+    def blob(self, sha: str, *, max_bytes: int) -> bytes:
         require_shas(sha)
         return require_blob(sha, self._raw(f"/repository/blobs/{sha}/raw", max_bytes=max_bytes))
 
-    def content(self, commit: str, path: str) -> bytes:
+    def content(self, commit: str, path: str, *, max_bytes: int) -> bytes:
         """Read the file at a path."""
         require_shas(commit)
         if path_error(path):
             raise GitObjectMissing(NO_FILE)
-        return self._raw(f"/repository/files/{segment(path)}/raw", {"ref": commit})
+        return self._raw(f"/repository/files/{segment(path)}/raw", {"ref": commit}, max_bytes=max_bytes)

@@ -27,6 +27,7 @@ from app.drivers.git.object_ids import blob_sha, check_message
 from app.drivers.git.port import Action, Commit, FileChange, PathChange, Person, TreeEntry
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 from app.drivers.git.tree_views import TreeView
+from app.drivers.http.client import LIMITS
 
 log = structlog.get_logger(__name__)
 
@@ -84,7 +85,10 @@ class GitLabCommit:
     def _with_bytes(self, plan: CommitPlan, changes: Sequence[FileChange]) -> CommitPlan:
         """Add the bytes of files that cannot be moved because another file takes their path."""
         sources = sources_of(changes, plan)
-        blobs = run_with_concurrency([partial(self._project.blob, sha) for sha in sources.values()], MAX_PARALLEL_FILES)
+        blobs = run_with_concurrency(
+            [partial(self._project.blob, sha, max_bytes=LIMITS.file_bytes) for sha in sources.values()],
+            MAX_PARALLEL_FILES,
+        )
         contents = dict(zip(sources, blobs, strict=True))
         written = (FileWrite(w.path, w.mode, contents.get(w.path, w.content), w.sha, w.size) for w in plan.written)
         return CommitPlan(plan.removed, tuple(written))
@@ -149,7 +153,7 @@ class GitLabCommit:
         changes = []
         for path, entry in outcome.items():
             if path in before:
-                content = self._project.blob(before[path].sha)
+                content = self._project.blob(before[path].sha, max_bytes=LIMITS.file_bytes)
                 action = Action.UPDATE if entry else Action.CREATE
                 changes.append(FileChange(path, action, content, is_executable=is_executable(before[path])))
             elif entry is not None:
@@ -233,7 +237,7 @@ def _moves(changes: Sequence[FileChange]) -> dict[str, str]:
 def _is_plain_move(path: str, source: str, plan: CommitPlan) -> bool:
     """Return whether the new path is free and the old one stays empty."""
     written = {write.path for write in plan.written}
-    nested = path.startswith(f"{source}/") or any(each.startswith(f"{source}/") for each in written)
+    nested = path.startswith(f"{source}/") or any(written_path.startswith(f"{source}/") for written_path in written)
     return path not in plan.removed and source not in written and not nested
 
 

@@ -7,7 +7,7 @@ from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.gitlab import values
 from app.drivers.git.port import Checks, CheckState, NotMergeable, PullRequest, PullRequestExists, PullRequestState
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
-from app.drivers.git.rest.pull_requests import MergeOptions, NotReady, PullRequestCalls, PullRequestUpdate, summarize
+from app.drivers.git.rest.pull_requests import MergeOptions, NotReady, PullRequestCalls, summarize
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 
 NONE = "The merge request does not exist in the repository"
@@ -22,7 +22,6 @@ class GitLabMerges(PullRequestCalls):
     UNMERGEABLE = frozenset({405, 406, 409, 422})
 
     def all(self) -> Sequence[PullRequest]:
-        """Return the newest 100, newest first."""
         params = {"state": "all", "order_by": "created_at", "sort": "desc", "per_page": PAGE}
         return [values.merge_request(data) for data in self._calls.read("/merge_requests", params, missing=NONE)]
 
@@ -31,7 +30,6 @@ class GitLabMerges(PullRequestCalls):
         return values.merge_request(self._read(number))
 
     def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
-        """Create a proposal to merge `head` into `base`. A proposal whose response was lost is looked up."""
         request = {"title": title, "source_branch": head, "target_branch": base, "description": body}
         for branch in (head, base):
             self._calls.head(branch)  # GitLab accepts a merge request of branches that do not exist
@@ -84,12 +82,6 @@ class GitLabMerges(PullRequestCalls):
         if values.is_unprepared(data):
             raise NotReady("The Git host has not processed the merge request yet")
         return merge_request
-
-    def _send_update(self, number: int, update: PullRequestUpdate) -> PullRequest:
-        event = None if update.is_closed is None else "close" if update.is_closed else "reopen"
-        fields = {"title": update.title, "description": update.body, "state_event": event}
-        changed = {name: value for name, value in fields.items() if value is not None}
-        return values.merge_request(self._calls.write("PUT", f"/merge_requests/{number}", changed, repeatable=True))
 
     def _send_merge(self, number: int, options: MergeOptions) -> str:
         """Merge. GitLab responds with 200 and an open merge request if a hook of the server refuses the commit."""

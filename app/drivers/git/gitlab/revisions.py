@@ -5,7 +5,7 @@ from typing import Any
 
 from app.concurrency.bounded import map_in_order
 from app.core.paths import path_error
-from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.file_diff import compare_contents
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
@@ -14,7 +14,7 @@ from app.drivers.git.rest.calls import NO_COMMIT, PAGE
 from app.drivers.git.rest.client import TREE_BYTES
 from app.drivers.git.rest.responses import parses
 from app.drivers.git.rest.revisions import MAX_READ, read_window
-from app.drivers.git.rest.tree_comparison import compare_trees
+from app.drivers.git.rest.tree_comparison import MAX_BYTES, compare_trees
 from app.drivers.git.revisions import (
     CommitLogEntry,
     Differences,
@@ -31,7 +31,6 @@ class GitLabRevisions:
         self._project = project
 
     def log(self, commit: str, path: str | None, skip: int, limit: int) -> list[CommitLogEntry]:
-        """Return commits up to `commit`, newest first, after the first `skip` of them."""
         if path is not None and path_error(path):
             return []
         params = {"ref_name": commit, "per_page": PAGE} | ({"path": path} if path is not None else {})
@@ -44,11 +43,9 @@ class GitLabRevisions:
         return [CommitLogEntry(values.commit(data), path) for data in read_window(read_page, skip, limit)]
 
     def require_commit(self, commit: str) -> None:
-        """Raise GitObjectMissing for an unknown commit."""
         self._project.require_commit(commit)
 
     def compare(self, base: str, head: str) -> Differences:
-        """Compare two different commits directly."""
         params = {"from": base, "to": head, "straight": "true"}
         data = self._project.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
         diffs = _complete_diffs(data)
@@ -62,11 +59,9 @@ class GitLabRevisions:
         return Differences(sort_differences(_joined(files)), truncated=len(uncounted) > MAX_READ)
 
     def merge_base(self, first: str, second: str) -> str:
-        """Return the best common ancestor."""
         return self._project.merge_base(first, second)
 
     def is_reachable(self, commit: str, branch: str) -> bool:
-        """Return whether any branch contains a commit."""
         try:
             path = f"/repository/commits/{commit}/refs"
             return bool(self._project.read(path, {"type": "branch", "per_page": "1"}, missing=NO_COMMIT))
@@ -75,8 +70,11 @@ class GitLabRevisions:
 
     def _count(self, base: str, head: str, diff: dict[str, Any]) -> tuple[int | None, int | None]:
         """Count the lines of a file whose diff GitLab does not return, for example because it is large."""
-        old = b"" if diff["new_file"] else self._content(base, diff["old_path"])
-        new = b"" if diff["deleted_file"] else self._content(head, diff["new_path"])
+        try:
+            old = b"" if diff["new_file"] else self._content(base, diff["old_path"])
+            new = b"" if diff["deleted_file"] else self._content(head, diff["new_path"])
+        except TooLargeToRead:
+            return None, None
         if old == new:  # An empty file, a rename or another mode.
             [same] = compare_contents({}, {"file": old})
             return (None, None) if same.additions is None else (0, 0)
@@ -85,7 +83,7 @@ class GitLabRevisions:
 
     def _content(self, commit: str, path: str) -> bytes:
         try:
-            return self._project.content(commit, path)
+            return self._project.content(commit, path, max_bytes=MAX_BYTES)
         except GitObjectMissing:  # A submodule.
             return b""
 

@@ -55,9 +55,14 @@ class PartialTree:
         return _folder(path) if path in self._folders else self.listed(path)
 
     def files(self, folder: TreeEntry) -> Iterator[str]:
-        """Yield every file path below a folder."""
         below = self._listing(folder.path, recursive=True)
         return (entry.path for entry in below if entry.type != FOLDER)
+
+    def paths_in(self, folder: str) -> Iterable[str]:
+        """Return the paths of what a folder contains directly. A folder of more than 300 entries has only the first."""
+        if folder not in self._listings:
+            self._store(folder, self._start_of(folder))
+        return self._listings[folder]
 
     def _store(self, folder: str, entries: list[TreeEntry]) -> None:
         self._listings[folder] = {entry.path: entry for entry in entries}
@@ -80,13 +85,13 @@ class PartialTree:
         facts = self._project.file(self._commit, path)
         if facts is None:
             return _folder(path) if next(self._listing(path), None) else None
-        plain = facts.executable or facts.size > MAX_LINK_BYTES or b"\n" in self._project.blob(facts.sha)
+        is_long = facts.executable or facts.size > MAX_LINK_BYTES
+        plain = is_long or b"\n" in self._project.blob(facts.sha, max_bytes=MAX_LINK_BYTES)
         if not plain:
             return next((entry for entry in self._listing(_parent(path)) if entry.path == path), None)
         return TreeEntry(path, "blob", EXECUTABLE if facts.executable else PLAIN, facts.sha, facts.size)
 
     def list_folder(self, folder: str, limit: int) -> list[TreeEntry]:
-        """Return the direct entries of a folder, at most `limit` entries."""
         return list(islice(self._listing(folder), limit))
 
     def _listing(self, folder: str, *, recursive: bool = False) -> Iterator[TreeEntry]:
@@ -120,22 +125,20 @@ class GitLabTrees:
         """Return all entries of a commit, folders included, in the order of Git. Makes one call per 100 entries."""
         require_shas(commit)
         results = [
-            values.entry(each)
+            values.entry(data)
             for page in self._project.pages(
                 "/repository/tree", {"ref": commit, "recursive": "true", **KEYSET}, missing=NO_COMMIT
             )
-            for each in page
+            for data in page
         ]
         return sorted(results, key=lambda entry: entry.path.encode())
 
     def entries(self, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Return the entries of the paths that exist."""
         view = self.view(commit, paths)
         results = {path: view.listed(path) for path in paths}
         return {path: entry for path, entry in results.items() if entry is not None}
 
     def list_folder(self, commit: str, path: str, limit: int) -> list[TreeEntry]:
-        """Return the direct entries of a folder, at most `limit` entries."""
         require_shas(commit)
         return PartialTree(self._project, commit).list_folder(path, limit)
 

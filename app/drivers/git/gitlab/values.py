@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.drivers.git.port import (
+    MAX_MESSAGE,
     Branch,
     CheckState,
     CommitInfo,
@@ -111,7 +112,7 @@ def commit(data: dict[str, Any], paths: tuple[str, ...] = ()) -> CommitInfo:
     """Parse a commit."""
     return CommitInfo(
         sha=data["id"],
-        message=data["message"],
+        message=data["message"][:MAX_MESSAGE],
         author=Person(data["author_name"], data["author_email"]),
         date=moment(data["authored_date"]),
         parent=data["parent_ids"][0] if data["parent_ids"] else None,
@@ -122,7 +123,7 @@ def commit(data: dict[str, Any], paths: tuple[str, ...] = ()) -> CommitInfo:
 @parses
 def parents(data: dict[str, Any]) -> list[str]:
     """Return all parents of a commit."""
-    return [str(each) for each in data["parent_ids"]]
+    return [str(parent) for parent in data["parent_ids"]]
 
 
 @parses

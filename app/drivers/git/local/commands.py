@@ -2,10 +2,11 @@
 
 import errno
 import os
+import resource
 import select
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -19,6 +20,9 @@ from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailab
 from app.drivers.git.errors import RepositoryDamaged
 
 log = structlog.get_logger()
+
+MAX_MEMORY_BYTES = 1 << 30
+"""Memory of a git process, which stores all differences of two commits. Only Linux limits another process."""
 
 READ_BYTES = 1 << 18
 MAX_LOGGED_BYTES = 2000
@@ -153,21 +157,26 @@ def start(
     stdout: int,
     stderr: int,
     variables: Mapping[str, str] | None = None,
+    prefix: tuple[str, ...] = (),
 ) -> ChildProcess:
     """Start git on a bare repository, in a separate process group, with these descriptors as its standard streams.
 
-    `variables` replace variables of the environment.
+    `variables` replace variables of the environment. `prefix` is a program that starts git.
 
     Raises:
         UpstreamUnavailable: git is not installed.
     """
     outbound.before_call("git")
     environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT, **(variables or {})}
-    command = ["git", f"--git-dir={directory}", *OPTIONS, *arguments]
+    command = [*prefix, "git", f"--git-dir={directory}", *OPTIONS, *arguments]
     try:
-        return child_processes.start(command, environment=environment, stdin=stdin, stdout=stdout, stderr=stderr)
+        process = child_processes.start(command, environment=environment, stdin=stdin, stdout=stdout, stderr=stderr)
     except FileNotFoundError as error:
         raise UpstreamUnavailable("Git is not available on this server", retry_after_s=60) from error
+    with suppress(OSError):  # The process has ended.
+        if not prefix and hasattr(resource, "prlimit"):
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    return process
 
 
 def run(
@@ -191,8 +200,14 @@ def run(
         GitStatusUnknown: the exit status of the command is unknown.
     """
     with input_file(data) as stdin, anonymous_file() as stdout, anonymous_file() as stderr:
-        streams = {"stdin": stdin.fileno(), "stdout": stdout.fileno(), "stderr": stderr.fileno()}
-        process = start(directory, *arguments, **streams, variables=variables)
+        process = start(
+            directory,
+            *arguments,
+            stdin=stdin.fileno(),
+            stdout=stdout.fileno(),
+            stderr=stderr.fileno(),
+            variables=variables,
+        )
         try:
             returncode = _wait(process, timeout_s, watch)
         finally:
@@ -238,11 +253,15 @@ def stream(directory: Path, *arguments: str, timeout_s: float) -> Iterator[bytes
 
 
 def fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Split a stream at its NUL bytes. Every field ends with a NUL byte, including the last one."""
+    """Split a stream at its NUL bytes. Every field ends with a NUL byte, including the last one.
+
+    A field that is longer than a piece, for example a commit message of megabytes, loses its end.
+    """
     incomplete = b""
     for piece in pieces:
         *complete, incomplete = (incomplete + piece).split(b"\0")
         yield from complete
+        incomplete = incomplete[:READ_BYTES]
 
 
 def _wait(process: ChildProcess, timeout_s: float, watch: Callable[[], None] | None = None) -> int:

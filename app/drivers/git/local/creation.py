@@ -18,6 +18,7 @@ from pathlib import Path
 
 from app.core.errors import ErrorMessage
 from app.core.paths import path_error
+from app.core.refs import FIRST_MESSAGE
 from app.core.urls import CloneUrl, is_public, parse_clone_url
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, SYMLINK, CommitPlan, FileWrite
@@ -25,7 +26,7 @@ from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.commands import GitFailed, run
 from app.drivers.git.local.locks import exclusive
 from app.drivers.git.local.new_commit import CommitIdentity, create_commit
-from app.drivers.git.local.packing import PACK_TIMEOUT_S, needs_packing, pack
+from app.drivers.git.local.packing import PACK_TIMEOUT_S, needs_packing, pack, remove_leftovers
 from app.drivers.git.local.refs import default_branch, list_branches
 from app.drivers.git.local.repositories import (
     LocalRepositories,
@@ -137,7 +138,7 @@ def _fill(target: Path, source: Path, bot: Person) -> None:
         _fetch(target, source, inner if inner.exists() or inner.is_symlink() else source)
     else:
         plan = CommitPlan((), tuple(_write(source, path) for path in _files(source)))
-        created = create_commit(target, plan, "Add files", CommitIdentity(bot, bot), parents=None)
+        created = create_commit(target, plan, FIRST_MESSAGE, CommitIdentity(bot, bot), parents=None)
         run(target, "update-ref", f"refs/heads/{BRANCH}", created.sha, timeout_s=TIMEOUT_S)
 
 
@@ -249,7 +250,7 @@ class LocalBundles:
 
         Git omits a ref that moves while it writes a bundle. It reads the refs from a copy, which no save changes.
         """
-        folder = self._valid_folder(name)
+        folder = _new_folder(self._root, name)
         head, refs = default_branch(folder), _refs_of(folder)
         if refs:
             with _scaffold(self._root) as copy:
@@ -262,17 +263,11 @@ class LocalBundles:
 
     def read(self, name: str, file: Path | None, head: str) -> BundleInfo:
         """Fetch from the bundle into a temporary folder and rename it."""
-        with new_repository(self._root, self._valid_folder(name)) as target:
+        with new_repository(self._root, _new_folder(self._root, name)) as target:
             init(target, head)
             if file is not None:
                 _fetch_clone(target, str(file.absolute()))
             return _described(target)
-
-    def _valid_folder(self, name: str) -> Path:
-        folder = folder_of(self._root, name)
-        if folder is None:
-            raise UpstreamRejected("The repository name is invalid", code="INVALID_NAME")
-        return folder
 
 
 def _fetch_clone(target: Path, bundle: str) -> None:
@@ -316,23 +311,25 @@ class LocalCreation(LocalRepositories):
             RepositoryExists: a repository of this name exists.
             UpstreamRejected: the name or the source cannot be used.
         """
-        create_repository(self._root, self._new_folder(name), source=source, bot=self._bot, is_claimed=is_claimed)
+        create_repository(
+            self._root, _new_folder(self._root, name), source=source, bot=self._bot, is_claimed=is_claimed
+        )
         return self.repository(RepoRef(name))
 
     def renew(self, name: str) -> Repository:
-        """Return an existing repository. One without an owner stays for another hour."""
         renew(self._folder(RepoRef(name)))
         return self.repository(RepoRef(name))
 
     def remove(self, name: str) -> None:
-        """Remove a repository with its files. Nothing happens if it does not exist."""
-        remove(self._root, self._new_folder(name))
+        remove(self._root, _new_folder(self._root, name))
+
+    def set_default_branch(self, repo: RepoRef, branch: str) -> None:
+        set_default_branch(self._folder(repo), branch)
 
     def remove_unclaimed(self, *, is_owned: Callable[[str], bool]) -> list[str]:
-        """Remove the repositories of failed requests, which have no owner. Return their names."""
         removed = []
         for name in list(self.bundles.names()):
-            folder = self._new_folder(name)
+            folder = _new_folder(self._root, name)
             if is_old(folder) and settle(self._root, folder, is_owned=partial(is_owned, name)):
                 removed.append(name)
         return removed
@@ -345,7 +342,7 @@ class LocalCreation(LocalRepositories):
             UpstreamRejected: the URL cannot be used, or its repository is too large.
             UpstreamTimeout: the clone took too long.
         """
-        folder = self._new_folder(name)
+        folder = _new_folder(self._root, name)
         clone_repository(self._root, folder, url, hosts=self._clone_hosts, watch=watch)
         return self.repository(RepoRef(name))
 
@@ -364,11 +361,13 @@ class LocalCreation(LocalRepositories):
         return Repository(repo.name, repo.name, default_branch(folder), True, None, updated_at)
 
     def needs_packing(self, repo: RepoRef, *, factor: int = 1) -> bool:
-        """Return whether the repository has `factor` times as many loose objects or packs as are tolerated."""
         return needs_packing(self._folder(repo), factor=factor)
 
+    def remove_leftovers(self, repo: RepoRef) -> None:
+        """Remove the old files of killed processes."""
+        remove_leftovers(self._folder(repo))
+
     def unreadable_branches(self, repo: RepoRef) -> list[str]:
-        """Return the branches whose commit or tree is missing or damaged."""
         folder = self._folder(repo)
         branches = list_branches(folder, timeout_s=self._timeout_s)
         trees = self._objects.check(folder, [f"{branch.sha}^{{tree}}" for branch in branches])
@@ -379,14 +378,15 @@ class LocalCreation(LocalRepositories):
         require_object_checks(self._folder(repo))
         return pack(self._folder(repo), timeout_s=timeout_s)
 
-    def _new_folder(self, name: str) -> Path:
-        folder = folder_of(self._root, name)
-        if folder is None:
-            raise UpstreamRejected(
-                "The repository name must have the form owner/name with letters, digits, “.”, “_” and “-” only",
-                code="INVALID_NAME",
-            )
-        return folder
+
+def _new_folder(root: Path, name: str) -> Path:
+    folder = folder_of(root, name)
+    if folder is None:
+        raise UpstreamRejected(
+            "The repository name must have the form owner/name with letters, digits, “.”, “_” and “-” only",
+            code="INVALID_NAME",
+        )
+    return folder
 
 
 def clone_repository(

@@ -4,20 +4,22 @@ It never serves files of the repository (the protocol for static web servers). O
 """
 
 import os
-import resource
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from app.concurrency.child_processes import ChildProcess
+from app.core.limits import PushLimits
 from app.drivers.git.hosts import BackendCall, GitService
 from app.drivers.git.local import commands
 
-MAX_MEMORY_BYTES = 2 << 30
-"""Memory of one git process. A delta of a small pack can declare an object of many gigabytes."""
-
-NICENESS = 5
+NICENESS = 10
 """Clones use all cores. Requests of other users have the higher priority."""
+
+LIMITED = f'ulimit -d {PushLimits.process_bytes >> 10} && ulimit -t "$0" && exec nice -n {NICENESS} "$@"'
+"""The start of git below its limits, which the processes that it starts inherit.
+
+A delta of a small pack can declare an object of many gigabytes. The limit of memory has an effect on Linux only.
+"""
 
 # `git fsck` reports these faults in old repositories. They are harmless.
 IGNORED_FAULTS = ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate")
@@ -40,12 +42,9 @@ SETTINGS = (
 
 
 def start_backend(root: Path, folder: Path, call: BackendCall, *, stream: int, errors: int) -> ChildProcess:
-    """Start `git http-backend` on the repository `folder` below `root`. `stream` is its input and its output.
-
-    Raises:
-        UpstreamUnavailable: git is not installed.
-    """
-    process = commands.start(
+    """Start `git http-backend` on the repository `folder` below `root`. `stream` is its input and its output."""
+    cpu_s = PushLimits.cpu_s if call.service is GitService.RECEIVE else "unlimited"
+    return commands.start(
         folder,
         *_options(call),
         "http-backend",
@@ -53,15 +52,15 @@ def start_backend(root: Path, folder: Path, call: BackendCall, *, stream: int, e
         stdout=stream,
         stderr=errors,
         variables=_variables(root, folder, call),
+        prefix=("sh", "-c", LIMITED, str(cpu_s)),
     )
-    _limit_resources(process)
-    return process
 
 
 def _options(call: BackendCall) -> Iterator[str]:
     settings = list(SETTINGS)
     if call.service is GitService.RECEIVE:
         settings += [f"receive.maxInputSize={call.max_push_bytes}", f"core.hooksPath={call.hooks or os.devnull}"]
+        settings.append("core.deltaBaseCacheLimit=16m")
     for setting in settings:
         yield from ("-c", setting)
 
@@ -83,14 +82,3 @@ def _variables(root: Path, folder: Path, call: BackendCall) -> dict[str, str]:
     if call.protocol is not None:
         variables["GIT_PROTOCOL"] = call.protocol
     return variables
-
-
-def _limit_resources(process: ChildProcess) -> None:
-    """Limit the priority and the memory of a process and of those that it starts.
-
-    Only Linux supports a limit of memory for another process.
-    """
-    with suppress(OSError):  # The process has ended.
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
-        if hasattr(resource, "prlimit"):
-            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))

@@ -297,7 +297,7 @@ class TreeEdit:
         """Set the blob of a path. It replaces a folder, whose files were removed."""
         location = path.encode()
         if location in self._folders:
-            for folder in [one for one in self._folders if one == location or one.startswith(location + b"/")]:
+            for folder in [known for known in self._folders if known == location or known.startswith(location + b"/")]:
                 del self._folders[folder]
         above, _, name = location.rpartition(b"/")
         self._folder(above)[name] = mode.encode(), bytes.fromhex(sha)

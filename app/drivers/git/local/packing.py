@@ -68,7 +68,7 @@ def pack(directory: Path, *, timeout_s: float = PACK_TIMEOUT_S) -> bool:
     """
     with exclusive(directory / "objects") as is_locked:
         if is_locked:
-            _remove_leftovers(directory)
+            remove_leftovers(directory)
             copied = sum(size for size in sizes_of(directory / "objects") if size < MAX_COPIED_PACK)
             if shutil.disk_usage(directory).free < copied + MIN_FREE:
                 raise DiskFull
@@ -76,11 +76,15 @@ def pack(directory: Path, *, timeout_s: float = PACK_TIMEOUT_S) -> bool:
     return is_locked
 
 
-def _remove_leftovers(directory: Path) -> None:
-    """Remove the locks and the temporary packs of killed processes."""
+def remove_leftovers(directory: Path) -> None:
+    """Remove the locks, the temporary packs and the received objects of killed processes."""
     info, packs = directory / "objects/info", directory / "objects/pack"
     locks = (directory / "packed-refs.lock", info / "commit-graph.lock", info / "commit-graphs/commit-graph-chain.lock")
     _remove_older(iter(locks), LOCK_AGE_S)
+    for quarantine in (directory / "objects").glob("tmp_objdir-*"):
+        with suppress(FileNotFoundError):
+            if quarantine.stat().st_mtime < time.time() - LOCK_AGE_S:
+                shutil.rmtree(quarantine, ignore_errors=True)
     _remove_older((packs / name for name in _names(packs) if name.startswith(("tmp_", ".tmp-"))), TEMPORARY_AGE_S)
 
 

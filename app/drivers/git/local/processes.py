@@ -12,13 +12,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from app.concurrency.child_processes import ExitStatusUnknown
+from app.core import outbound
 from app.drivers.errors import UpstreamError
-from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
 from app.drivers.git.local.commands import (
     DAMAGED,
     MAX_LOGGED_BYTES,
@@ -69,6 +71,7 @@ class GitProcess:
         self._poller.register(self._output, select.POLLIN)
         self._timeout_s = timeout_s
         self._buffer = bytearray()
+        self.is_closed = False
 
     def send(self, data: bytes) -> None:
         """Send a request. Raises ProcessEnded."""
@@ -116,7 +119,13 @@ class GitProcess:
 
     def close(self) -> None:
         """End the process."""
+        self.is_closed = True
         self._process.end()
+        self._pipes.close()
+
+    def discard(self) -> None:
+        """End the process as `ChildProcess.discard` does."""
+        self._process.discard()
         self._pipes.close()
 
     def _fill(self) -> None:
@@ -142,7 +151,7 @@ class ProcessPool:
         self._lock = threading.Lock()
         self._idle: list[_Idle] = []
         self._pid = os.getpid()
-        weakref.finalize(self, _close_all, self._idle)
+        weakref.finalize(self, _discard_all, self._idle)
 
     def close(self) -> None:
         """End the idle processes."""
@@ -151,6 +160,7 @@ class ProcessPool:
     @contextmanager
     def process(self, directory: Path, *arguments: str) -> Iterator[GitProcess]:
         """Provide a process. A process with unread responses is ended and not reused."""
+        outbound.before_call("git")  # A process that is reused starts nothing, and each use waits.
         status = directory.stat()
         key = (arguments, directory, status.st_dev, status.st_ino)
         process = self._take(key) or GitProcess(directory, arguments, self._timeout_s)
@@ -191,6 +201,11 @@ def _close_all(idle: list[_Idle]) -> None:
         idle.pop().process.close()
 
 
+def _discard_all(idle: list[_Idle]) -> None:
+    while idle:
+        idle.pop().process.discard()
+
+
 class ObjectHeader(NamedTuple):
     """The sha, the type and the size of an object in bytes."""
 
@@ -209,26 +224,36 @@ class CatFiles:
         """Yield the header of each object, or None if it is missing or unreadable."""
         return self._results(directory, "--batch-check", names, _header)
 
-    def read(self, directory: Path, names: Iterable[str]) -> Iterator[tuple[ObjectHeader, bytes]]:
-        """Yield each object with its content in the order of the names. Missing and unreadable objects are omitted."""
-        for result in self._results(directory, "--batch", names, _object):
+    def read(
+        self, directory: Path, names: Iterable[str], *, max_bytes: int
+    ) -> Iterator[tuple[ObjectHeader, bytes | None]]:
+        """Yield each object with its content in the order of the names. Missing and unreadable objects are omitted.
+
+        The content of an object above `max_bytes` is None. Git ends at it and does not send it.
+        """
+        for result in self._results(directory, "--batch", names, partial(_object, max_bytes)):
             if result is not None:
                 yield result
 
-    def one(self, directory: Path, name: str) -> tuple[ObjectHeader, bytes]:
-        """Read one object. Raises GitObjectMissing if it is missing or unreadable."""
-        results = list(self.read(directory, [name]))
+    def one(self, directory: Path, name: str, *, max_bytes: int) -> tuple[ObjectHeader, bytes]:
+        """Read one object. Raises GitObjectMissing if it is missing or unreadable, TooLargeToRead."""
+        results = list(self.read(directory, [name], max_bytes=max_bytes))
         if not results:
             raise GitObjectMissing(f"There is no object {name} in the repository")
-        return results[0]
+        header, content = results[0]
+        if content is None:
+            raise TooLargeToRead(max_bytes)
+        return header, content
 
-    def open(self, directory: Path, name: str, kind: str) -> Iterator[bytes]:
-        """Yield one object of a type, which a tree names, in pieces. Raises RepositoryDamaged."""
+    def open(self, directory: Path, name: str, kind: str, *, max_bytes: int) -> Iterator[bytes]:
+        """Yield one object of a type, which a tree names, in pieces. Raises RepositoryDamaged, TooLargeToRead."""
         with self._processes.process(directory, "cat-file", "--batch") as process:
             process.send(f"{name}\n".encode())
             try:
                 header = _header(process)
                 if header is not None and header.type == kind:
+                    if header.size > max_bytes:
+                        raise TooLargeToRead(max_bytes)
                     yield from _content(process, header.size)
             except ProcessEnded as error:
                 if process.wait() != FATAL:
@@ -249,11 +274,14 @@ class CatFiles:
                         result = receive(process)
                         pending.popleft()
                         yield result
+                        if process.is_closed:  # The object was too large.
+                            break
+                    else:
+                        return
+                    continue
                 except ProcessEnded:
                     if process.wait() != FATAL:
                         raise
-                else:
-                    return
             # Git can end for another reason, so the second process decides.
             if pending[0] == failed:
                 pending.popleft()
@@ -286,8 +314,12 @@ def _header(process: GitProcess) -> ObjectHeader | None:
     return ObjectHeader(sha, kind, int(size)) if size.isdigit() else None
 
 
-def _object(process: GitProcess) -> tuple[ObjectHeader, bytes] | None:
+def _object(max_bytes: int, process: GitProcess) -> tuple[ObjectHeader, bytes | None] | None:
+    """Read the next response. End the process instead if its content has more than `max_bytes`."""
     header = _header(process)
+    if header is not None and header.size > max_bytes:
+        process.close()
+        return header, None
     return None if header is None else (header, b"".join(_content(process, header.size)))
 
 

@@ -90,7 +90,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
             raise BranchMoved("The branch was changed at the same time")
 
     def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
-        """Yield every file of a commit."""
         folder = self._folder(repo)
         self._require_commits(folder, commit)
         return list_tree(folder, commit, timeout_s=self._timeout_s)
@@ -101,14 +100,12 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return list_readable(self._objects, folder, self._tree(folder, commit))
 
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
-        """Return the direct entries of a folder, at most `limit` entries."""
         folder = self._folder(repo)
         entries = islice(self._tree(folder, commit).list_folder(path), limit)
         listed = [PathChange(entry.path, entry) for entry in entries]
         return [entry for _, entry in sized(self._objects, folder, listed) if entry is not None]
 
     def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Return the entries of the paths that exist at a commit."""
         folder = self._folder(repo)
         tree = self._tree(folder, commit)
         matches = [PathChange(path, tree.find(path)) for path in paths]
@@ -129,13 +126,11 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return run(folder, *command, timeout_s=self._timeout_s, accepts=(0, 1)).returncode == 0
 
     def history(self, repo: RepoRef, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
-        """Yield the commits from `new` back to `since` (exclusive)."""
         folder = self._folder(repo)
         self._require_commits(folder, *filter(None, (new, since)))
         return read_history(folder, new, since, timeout_s=self._timeout_s)
 
     def last_commit(self, repo: RepoRef, commit: str, path: str) -> CommitInfo:
-        """Return the newest commit up to `commit` that changed `path`."""
         folder = self._folder(repo)
         self._require_commits(folder, commit)
         last = read_last(folder, commit, path, timeout_s=self._timeout_s)
@@ -143,17 +138,16 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
             raise GitObjectMissing("No commit of the branch has changed that path")
         return last
 
-    def blob(self, repo: RepoRef, sha: str) -> bytes:
-        return b"".join(self.open_blob(repo, sha))
+    def blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> bytes:
+        return b"".join(self.open_blob(repo, sha, max_bytes=max_bytes))
 
-    def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
-        """Yield a blob in pieces. Raises GitObjectMissing or RepositoryDamaged with the first piece."""
+    def open_blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> Iterator[bytes]:
+        """Yield a blob in pieces. Raises an error of `blob` or RepositoryDamaged with the first piece."""
         require_shas(sha)
-        return self._objects.open(self._folder(repo), sha, EntryType.BLOB)
+        return self._objects.open(self._folder(repo), sha, EntryType.BLOB, max_bytes=max_bytes)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Yield blobs in the order of `shas`."""
-        for header, content in self._objects.read(self._folder(repo), _required(shas)):
+    def blobs(self, repo: RepoRef, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
+        for header, content in self._objects.read(self._folder(repo), _required(shas), max_bytes=max_bytes):
             if header.type == EntryType.BLOB:
                 yield header.sha, content
 
@@ -166,7 +160,6 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return exclusive_lock(self._root, repo.name, *branches)
 
     def start_backend(self, repo: RepoRef, call: BackendCall, *, stream: int, errors: int) -> ChildProcess:
-        """Start `git http-backend`."""
         return start_backend(self._root, self._folder(repo), call, stream=stream, errors=errors)
 
     def commit(

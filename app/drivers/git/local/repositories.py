@@ -103,7 +103,9 @@ class LocalRepositories:
         if not is_branch_name(branch):
             return None
         [result] = self._objects.check(folder, [f"refs/heads/{branch}"])
-        if result is None and any(each.name == branch for each in list_branches(folder, timeout_s=self._timeout_s)):
+        if result is None and any(
+            list_branch.name == branch for list_branch in list_branches(folder, timeout_s=self._timeout_s)
+        ):
             raise RepositoryDamaged(f"The commit of the branch {branch} is missing or damaged")
         return result.sha if result is not None else None
 
@@ -111,7 +113,7 @@ class LocalRepositories:
         if not all(map(is_sha, shas)):
             return False
         results = list(self._objects.check(folder, shas))
-        return all(each is not None and each.type == EntryType.COMMIT for each in results)
+        return all(result is not None and result.type == EntryType.COMMIT for result in results)
 
     def _require_commits(self, folder: Path, *shas: str) -> None:
         if not self._are_commits(folder, *shas):

@@ -11,7 +11,7 @@ from app.drivers.errors import UpstreamTimeout
 from app.drivers.git.local.commands import fields, run, stream
 from app.drivers.git.local.repositories import LocalRepositories
 from app.drivers.git.local.trees import utf8
-from app.drivers.git.port import CommitInfo, EntryType, Person, RepoRef
+from app.drivers.git.port import MAX_MESSAGE, CommitInfo, EntryType, Person, RepoRef
 from app.drivers.git.revisions import (
     MAX_FILES,
     CommitLogEntry,
@@ -32,7 +32,9 @@ _FIELDS = 6
 _LATEST = 253402300799  # the last second of the year 9999
 MAX_SEARCH_S = 5.0
 """The longest search of a history for a version of a file."""
-_DIFF = ("diff-tree", "-r", "-z", "-M", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv")
+# Git reads larger files as binary ones, by their size. It would need many times the memory of a text.
+_MAX_COUNTED = "-c core.bigFileThreshold=5m"
+_DIFF = f"{_MAX_COUNTED} diff-tree -r -z -M --raw --numstat --no-abbrev --no-ext-diff --no-textconv".split()
 _STATUS = {"A": FileStatus.ADDED, "D": FileStatus.REMOVED, "R": FileStatus.RENAMED, "T": FileStatus.TYPE_CHANGED}
 
 
@@ -77,7 +79,7 @@ def _commit(record: list[bytes]) -> CommitInfo:
     sha, parents, name, email, date, message, *paths = record
     return CommitInfo(
         sha=sha.decode(),
-        message=message.decode(errors="replace"),
+        message=message.decode(errors="replace")[:MAX_MESSAGE],
         author=Person(name.decode(errors="replace"), email.decode(errors="replace")),
         date=datetime.fromtimestamp(min(int(date or 0), _LATEST), UTC),
         parent=parents.decode().partition(" ")[0] or None,
@@ -94,7 +96,6 @@ class LocalRevisions(LocalRepositories, Revisions):
         return True
 
     def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
-        """Return commits up to `commit`, newest first, after the first `skip` of them."""
         folder = self._folder(repo)
         self._require_commits(folder, commit)
         if path is None:
@@ -102,20 +103,17 @@ class LocalRevisions(LocalRepositories, Revisions):
         return read_file_log(folder, commit, path, skip=skip, limit=limit, timeout_s=self._timeout_s)
 
     def compare(self, repo: RepoRef, base: str, head: str) -> Differences:
-        """Compare two commits directly."""
         folder = self._folder(repo)
         self._require_commits(folder, base, head)
         return read_differences(folder, base, head, timeout_s=self._timeout_s)
 
     def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
-        """Return the best common ancestor of two commits, or None if they have none."""
         folder = self._folder(repo)
         self._require_commits(folder, first, second)
         done = run(folder, "merge-base", first, second, timeout_s=self._timeout_s, accepts=(0, 1))
         return done.stdout.decode().strip() or None
 
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
-        """Return whether any branch contains a commit."""
         folder = self._folder(repo)
         if not self._are_commits(folder, commit):
             return False

@@ -13,6 +13,7 @@ from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.local.commands import fields, stream
 from app.drivers.git.local.processes import CatFiles
 from app.drivers.git.port import EntryType, PathChange, TreeEntry
+from app.drivers.http.client import LIMITS
 
 FOLDER = "tree"
 CHUNK = 512
@@ -56,7 +57,7 @@ class LocalTree:
         """Return the entries of a folder. Raises GitObjectMissing for the root, else RepositoryDamaged."""
         if sha not in self._folders:
             try:
-                header, data = self._objects.one(self._directory, sha)
+                header, data = self._objects.one(self._directory, sha, max_bytes=LIMITS.tree_bytes)
             except GitObjectMissing as error:
                 if sha == self._root:
                     raise
@@ -71,6 +72,10 @@ class LocalTree:
         for name, (mode, sha) in (self._folder_at(path) or {}).items():
             if (text := utf8(name)) is not None:
                 yield _entry(f"{path}/{text}" if path else text, mode, sha)
+
+    def paths_in(self, folder: str) -> Iterator[str]:
+        start = f"{folder}/" if folder else ""
+        return (f"{start}{name.decode(errors='surrogateescape')}" for name in self._folder_at(folder) or ())
 
     def files(self, folder: TreeEntry) -> Iterator[str]:
         """Yield every file path below a folder. Names that are not valid UTF-8 contain surrogate escapes."""

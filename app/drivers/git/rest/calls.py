@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from app.core.limits import MIB
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable, TooLargeToRead
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import RepoRef, Repository
 from app.drivers.git.rest.client import ById, Query, RestClient
 from app.drivers.git.rest.responses import RequestRefused
-from app.drivers.http.client import LIMITS, ResponseTooLarge
+from app.drivers.http.client import ResponseTooLarge
 
 PAGE = "100"
 NO_COMMIT = "The commit does not exist in the repository"
@@ -60,12 +59,8 @@ class RepositoryCalls(ABC):
         """Return whether `ancestor` is reachable from `descendant` or equal to it."""
 
     @abstractmethod
-    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
+    def blob(self, sha: str, *, max_bytes: int) -> bytes:
         """Read a blob and compare it with its sha. Raises GitObjectMissing, TooLargeToRead."""
-
-    @abstractmethod
-    def content(self, commit: str, path: str) -> bytes:
-        """Read the file at a path."""
 
     def read(self, path: str, params: Query | None = None, *, missing: str, max_bytes: int | None = None) -> Any:
         """Read JSON below the repository. Raises GitObjectMissing with the message `missing`."""
@@ -87,14 +82,7 @@ class RepositoryCalls(ABC):
         """Send a DELETE below the repository. Raises RequestRefused."""
         self.client.call("DELETE", self.path + path, repeatable=True, by_id=self.by_id)
 
-    def _raw(
-        self,
-        path: str,
-        params: Query | None = None,
-        *,
-        accept: str | None = None,
-        max_bytes: int = LIMITS.file_bytes,
-    ) -> bytes:
+    def _raw(self, path: str, params: Query | None = None, *, accept: str | None = None, max_bytes: int) -> bytes:
         """Read the bytes of a file or blob below the repository."""
 
         def read() -> bytes:
@@ -105,9 +93,7 @@ class RepositoryCalls(ABC):
         try:
             body: bytes = self._translated(read, NO_FILE)
         except ResponseTooLarge as fault:
-            raise TooLargeToRead(
-                f"The file has more than {max_bytes // MIB} MiB and is too large to read from the Git host"
-            ) from fault
+            raise TooLargeToRead(max_bytes) from fault
         return body
 
     def _translated(self, read: Callable[[], object], missing: str) -> Any:

@@ -32,7 +32,7 @@ from app.drivers.git.port import (
 from app.drivers.git.rest.calls import RepositoryCalls
 from app.drivers.git.rest.client import RestClient
 from app.drivers.git.rest.interfaces import CommitHistory, CommitWriter, TreeReader
-from app.drivers.git.rest.pull_requests import MergeOptions, PullRequestCalls, PullRequestUpdate
+from app.drivers.git.rest.pull_requests import MergeOptions, PullRequestCalls
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 from app.drivers.git.tree_views import FOLDER
 from app.drivers.http.client import LIMITS
@@ -106,7 +106,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return self._at(repo).facts()
 
     def branches(self, repo: RepoRef) -> Sequence[Branch]:
-        """Return all branches sorted by name."""
         return sorted(self._branches(self._at(repo)), key=lambda branch: branch.name.encode())
 
     def head(self, repo: RepoRef, branch: str) -> str:
@@ -149,51 +148,41 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
             ) from fault
 
     def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
-        """Yield every file of a commit."""
         return (entry for entry in self._trees(self._at(repo)).full_tree(commit) if entry.type != FOLDER)
 
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
-        """Return the direct entries of a folder, at most `limit` entries."""
         return self._trees(self._at(repo)).list_folder(commit, path, limit)
 
     def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Return the entries of the paths that exist at a commit."""
         return self._trees(self._at(repo)).entries(commit, paths)
 
     def changes(self, repo: RepoRef, old: str, new: str) -> Iterator[PathChange]:
-        """Yield every path that differs between two commits."""
         return self._trees(self._at(repo)).changes(old, new)
 
     def is_ancestor(self, repo: RepoRef, ancestor: str, descendant: str) -> bool:
         return self._at(repo).is_ancestor(ancestor, descendant)
 
     def history(self, repo: RepoRef, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
-        """Yield the commits from `new` back to `since` (exclusive)."""
         return self._history(self._at(repo)).between(new, since)
 
     def last_commit(self, repo: RepoRef, commit: str, path: str) -> CommitInfo:
-        """Return the newest commit up to `commit` that changed `path`."""
         return self._history(self._at(repo)).last(commit, path)
 
-    def blob(self, repo: RepoRef, sha: str) -> bytes:
+    def blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> bytes:
         """Read a blob of at most 25 MiB."""
-        return self._at(repo).blob(sha, max_bytes=LIMITS.file_bytes)
+        return self._at(repo).blob(sha, max_bytes=min(max_bytes, LIMITS.file_bytes))
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+    def blobs(self, repo: RepoRef, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
         """Yield blobs in the order of `shas`, read in parallel. The content is None above 10 MiB."""
         at = self._at(repo)
 
         def read(sha: str) -> tuple[str, bytes | None]:
             try:
-                return sha, at.blob(sha, max_bytes=LIMITS.body_bytes)
+                return sha, at.blob(sha, max_bytes=min(max_bytes, LIMITS.body_bytes))
             except TooLargeToRead:
                 return sha, None
 
         return map_in_order(read, shas)
-
-    def content(self, repo: RepoRef, commit: str, path: str) -> bytes:
-        """Read the file at a path."""
-        return self._at(repo).content(commit, path)
 
     def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
         """Serialize the writers of one branch. Not re-entrant."""
@@ -209,7 +198,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         expected_head: str,
         author: Person | None = None,
     ) -> Commit:
-        """Write all `changes` as one commit."""
         return self._committing(self._at(repo), branch, author or self._bot).make(changes, message, expected_head)
 
     def commit_merge(
@@ -229,7 +217,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return writer.make(changes, message, expected_head, merged)
 
     def pull_requests(self, repo: RepoRef) -> Sequence[PullRequest]:
-        """Return the newest 100 pull requests, newest first."""
         return self._pulls(self._at(repo)).all()
 
     def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
@@ -239,20 +226,7 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
     def pull_request(self, repo: RepoRef, number: int) -> PullRequest:
         return self._pulls(self._at(repo)).one(number)
 
-    def update_pull_request(
-        self,
-        repo: RepoRef,
-        number: int,
-        *,
-        title: str | None = None,
-        body: str | None = None,
-        is_closed: bool | None = None,
-    ) -> PullRequest:
-        """Change the values of a pull request that are given."""
-        return self._pulls(self._at(repo)).update(number, PullRequestUpdate(title, body, is_closed))
-
     def checks(self, repo: RepoRef, number: int) -> Checks:
-        """Return the checks of the head of a pull request."""
         return self._pulls(self._at(repo)).checks(number)
 
     def merge_pull_request(
@@ -264,7 +238,6 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         is_squash: bool = False,
         expected_head: str | None = None,
     ) -> Merged:
-        """Merge a pull request."""
         return self._pulls(self._at(repo)).merge(number, MergeOptions(message, is_squash, expected_head))
 
     def _creation_error(self, at: Calls, fault: RequestRefused) -> DriverError:

@@ -23,15 +23,6 @@ class MergeOptions:
     expected_head: str | None = None
 
 
-@dataclass(frozen=True)
-class PullRequestUpdate:
-    """The new values of a pull request. None keeps the present value."""
-
-    title: str | None = None
-    body: str | None = None
-    is_closed: bool | None = None
-
-
 class NotReady(UpstreamUnavailable):
     """A pull request whose newest commit the host has not processed yet (503). The merge is tried again."""
 
@@ -64,10 +55,6 @@ class PullRequestCalls(ABC):
         """Return the results of the checks of the head."""
 
     @abstractmethod
-    def _send_update(self, number: int, update: PullRequestUpdate) -> PullRequest:
-        """Make the call that changes a pull request. Raises RequestRefused."""
-
-    @abstractmethod
     def _send_merge(self, number: int, options: MergeOptions) -> str:
         """Make the call that merges and return the new commit. Raises RequestRefused, NotMergeable."""
 
@@ -77,20 +64,6 @@ class PullRequestCalls(ABC):
         if pull_request.state is not PullRequestState.OPEN:
             raise NotMergeable(f"The {self.NOUN} is already merged or closed")
         return pull_request
-
-    def update(self, number: int, update: PullRequestUpdate) -> PullRequest:
-        """Change a pull request. The call may be repeated, because it sets values."""
-        pull_request = self.one(number)
-        self._require_unmerged(pull_request)
-        if update == PullRequestUpdate():
-            return pull_request
-        try:
-            return self._send_update(number, update)
-        except RequestRefused as fault:
-            self._require_unmerged(self.one(number))
-            raise UpstreamRejected(
-                f"The Git host rejected this change of the {self.NOUN}: {fault.message_of_host}"
-            ) from fault
 
     def merge(self, number: int, options: MergeOptions) -> Merged:
         """Merge a pull request. After a lost response, read the state of the pull request."""
@@ -121,10 +94,6 @@ class PullRequestCalls(ABC):
         if fault.status in self.UNMERGEABLE:
             return NotMergeable(f"The {self.NOUN} cannot be merged: {fault.message_of_host}")
         return UpstreamRejected(f"The Git host rejected this merge: {fault.message_of_host}")
-
-    def _require_unmerged(self, pull_request: PullRequest) -> None:
-        if pull_request.state is PullRequestState.MERGED:
-            raise NotMergeable(f"The {self.NOUN} is already merged")
 
 
 def summarize(head_sha: str, results: Iterable[tuple[str, CheckState]]) -> Checks:

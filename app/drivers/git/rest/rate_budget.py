@@ -58,7 +58,7 @@ class RateBudgets:
         """Refuse a call that the host would refuse or that would use the reserved budget. Raises UpstreamThrottled."""
         keys = [key, _background(key)] if background else [key]
         with self._lock:
-            until = max(self._until.get(each, 0.0) for each in keys)
+            until = max(self._until.get(key, 0.0) for key in keys)
         now = time.time()
         if until <= now and self._board is not None:
             until = max(self._board.until(keys))

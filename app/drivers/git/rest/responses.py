@@ -90,7 +90,7 @@ def error_sentence(response: HttpResponse) -> str:
     parts = list(_sentences(message)) if message else []
     details = body.get("errors") if isinstance(body, dict) else None
     if isinstance(details, list):
-        parts += [str(each.get("message") or each.get("code")) for each in details if isinstance(each, dict)]
+        parts += [str(detail.get("message") or detail.get("code")) for detail in details if isinstance(detail, dict)]
     return quotable("; ".join(parts))
 
 
@@ -100,8 +100,8 @@ def _sentences(message: object) -> Iterator[str]:
         for name, inner in message.items():
             yield from (text if name == "base" else f"{name} {text}" for text in _sentences(inner))
     elif isinstance(message, list):
-        for each in message:
-            yield from _sentences(each)
+        for part in message:
+            yield from _sentences(part)
     else:
         yield str(message)
 

@@ -56,12 +56,10 @@ class RemoteRevisions(Revisions):
         return False
 
     def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
-        """Return commits up to `commit`, newest first, after the first `skip` of them."""
         require_shas(commit)
         return self._past(repo).log(commit, path, skip, limit)
 
     def compare(self, repo: RepoRef, base: str, head: str) -> Differences:
-        """Compare two commits directly."""
         require_shas(base, head)
         if base == head:
             self._past(repo).require_commit(head)
@@ -69,7 +67,6 @@ class RemoteRevisions(Revisions):
         return self._past(repo).compare(base, head)
 
     def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
-        """Return the best common ancestor of two commits, or None if they have none."""
         require_shas(first, second)
         past = self._past(repo)
         try:
@@ -80,7 +77,6 @@ class RemoteRevisions(Revisions):
             return None
 
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
-        """Return whether any branch contains a commit."""
         return is_sha(commit) and self._past(repo).is_reachable(commit, branch)
 
     def has_version(self, repo: RepoRef, commit: str, path: str, blob: str) -> bool:

@@ -24,15 +24,12 @@ class EmbeddedJobs:
         self._reports: dict[int, tuple[int, int | None]] = {}
 
     def install(self, connection: sa.Connection) -> None:
-        """Create the missing tables of the engine."""
         METADATA.create_all(connection)
 
     def uninstall(self, connection: sa.Connection) -> None:
-        """Drop the tables of the engine."""
         METADATA.drop_all(connection)
 
     def owns_table(self, name: str) -> bool:
-        """Return whether a table belongs to the engine."""
         return name in METADATA.tables or name == "sqlite_sequence"
 
     def defer(self, connection: sa.Connection, call: JobCall) -> str | None:
@@ -44,7 +41,6 @@ class EmbeddedJobs:
         return read_status(connection, int(job_id)) if job_id.isdecimal() else None
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
-        """Return the dead letters, newest first."""
         return read_dead(connection, limit)
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
@@ -55,11 +51,9 @@ class EmbeddedJobs:
         return read_counts(connection)
 
     def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
-        """Yield the waiting and running calls."""
         return read_unfinished(connection)
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
-        """Report the progress of a running call."""
         self._reports[int(job_id)] = (done, total)
 
     def work(self, run: Run, *, jobs: Mapping[str, Job], stop: threading.Event, concurrency: int) -> None:

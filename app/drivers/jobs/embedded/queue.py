@@ -122,16 +122,18 @@ def _add_statement() -> sa.Executable:
     return statement.returning(CALLS.c.id)
 
 
-def is_due(connection: sa.Connection) -> bool:
-    """Return whether a call is due."""
-    return connection.scalar(sa.select(CALLS.c.id).where(WAITING, CALLS.c.run_at <= NOW).limit(1)) is not None
+def is_due(connection: sa.Connection, names: sa.ColumnElement[bool]) -> bool:
+    """Return whether a call with one of the names is due."""
+    return connection.scalar(sa.select(CALLS.c.id).where(WAITING, CALLS.c.run_at <= NOW, names).limit(1)) is not None
 
 
-def claim(connection: sa.Connection, owner: str, limit: int, lease_s: float) -> list[ClaimedCall]:
-    """Claim up to `limit` due calls by priority and age, with one call per lock."""
+def claim(
+    connection: sa.Connection, owner: str, limit: int, lease_s: float, names: sa.ColumnElement[bool]
+) -> list[ClaimedCall]:
+    """Claim up to `limit` due calls with one of the names by priority and age, with one call per lock."""
     due = (
         sa.select(CALLS.c.id)
-        .where(WAITING, CALLS.c.run_at <= NOW, _FIRST_OF_ITS_LOCK)
+        .where(WAITING, CALLS.c.run_at <= NOW, _FIRST_OF_ITS_LOCK, names)
         .order_by(CALLS.c.priority.desc(), CALLS.c.id)
         .limit(limit)
     )

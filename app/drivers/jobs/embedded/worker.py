@@ -11,13 +11,13 @@ from typing import TypeVar
 import sqlalchemy as sa
 import structlog
 
-from app.core.errors import ServiceUnavailable
 from app.core.jobs import Job, JobCall
 from app.database.engines import reading_options
+from app.drivers.jobs import retry_policy
 from app.drivers.jobs.embedded import queue
 from app.drivers.jobs.embedded.queue import ClaimedCall
 from app.drivers.jobs.port import JobRun, JobState, Run
-from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, periodic_key, slot
+from app.drivers.jobs.retry_policy import JobTimings
 
 T = TypeVar("T")
 FINISH_TIMEOUT_S = 60.0
@@ -42,10 +42,12 @@ class EmbeddedWorker:
         reports: dict[int, tuple[int, int | None]],
     ) -> None:
         self._engine, self._timing, self._run, self._jobs = engine, timing, run, jobs
-        self._periodic = frozenset(job.name for job, _ in periodic(jobs))
+        self._periodic = frozenset(job.name for job, _ in retry_policy.periodic(jobs))
+        self._outbound = frozenset(job.name for job in jobs.values() if job.outbound)
         self._reports = reports
         self._name = uuid.uuid4().hex
         self._running: dict[int, threading.Thread] = {}
+        self._outbound_ids: set[int] = set()
         self._slots: dict[str, int] = {}
         self._noted: dict[int, tuple[int, int | None]] = {}
         self._ahead_s: float | None = None
@@ -59,7 +61,7 @@ class EmbeddedWorker:
         threading.Thread(target=self._wake_at, args=(stop,), name="job-stop", daemon=True).start()
         try:
             while not stop.is_set():
-                if not self._start_some(concurrency - len(self._running)):
+                if not self._start_some(concurrency):
                     self._wake.wait(self._timing.poll_s)
                     self._wake.clear()
             self._drain()
@@ -72,23 +74,30 @@ class EmbeddedWorker:
         stop.wait()
         self._wake.set()
 
-    def _start_some(self, free: int) -> bool:
+    def _start_some(self, concurrency: int) -> bool:
         """Claim and start due calls. Return False if there was none or no free thread."""
+        outbound, name = len(self._outbound_ids), queue.CALLS.c.name
+        own = self._start(name.not_in(self._outbound), concurrency - len(self._running) + outbound)
+        return self._start(name.in_(self._outbound), retry_policy.OUTBOUND_CONCURRENCY - outbound) or own
+
+    def _start(self, names: sa.ColumnElement[bool], free: int) -> bool:
         if free <= 0:
             return False
         try:
-            if not self._read(queue.is_due):
+            if not self._read(lambda c: queue.is_due(c, names)):
                 return False
             claims = self._write(
-                lambda c: queue.claim(c, self._name, free, self._timing.lease_s), MAINTENANCE_TIMEOUT_S
+                lambda c: queue.claim(c, self._name, free, self._timing.lease_s, names), MAINTENANCE_TIMEOUT_S
             )
         except Exception as error:
-            log.warning("job.claim_failed", error=describe(error))
+            log.warning("job.claim_failed", error=retry_policy.describe(error))
             time.sleep(FAULT_PAUSE_S)
             return False
         for claimed in claims:
             thread = threading.Thread(target=self._perform, args=(claimed,), name=f"job-{claimed.id}", daemon=True)
             self._running[claimed.id] = thread
+            if claimed.name in self._outbound:
+                self._outbound_ids.add(claimed.id)
             thread.start()
         return bool(claims)
 
@@ -102,6 +111,7 @@ class EmbeddedWorker:
             self._finish(claimed, None)
         finally:
             self._reports.pop(claimed.id, None)
+            self._outbound_ids.discard(claimed.id)
             self._running.pop(claimed.id, None)
             self._wake.set()
 
@@ -115,20 +125,22 @@ class EmbeddedWorker:
             if progress := self._reports.get(claimed.id):
                 queue.note_progress(connection, claimed.id, *progress)
             failures = claimed.failures + 1
-            again = error is not None and may_retry(self._jobs, claimed.name, failures, error)
+            again = error is not None and retry_policy.may_retry(self._jobs, claimed.name, failures, error)
             if not again and claimed.name in self._periodic:
                 queue.forget_failures(connection, claimed)
             if error is None:
                 return queue.succeed(connection, claimed)
             wait_s = self._timing.backoff_s(failures, error) if again else None
             final = JobState.FAILED if claimed.name in self._periodic else JobState.DEAD
-            return queue.fail(connection, claimed, describe(error), wait_s, final)
+            return queue.fail(connection, claimed, retry_policy.describe(error), wait_s, final)
 
         try:
             if not self._write(write, FINISH_TIMEOUT_S):
                 log.warning("job.lease_lost", job=claimed.name, job_id=claimed.id)
         except Exception as fault:
-            log.exception("job.outcome_write_failed", job=claimed.name, job_id=claimed.id, error=describe(fault))
+            log.exception(
+                "job.outcome_write_failed", job=claimed.name, job_id=claimed.id, error=retry_policy.describe(fault)
+            )
 
     def _drain(self) -> None:
         """Wait for running calls within the grace period, then return the others to the queue."""
@@ -171,7 +183,7 @@ class EmbeddedWorker:
         try:
             task()
         except Exception as error:
-            log.warning("job.maintenance_failed", error=describe(error))
+            log.warning("job.maintenance_failed", error=retry_policy.describe(error))
 
     def _follow_clock(self) -> None:
         """Detect with the monotonic clock that the clock of the database went back."""
@@ -197,10 +209,10 @@ class EmbeddedWorker:
 
     def _fire(self) -> None:
         """Enqueue the periodic jobs of a new period."""
-        recurring = periodic(self._jobs)
+        recurring = retry_policy.periodic(self._jobs)
         now_s = self._read(queue.clock) if recurring else 0.0
         for job, every in recurring:
-            number = slot(now_s, every)
+            number = retry_policy.slot(now_s, every)
             if self._slots.get(job.name) != number:
                 self._write(partial(_fire_one, job, number), MAINTENANCE_TIMEOUT_S)
                 self._slots[job.name] = number
@@ -223,7 +235,7 @@ class EmbeddedWorker:
             try:
                 with self._engine.begin() as connection:
                     return write(connection)
-            except (ServiceUnavailable, sa.exc.OperationalError, sa.exc.TimeoutError):
+            except (sa.exc.OperationalError, sa.exc.TimeoutError):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(random.uniform(0.01, 0.1))  # noqa: S311 (jitter)
@@ -231,7 +243,7 @@ class EmbeddedWorker:
 
 def _fire_one(job: Job, number: int, connection: sa.Connection) -> None:
     if queue.enter_slot(connection, job.name, number):
-        queue.add(connection, JobCall(job.name, unique=periodic_key(job.name), priority=job.priority))
+        queue.add(connection, JobCall(job.name, unique=retry_policy.periodic_key(job.name), priority=job.priority))
 
 
 def _note_one(job_id: int, progress: tuple[int, int | None], connection: sa.Connection) -> None:

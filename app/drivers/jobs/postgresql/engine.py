@@ -25,11 +25,9 @@ class ProcrastinateJobs:
         queue.create(connection)
 
     def uninstall(self, connection: sa.Connection) -> None:
-        """Drop the tables of the engine."""
         queue.drop(connection)
 
     def owns_table(self, name: str) -> bool:
-        """Return whether a table belongs to the engine."""
         return name.startswith("procrastinate_") or name == queue.EXTRA_TABLE
 
     def defer(self, connection: sa.Connection, call: JobCall) -> str | None:
@@ -41,7 +39,6 @@ class ProcrastinateJobs:
         return queue.read_status(connection, int(job_id)) if job_id.isdecimal() else None
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
-        """Return the dead letters, newest first."""
         return queue.read_dead(connection, limit)
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
@@ -52,11 +49,9 @@ class ProcrastinateJobs:
         return queue.read_counts(connection)
 
     def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
-        """Yield the waiting and running calls."""
         return queue.read_unfinished(connection)
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
-        """Report the progress of a running call."""
         self._reports[int(job_id)] = (done, total)
 
     def work(self, run: Run, *, jobs: Mapping[str, Job], stop: threading.Event, concurrency: int) -> None:

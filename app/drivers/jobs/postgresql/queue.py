@@ -17,11 +17,11 @@ from procrastinate.schema import SchemaManager
 from psycopg.types.json import Jsonb
 
 from app.core.jobs import Job as DeclaredJob
-from app.core.jobs import JobCall
+from app.core.jobs import JobCall, registry
 from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts
 from app.drivers.jobs.retry_policy import periodic_key
 
-QUEUE = "galley"
+QUEUE, OUTBOUND_QUEUE = "galley", "galley-outbound"
 TASK = "galley.run"
 EXTRA_TABLE = "background_job_notes"
 UNIQUE_INDEX = "procrastinate_jobs_queueing_lock_idx_v1"
@@ -78,6 +78,7 @@ ON CONFLICT (job_id) DO UPDATE SET done = excluded.done, total = excluded.total
 """)
 _CLOCK = sa.select(sa.func.clock_timestamp())
 _LOCK_WAITING = sa.text("SELECT id FROM procrastinate_jobs WHERE queueing_lock = :key AND status = 'todo' FOR SHARE")
+_LOCK_CALL = sa.text("SELECT id FROM procrastinate_jobs WHERE id = :id FOR UPDATE")
 _HOLD = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("key"), 0)))
 REQUEUE_KEY = f"{QUEUE}:requeue"
 
@@ -193,8 +194,9 @@ def add(connection: sa.Connection, call: JobCall) -> int | None:
 
 
 def _insert(connection: sa.Connection, call: JobCall) -> int:
+    declared = registry.get(call.name)
     job = Job(
-        queue=QUEUE,
+        queue=OUTBOUND_QUEUE if declared is not None and declared.outbound else QUEUE,
         task_name=TASK,
         task_kwargs=envelope(call.name, call.args, call.context),
         priority=call.priority,
@@ -224,16 +226,26 @@ def free_key(connection: sa.Connection, key: str | None) -> None:
         manager.cancel_job_by_id(id_of(waiting), delete_job=True)
 
 
-def _retry(connection: sa.Connection, job: Job) -> None:
-    free_key(connection, job.queueing_lock)
-    manager_on(connection).retry_job_by_id(id_of(job), clock(connection))
+def retry(connection: sa.Connection, job: Job, retry_at: datetime | None = None) -> None:
+    """Let a call wait again, in place of a waiting call with its key.
+
+    Another transaction may store such a call at the same time. The update waits for its end, and is repeated.
+    """
+    while True:
+        free_key(connection, job.queueing_lock)
+        try:
+            with connection.begin_nested():
+                return manager_on(connection).retry_job_by_id(id_of(job), retry_at or clock(connection))
+        except sa.exc.IntegrityError as error:
+            if UNIQUE_INDEX not in str(error.orig):
+                raise
 
 
 def requeue_dead(connection: sa.Connection, job_id: int) -> bool:
     """Enqueue a dead call with all its retries."""
     for job in manager_on(connection).list_jobs(id=job_id, task=TASK, status=FAILED):
         connection.execute(_FORGET, {"id": job_id})
-        _retry(connection, job)
+        retry(connection, job)
         return True
     return False
 
@@ -250,12 +262,13 @@ def requeue_stalled(connection: sa.Connection, job: Job, limit: int, error: str)
     if is_dead:
         connection.execute(_NOTE_ERROR, {"id": job.id, "error": error})
     else:
-        _retry(connection, job)
+        retry(connection, job)
     return not is_dead
 
 
 def is_running(connection: sa.Connection, job: Job) -> bool:
-    """Return whether a stored call is still in the run that `job` describes."""
+    """Lock a stored call. Return whether it is still in the run that `job` describes."""
+    connection.execute(_LOCK_CALL, {"id": job.id})
     expected = (RUNNING, job.attempts, job.worker_id)
     return all(
         (now.status, now.attempts, now.worker_id) == expected for now in manager_on(connection).list_jobs(job.id)

@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
@@ -13,21 +13,16 @@ import procrastinate
 import sqlalchemy as sa
 import structlog
 from procrastinate import exceptions, job_context, jobs, retry
+from procrastinate.connector import BaseConnector
 from procrastinate.manager import JobManager
+from psycopg.errors import LockNotAvailable
 
 from app.core.jobs import Job
+from app.drivers.jobs import retry_policy
 from app.drivers.jobs.port import JobRun, Run
 from app.drivers.jobs.postgresql import queue
-from app.drivers.jobs.postgresql.queue import QUEUE, TASK
-from app.drivers.jobs.retry_policy import (
-    JobTimings,
-    describe,
-    may_retry,
-    periodic,
-    periodic_key,
-    slot,
-    too_many_crashes,
-)
+from app.drivers.jobs.postgresql.queue import OUTBOUND_QUEUE, QUEUE, TASK
+from app.drivers.jobs.retry_policy import JobTimings
 
 PURGE_INTERVAL_S = 300.0
 STOP_POLL_S = 0.025
@@ -37,8 +32,11 @@ CONNECT_TIMEOUT_S = 5
 POOL_TIMEOUT_S = 10.0
 """Time that a statement of Procrastinate waits for a connection. It also limits the back-off of the pool."""
 
+RETRY_ATTEMPTS = 10
 FAILED_PERIODIC_HOURS = 25
 MAINTENANCE_THREADS = 3
+MAX_CONNECTIONS = 5
+"""Connections of both queues. Each one holds a connection that waits for notifications."""
 EXIT_LEASE_EXPIRED = 1
 """Exit code of a worker process that was suspended for longer than its lease."""
 
@@ -68,6 +66,30 @@ class _RetryDecisions(retry.BaseRetryStrategy):
         return retry.RetryDecision(retry_in={"seconds": round(FAULT_PAUSE_S)})
 
 
+class _Outcomes(JobManager):
+    """A job manager that writes a retry in one transaction with the deletion of the waiting call of the same key."""
+
+    def __init__(self, connector: BaseConnector, engine: sa.Engine) -> None:
+        super().__init__(connector)
+        self._engine = engine
+
+    async def retry_job(self, job: jobs.Job, retry_at: datetime | None = None, *_: object, **__: object) -> None:
+        await asyncio.to_thread(self._retry, job, retry_at)
+
+    def _retry(self, job: jobs.Job, retry_at: datetime | None) -> None:
+        """Write a retry. Another transaction can hold the call with its key for longer than the lock timeout."""
+        for attempt in range(RETRY_ATTEMPTS):
+            try:
+                with self._engine.begin() as connection:
+                    if queue.is_running(connection, job):  # Else another worker has enqueued it.
+                        queue.retry(connection, job, retry_at)
+            except sa.exc.OperationalError as error:
+                if attempt == RETRY_ATTEMPTS - 1 or not isinstance(error.orig, LockNotAvailable):
+                    raise
+            else:
+                return
+
+
 class ProcrastinateWorker:
     """A worker. It restarts after an error of the database.
 
@@ -84,11 +106,11 @@ class ProcrastinateWorker:
     ) -> None:
         self._engine, self._timing, self._run, self._jobs = engine, timing, run, jobs
         self._reports, self._noting = reports, threading.Lock()
-        self._periodic = {job.name for job, _ in periodic(jobs)}
+        self._periodic = {job.name for job, _ in retry_policy.periodic(jobs)}
         self._slots: dict[str, int] = {}
         self._running: set[int] = set()
         self._ended_at: dict[int, float] = {}
-        self._worker_id: int | None = None
+        self._worker_ids: dict[str, int] = {}
         self._suspects: set[tuple[int, int]] = set()
         self._swept_at = self._sweep_from = time.monotonic()
 
@@ -97,62 +119,75 @@ class ProcrastinateWorker:
         # The log lines of Procrastinate contain arguments of jobs.
         logging.getLogger("procrastinate").setLevel(logging.WARNING)
         logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)
-        logging.getLogger(f"procrastinate.worker.{QUEUE}").setLevel(logging.WARNING)
+        for name in (QUEUE, OUTBOUND_QUEUE):
+            logging.getLogger(f"procrastinate.worker.{name}").setLevel(logging.WARNING)
         while not stop.is_set():
             try:
                 asyncio.run(self._serve(stop, concurrency))
             except Exception as error:
-                log.warning("worker.restarted", error=describe(error))
+                log.warning("worker.restarted", error=retry_policy.describe(error))
                 stop.wait(FAULT_PAUSE_S)
 
     async def _serve(self, stop: threading.Event, concurrency: int) -> None:
-        """Connect and run one worker until `stop` is set."""
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(concurrency + MAINTENANCE_THREADS, "job"))
+        """Connect and run the workers of both queues until `stop` is set or one of them fails."""
+        threads = concurrency + retry_policy.OUTBOUND_CONCURRENCY + MAINTENANCE_THREADS
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(threads, "job"))
         url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
         connector = procrastinate.PsycopgConnector(
             conninfo=url,
             min_size=1,
-            max_size=4,
+            max_size=MAX_CONNECTIONS,
             timeout=POOL_TIMEOUT_S,
             reconnect_timeout=POOL_TIMEOUT_S,
             kwargs={"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "galley-worker"},
         )
         app = procrastinate.App(connector=connector)
+        app.job_manager = _Outcomes(connector, self._engine)
         app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_RetryDecisions())(self._perform)
-        timing = self._timing
         async with app.open_async():
-            worker = app.run_worker_async(
-                name=QUEUE,
-                queues=[QUEUE],
-                concurrency=concurrency,
-                install_signal_handlers=False,
-                fetch_job_polling_interval=timing.poll_s,
-                update_heartbeat_interval=timing.heartbeat_s,
-                stalled_worker_timeout=timing.lease_s,
-            )
-            serving = asyncio.create_task(worker)
+            numbers = ((QUEUE, concurrency), (OUTBOUND_QUEUE, retry_policy.OUTBOUND_CONCURRENCY))
+            serving = [asyncio.create_task(self._serve_queue(app, name, number)) for name, number in numbers]
             maintenance = asyncio.create_task(self._run_maintenance(app.job_manager))
             stopping = asyncio.create_task(self._cancel_when_set(stop, serving))
-            try:
-                await serving
-            except asyncio.CancelledError:
-                log.info("worker.drained")
-            finally:
-                maintenance.cancel()
-                stopping.cancel()
-                await asyncio.gather(maintenance, stopping, return_exceptions=True)
+            await asyncio.wait(serving, return_when=asyncio.FIRST_COMPLETED)
+            for task in () if stop.is_set() else (stopping, *serving):
+                task.cancel()
+            # Heartbeats continue until the running calls of both queues have ended.
+            outcomes = await asyncio.gather(*serving, return_exceptions=True)
+            for task in (maintenance, stopping):
+                task.cancel()
+            await asyncio.gather(maintenance, stopping, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                raise outcome
+        log.info("worker.drained")
 
-    async def _cancel_when_set(self, stop: threading.Event, serving: asyncio.Task[None]) -> None:
+    def _serve_queue(self, app: procrastinate.App, name: str, concurrency: int) -> Coroutine[object, object, None]:
+        timing = self._timing
+        return app.run_worker_async(
+            name=name,
+            queues=[name],
+            concurrency=concurrency,
+            install_signal_handlers=False,
+            fetch_job_polling_interval=timing.poll_s,
+            update_heartbeat_interval=timing.heartbeat_s,
+            stalled_worker_timeout=timing.lease_s,
+        )
+
+    async def _cancel_when_set(self, stop: threading.Event, serving: Sequence[asyncio.Task[None]]) -> None:
         """Start the drain. Procrastinate documents the cancellation of the worker for this.
 
         A cancellation during the registration of the worker can be lost. A second one would abort running calls.
         """
         while not stop.is_set():
             await asyncio.sleep(STOP_POLL_S)
-        serving.cancel()
-        while not (await asyncio.wait([serving], timeout=STOP_REPEAT_S))[0]:
-            if not self._running:
-                serving.cancel()
+        remaining = set(serving)
+        while remaining:
+            for worker in remaining:
+                worker.cancel()
+            remaining = (await asyncio.wait(remaining, timeout=STOP_REPEAT_S))[1]
+            while remaining and self._running:
+                remaining = (await asyncio.wait(remaining, timeout=STOP_REPEAT_S))[1]
 
     def _perform(
         self,
@@ -165,7 +200,8 @@ class ProcrastinateWorker:
     ) -> None:
         """Run one call in this thread, and report its outcome to Procrastinate. Periodic calls have a timestamp."""
         job, job_id = context.job, queue.id_of(context.job)
-        self._worker_id = job.worker_id
+        if job.worker_id is not None and job.queue is not None:
+            self._worker_ids[job.queue] = job.worker_id
         self._running.add(job_id)
         try:
             self._run(JobRun(str(job_id), name, args, job.attempts + 1, cause or {}))
@@ -183,9 +219,8 @@ class ProcrastinateWorker:
                 # Another worker runs the call, because this process was suspended. An outcome would end that run.
                 log.error("job.lease_lost", job=name, job_id=job.id)
                 os._exit(EXIT_LEASE_EXPIRED)
-            failures = queue.note_failure(connection, queue.id_of(job), describe(error))
-            if may_retry(self._jobs, name, failures, error):
-                queue.free_key(connection, job.queueing_lock)
+            failures = queue.note_failure(connection, queue.id_of(job), retry_policy.describe(error))
+            if retry_policy.may_retry(self._jobs, name, failures, error):
                 wait = timedelta(seconds=self._timing.backoff_s(failures, error))
                 return _RetryLaterError(queue.clock(connection) + wait)
         return exceptions.JobAborted() if name in self._periodic else _RunFailedError()
@@ -204,8 +239,8 @@ class ProcrastinateWorker:
 
     async def _beat(self, manager: JobManager) -> None:
         # Procrastinate stops its heartbeat at the start of the drain, and the lease could end before the calls.
-        if self._running and self._worker_id is not None:
-            await manager.update_heartbeat(self._worker_id)
+        for worker_id in tuple(self._worker_ids.values()) if self._running else ():
+            await manager.update_heartbeat(worker_id)
 
     async def _requeue_stalled(self, manager: JobManager) -> None:
         """Enqueue the calls of dead workers, and own calls whose outcome could not be written.
@@ -214,9 +249,9 @@ class ProcrastinateWorker:
         other workers have the time of a lease to send a heartbeat.
         """
         lease_s = self._timing.lease_s
-        stalled = list(await manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=lease_s))
-        if self._worker_id is not None:
-            stalled += await manager.list_jobs_async(queue=QUEUE, status=queue.RUNNING, worker_id=self._worker_id)
+        stalled = list(await manager.get_stalled_jobs(seconds_since_heartbeat=lease_s))
+        for worker_id in tuple(self._worker_ids.values()):
+            stalled += await manager.list_jobs_async(status=queue.RUNNING, worker_id=worker_id)
         now = time.monotonic()
         for job_id, ended_at in list(self._ended_at.items()):
             if now - ended_at > lease_s:  # Procrastinate no longer writes its outcome.
@@ -242,17 +277,17 @@ class ProcrastinateWorker:
     def _try_requeue(self, job: jobs.Job) -> bool:
         limit = self._timing.poison_limit
         with self._engine.begin() as connection:
-            return queue.requeue_stalled(connection, job, limit, too_many_crashes(limit))
+            return queue.requeue_stalled(connection, job, limit, retry_policy.too_many_crashes(limit))
 
     async def _fire(self, manager: JobManager) -> None:
         """Enqueue the periodic jobs of a new period, once on all nodes. Skip those whose previous call waits."""
         now_s = (await asyncio.to_thread(self._clock)).timestamp()
-        for job, every in periodic(self._jobs):
-            number = slot(now_s, every)
+        for job, every in retry_policy.periodic(self._jobs):
+            number = retry_policy.slot(now_s, every)
             if self._slots.get(job.name) != number:
                 call = queue.periodic_call(job, number)
                 try:
-                    await manager.defer_periodic_job(call, periodic_key(job.name), number)
+                    await manager.defer_periodic_job(call, retry_policy.periodic_key(job.name), number)
                 except exceptions.AlreadyEnqueued:
                     log.debug("job.period_skipped", job=job.name)
                 self._slots[job.name] = number
@@ -274,14 +309,14 @@ class ProcrastinateWorker:
                     with self._engine.begin() as connection:
                         queue.note_progress(connection, job_id, *progress)
                 except sa.exc.SQLAlchemyError as error:
-                    log.warning("job.progress_lost", job_id=job_id, error=describe(error))
+                    log.warning("job.progress_lost", job_id=job_id, error=retry_policy.describe(error))
 
     async def _purge(self, manager: JobManager) -> None:
         """Delete calls that ended before the retention."""
         timing = self._timing
-        await manager.delete_old_jobs(round(timing.retention_s / 3600), queue=QUEUE)
-        await manager.delete_old_jobs(FAILED_PERIODIC_HOURS, queue=QUEUE, include_aborted=True)
-        await manager.delete_old_jobs(round(timing.dead_retention_s / 3600), queue=QUEUE, include_failed=True)
+        await manager.delete_old_jobs(round(timing.retention_s / 3600))
+        await manager.delete_old_jobs(FAILED_PERIODIC_HOURS, include_aborted=True)
+        await manager.delete_old_jobs(round(timing.dead_retention_s / 3600), include_failed=True)
 
 
 async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
@@ -290,7 +325,7 @@ async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
         try:
             await task()
         except Exception as error:
-            log.warning("job.maintenance_failed", error=describe(error))
+            log.warning("job.maintenance_failed", error=retry_policy.describe(error))
         # A connection that is lost during the cancellation raises its own error in place of CancelledError.
         present = asyncio.current_task()
         if present is not None and present.cancelling():

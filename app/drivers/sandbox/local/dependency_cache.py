@@ -55,7 +55,7 @@ def cache_entry_for(root: Path, owner: str, recipe: Recipe) -> DependencyCacheEn
         programs.append(select_node(recipe.node))
     if "pip" in recipe.tools:
         programs.append(select_python(recipe.python))
-    version = "\0".join(f"{each.program} {each.version}" for each in programs)
+    version = "\0".join(f"{program.program} {program.version}" for program in programs)
     inside = recipe.dependency_folder or "/".join(filter(None, ("/work", recipe.folder, NODE_MODULES)))
     key = "\0".join([owner, recipe.dependencies, inside, version])
     return DependencyCacheEntry(root / hashlib.sha256(key.encode()).hexdigest(), inside)

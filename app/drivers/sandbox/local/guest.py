@@ -182,8 +182,8 @@ async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, o
         writer.close()
         return
     await asyncio.gather(_copy(reader, other_writer), _copy(other_reader, writer))
-    for each in (writer, other_writer):
-        each.close()
+    for descriptor in (writer, other_writer):
+        descriptor.close()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -50,8 +50,8 @@ def select_node(declared: str | None, available: Sequence[NodeProgram] | None = 
     candidates = installations() if available is None else available
     if not candidates:
         raise UpstreamRejected("The server cannot run node: install Node.js and npm", code="RUNTIME_UNAVAILABLE")
-    suitable = [each for each in candidates if declared is None or is_satisfied(each.version, declared)]
-    return max(suitable or candidates, key=lambda each: each.version)
+    suitable = [candidate for candidate in candidates if declared is None or is_satisfied(candidate.version, declared)]
+    return max(suitable or candidates, key=lambda candidate: candidate.version)
 
 
 @cache
@@ -61,7 +61,7 @@ def installations() -> tuple[NodeProgram, ...]:
     folders = spec.submodule_search_locations if spec is not None else None
     programs = [shutil.which("node"), *(f"{folder}/bin/node" for folder in folders or ())]
     described = [_describe(program) for program in programs if program is not None]
-    return tuple(each for each in described if each is not None)
+    return tuple(version for version in described if version is not None)
 
 
 def _describe(program: str) -> NodeProgram | None:

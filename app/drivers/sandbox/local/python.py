@@ -47,10 +47,10 @@ def select_python(declared: str | None, available: Sequence[PythonProgram] | Non
     candidates = installations() if available is None else available
     if not candidates:
         raise UpstreamRejected("The server cannot run python3: install Python", code="RUNTIME_UNAVAILABLE")
-    suitable = [each for each in candidates if declared is None or is_satisfied(each.version, declared)]
+    suitable = [candidate for candidate in candidates if declared is None or is_satisfied(candidate.version, declared)]
     if not suitable or candidates[0] in suitable:
         return candidates[0]
-    return max(suitable, key=lambda each: each.version)
+    return max(suitable, key=lambda candidate: candidate.version)
 
 
 @cache
@@ -60,7 +60,7 @@ def installations(system_folders: tuple[str, ...] = SYSTEM_FOLDERS) -> tuple[Pyt
     programs += [path for path in map(shutil.which, NAMES) if path is not None]
     programs.append(f"{sys.base_prefix}/bin/python3")
     described = [_describe(program) for program in dict.fromkeys(programs) if Path(program).exists()]
-    return tuple(dict.fromkeys(each for each in described if each is not None))
+    return tuple(dict.fromkeys(version for version in described if version is not None))
 
 
 def _describe(program: str) -> PythonProgram | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.limits import MIB, SandboxLimits
+from app.core.unix_sockets import short_address
 from app.drivers.errors import UpstreamRejected
 from app.drivers.sandbox.local.confinement import LIBRARY, PACKAGES, interpreter, tools
 from app.drivers.sandbox.local.dependency_cache import NODE_MODULES, WRITABLE, DependencyCacheEntry
@@ -190,21 +191,16 @@ def send_command(folder: Path, *, timeout_s: float = COMMAND_TIMEOUT_S, **comman
 
 
 def connect(folder: Path, name: str) -> socket.socket:
-    """Connect to a socket of the folder. Raises SandboxEnded.
-
-    The path of the folder may be longer than a socket address (108 bytes).
-    """
+    """Connect to a socket of the folder. Raises SandboxEnded."""
     if not is_supervised(folder):
         raise SandboxEnded(ENDED)
-    descriptor = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     connection = socket.socket(socket.AF_UNIX)
     try:
-        connection.connect(f"/proc/self/fd/{descriptor}/{name}")
+        with short_address(folder, name) as address:
+            connection.connect(address)
     except OSError as error:
         connection.close()
         raise SandboxEnded(ENDED) from error
-    finally:
-        os.close(descriptor)
     return connection
 
 

@@ -26,9 +26,9 @@ from app.resources.auth.schemas import (
 )
 from app.resources.user import service as users
 from app.resources.user import sessions
+from app.resources.user.guards import compare_password
 from app.resources.user.mail import language_at
 from app.resources.user.passwords import check_new, hashed
-from app.resources.user.routes import compare_password
 from app.resources.user.schemas import StatusSchema
 from app.resources.user.sessions import OpenedSession
 

@@ -1,5 +1,7 @@
 """Routes that connect an account of a Git host (spec 4.12): start, exchange of the code, refresh of the tokens."""
 
+from functools import partial
+
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.access.tokens import MANAGES
@@ -177,64 +179,55 @@ blueprint = ApiBlueprint(
 )
 
 
-@blueprint.post("/provider_a/start")
-@endpoint(
-    operation_id="startProviderA",
+start = partial(
+    endpoint,
     guard=verified(),
     result=StartedConnectionSchema,
     message="Continue at the provider",
-    upstream=begin_a,
+    max_bytes=MAX_BYTES,
+    rate="provider_exchange",
+    errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED"),
+)
+connect = partial(
+    endpoint,
+    guard=WITH_STATE,
+    result=CredentialSchema,
+    message="Account connected",
     max_bytes=MAX_BYTES,
     rate="provider_exchange",
     errors=(
-        "INVALID_REDIRECT",
-        "PROVIDER_NOT_CONFIGURED",
+        *("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED"),
+        *UPSTREAM,
     ),
 )
+refresh_tokens = partial(
+    endpoint,
+    guard=verified(token=MANAGES),
+    result=CredentialSchema,
+    message="Tokens refreshed",
+    max_bytes=MAX_BYTES,
+    rate="provider_refresh",
+    errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM),
+)
+
+
+@blueprint.post("/provider_a/start")
+@start(operation_id="startProviderA", upstream=begin_a)
 def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]:
     """Start to connect an installation and return the URL of the provider."""
     return store_state(scope, A, *prepared)
 
 
 @blueprint.post("/provider_b/start")
-@endpoint(
-    operation_id="startProviderB",
-    guard=verified(),
-    body=StartConnectionBody,
-    result=StartedConnectionSchema,
-    message="Continue at the provider",
-    upstream=begin_b,
-    max_bytes=MAX_BYTES,
-    rate="provider_exchange",
-    errors=(
-        "INVALID_REDIRECT",
-        "PROVIDER_NOT_CONFIGURED",
-    ),
-)
+@start(operation_id="startProviderB", body=StartConnectionBody, upstream=begin_b)
 def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthState, str]) -> dict[str, str]:
     """Start to connect an account and return the URL of the provider."""
     return store_state(scope, B, *prepared)
 
 
 @blueprint.post("/provider_a")
-@endpoint(
-    operation_id="connectProviderA",
-    guard=WITH_STATE,
-    body=ExchangeInstallationBody,
-    query=ExchangeInstallationQuery,
-    result=CredentialSchema,
-    message="Account connected",
-    upstream=redeem_a,
-    max_bytes=MAX_BYTES,
-    rate="provider_exchange",
-    errors=(
-        "CODE_REJECTED",
-        "INVALID_STATE",
-        "INVALID_REDIRECT",
-        "INSTALLATION_NOT_VISIBLE",
-        "PROVIDER_NOT_CONFIGURED",
-        *UPSTREAM,
-    ),
+@connect(
+    operation_id="connectProviderA", body=ExchangeInstallationBody, query=ExchangeInstallationQuery, upstream=redeem_a
 )
 def exchange_a(
     *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery, prepared: VerifiedTokens
@@ -244,74 +237,21 @@ def exchange_a(
 
 
 @blueprint.post("/provider_b")
-@endpoint(
-    operation_id="connectProviderB",
-    guard=WITH_STATE,
-    body=ExchangeCodeBody,
-    result=CredentialSchema,
-    message="Account connected",
-    upstream=redeem_b,
-    max_bytes=MAX_BYTES,
-    rate="provider_exchange",
-    errors=(
-        "CODE_REJECTED",
-        "INVALID_STATE",
-        "INVALID_REDIRECT",
-        "INSTALLATION_NOT_VISIBLE",
-        "PROVIDER_NOT_CONFIGURED",
-        *UPSTREAM,
-    ),
-)
+@connect(operation_id="connectProviderB", body=ExchangeCodeBody, upstream=redeem_b)
 def exchange_b(*, scope: Scope, body: ExchangeCodeBody, prepared: VerifiedTokens) -> GitCredential:
     """Exchange an authorization code and store the tokens."""
     return credentials.store(scope.user, Provider.GITLAB, prepared, ring=keyring)[0]
 
 
-def _refresh_a(scope: Scope) -> str:
-    return refresh(scope, Provider.GITHUB)
-
-
-def _refresh_b(scope: Scope) -> str:
-    return refresh(scope, Provider.GITLAB)
-
-
 @blueprint.post("/provider_a/refresh")
-@endpoint(
-    operation_id="refreshProviderA",
-    guard=verified(token=MANAGES),
-    result=CredentialSchema,
-    message="Tokens refreshed",
-    upstream=_refresh_a,
-    max_bytes=MAX_BYTES,
-    rate="provider_refresh",
-    errors=(
-        "NOT_FOUND",
-        "NEEDS_RECONNECT",
-        "PROVIDER_NOT_CONFIGURED",
-        *UPSTREAM,
-    ),
-)
+@refresh_tokens(operation_id="refreshProviderA", upstream=partial(refresh, provider=Provider.GITHUB))
 def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller and of the installation."""
     return credentials.own(scope.user, Provider.GITHUB)
 
 
 @blueprint.post("/provider_b/refresh")
-@endpoint(
-    operation_id="refreshProviderB",
-    guard=verified(token=MANAGES),
-    result=CredentialSchema,
-    message="Tokens refreshed",
-    upstream=_refresh_b,
-    max_bytes=MAX_BYTES,
-    rate="provider_refresh",
-    errors=(
-        "NOT_FOUND",
-        "NEEDS_RECONNECT",
-        "PROVIDER_NOT_CONFIGURED",
-        *UPSTREAM,
-    ),
-)
+@refresh_tokens(operation_id="refreshProviderB", upstream=partial(refresh, provider=Provider.GITLAB))
 def refresh_b(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller."""
     return credentials.own(scope.user, Provider.GITLAB)

@@ -1,7 +1,10 @@
 """The event types with the schemas of their data.
 
-A new type is one `EventType` here and one subscriber in `app.resources.outbound_webhook.subscribers`.
+A new type is one `EventType` here and one row of the table in `app.resources.outbound_webhook.subscribers`.
 """
+
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from marshmallow import Schema, fields, validate
 
@@ -14,13 +17,36 @@ from app.models.outbound_webhook import DisabledReason
 from app.models.project import Generator, Provider, Visibility
 from app.models.project_log import LogAction
 from app.resources.change_set.events import ChangeSetEvent
-from app.resources.outbound_webhook.event_types import EventType
 
 PROJECT, ORGANIZATION = "prj_01jd3h8f2mfz1t4v5w6x7y8z9b", "org_01jd3h8f2mfz1t4v5w6x7y8z9c"
 COMMIT, PARENT = "5f0c6d2b4d1e8a3f9b7c6d5e4f3a2b1c0d9e8f7a", "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"
 _ACTIONS = validate.OneOf(
     [str(action) for action in (LogAction.CREATE, LogAction.UPDATE, LogAction.DELETE, LogAction.RENAME)]
 )
+
+
+event_types: dict[str, "EventType"] = {}
+"""All declared types by name."""
+
+
+@dataclass(frozen=True)
+class EventType:
+    """A type of event: its description, the Marshmallow schema of `data`, and an example of it.
+
+    With `is_deployed`, an event of the working branch calls the deploy hooks of the project.
+    """
+
+    name: str
+    description: str
+    data: type
+    example: Mapping[str, object]
+    is_deployed: bool = False
+
+    def __post_init__(self) -> None:
+        """Add the type to the table. Raises ValueError if its name is declared."""
+        if self.name in event_types:
+            raise ValueError(f"two event types are named {self.name}")
+        event_types[self.name] = self
 
 
 class EventDataSchema(Schema):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from marshmallow import ValidationError, fields, validate
 
@@ -19,10 +19,9 @@ from app.http.validation import (
     RequestBody,
 )
 from app.models.outbound_webhook import DeliveryState, WebhookFormat, WebhookState
-from app.resources.outbound_webhook.event_types import event_types
-from app.resources.outbound_webhook.schemas import events as declarations
+from app.resources.outbound_webhook.schemas.events import event_types
 
-TYPES = sorted(event_types) if declarations else []
+TYPES = sorted(event_types)
 URL = "https://hooks.harbour.example.org/galley"
 INVALID_URL = ErrorMessage("Must be an https URL without user name, password and fragment.")
 
@@ -73,6 +72,12 @@ class CreateWebhookBody(RequestBody):
     events: Annotated[list[str] | None, _events(load_default=None, allow_none=True)]
     project_id: Annotated[str | None, IdField("prj", load_default=None, allow_none=True)]
     description: Annotated[str | None, _description(load_default=None, allow_none=True)]
+
+    RULES: ClassVar[dict[str, object]] = {
+        "if": {"required": ["format"], "properties": {"format": {"const": WebhookFormat.EMPTY.value}}},
+        "then": {"required": ["project_id"], "properties": {"project_id": {"type": "string"}}},
+        "else": {"required": ["events"], "properties": {"events": {"type": "array", "items": {}}}},
+    }
 
     def __post_init__(self) -> None:
         """Require the fields of the format."""

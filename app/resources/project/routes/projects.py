@@ -1,10 +1,9 @@
 """Routes of projects and their branches (spec 4.6)."""
 
-from dataclasses import dataclass
-
 from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, UserScope
 from app.access.tokens import READS
+from app.core.outbound import UnrecordedAct
 from app.core.permissions import Permission, Role
 from app.drivers.git.port import Branch
 from app.extensions import drivers
@@ -13,49 +12,14 @@ from app.http.endpoint import GIT_READ, GIT_WRITE, PageResult, endpoint
 from app.http.results import page_of
 from app.http.validation import ListQuery
 from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
-from app.resources.project import branches, queries, repository_access, service
+from app.resources.project import actions, branches, queries, service
 from app.resources.project import schemas as s
-from app.resources.project.repository_access import (
-    BranchRef,
-    ReachableBranch,
-    changed_branch,
-    detect_site,
-    verify_access,
-)
-from app.resources.project.schemas import ChangeConnectionBody, CreateProjectBody
+from app.resources.project.repository_access import BranchRef
 from app.resources.user.creation_limits import limits_of
 
-SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network")
-"""Columns of a new project that the body can contain."""
 MANAGERS = (Role.OWNER, Role.ADMIN)
 EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
 CURRENT = "project.details"
-
-
-@dataclass(frozen=True)
-class PreparedProject:
-    """The columns of a new project and the branch it is connected to."""
-
-    values: dict[str, object]
-    reached: ReachableBranch
-
-
-def prepare_project(scope: OrganizationScope, body: CreateProjectBody) -> PreparedProject:
-    """Read repository and branch with the caller's credential, and detect the values that the body does not contain."""
-    target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
-    reached = verify_access(target, scope.organization.id, hosts=drivers.git, user=scope.user)
-    sent = body.sent()
-    kind = detect_site(reached, framework=sent.get("framework"), generator=sent.get("generator"))
-    values = {column: sent[column] for column in SETTABLE if column in sent}
-    return PreparedProject(values | {"framework": kind.framework, "generator": kind.generator}, reached)
-
-
-def prepare_connection(scope: ProjectScope, body: ChangeConnectionBody) -> ReachableBranch | None:
-    """Read the new repository and branch of a project. Return None if the body disconnects it."""
-    target = changed_branch(scope.project, body.sent())
-    if target is None:
-        return None
-    return verify_access(target, scope.project.organization_id, hosts=drivers.git, user=scope.user)
 
 
 blueprint = ApiBlueprint(
@@ -105,7 +69,7 @@ def list_of_user(*, scope: UserScope, query: StatusQuery) -> PageResult:
 
 
 def _page(projects: list[queries.Shown], query: ListQuery) -> PageResult:
-    return page_of(projects, query, kind="projects", key=lambda one: str(one["project_id"]))
+    return page_of(projects, query, kind="projects", key=lambda project: str(project["project_id"]))
 
 
 @blueprint.post("/create")
@@ -115,16 +79,14 @@ def _page(projects: list[queries.Shown], query: ListQuery) -> PageResult:
     result=s.ProjectSchema,
     status=201,
     message="Project created",
-    upstream=prepare_project,
+    outside=True,
     rate="project_create",
     errors=("NAME_TAKEN", "LIMIT_REACHED", *GIT_READ),
 )
-def create(*, scope: OrganizationScope, body: s.CreateProjectBody, prepared: PreparedProject) -> queries.Shown:
+def create(*, scope: OrganizationScope, body: s.CreateProjectBody) -> UnrecordedAct[queries.Shown]:
     """Connect a repository as a new project."""
-    limits = limits_of(scope.organization.owner_id)
-    return queries.reload_project(
-        service.create(scope.organization, prepared.values, prepared.reached, by=scope.user, limits=limits)
-    )
+    target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
+    return actions.create_on_branch(scope.organization, target, body.sent(), hosts=drivers.git, by=scope.user)
 
 
 @blueprint.patch("/<projectId>")
@@ -191,14 +153,12 @@ def set_generator(*, scope: ProjectScope, body: s.ChangeGeneratorBody) -> querie
     result=s.ProjectSchema,
     etag_of=CURRENT,
     message="Repository updated",
-    upstream=prepare_connection,
+    outside=True,
     errors=GIT_READ,
 )
-def set_connection(
-    *, scope: ProjectScope, body: s.ChangeConnectionBody, prepared: repository_access.ReachableBranch | None
-) -> queries.Shown:
+def set_connection(*, scope: ProjectScope, body: s.ChangeConnectionBody) -> UnrecordedAct[queries.Shown]:
     """Change, renew or remove the connection to a repository and working branch."""
-    return queries.reload_project(service.connect(scope.project, prepared, by=scope.user))
+    return actions.connect(scope.project, body.sent(), hosts=drivers.git, by=scope.user)
 
 
 @blueprint.patch("/move/<orgId>/<projectId>")
@@ -255,18 +215,14 @@ def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
     return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, user=scope.user)
 
 
-def _delete_branch(scope: ProjectScope) -> str:
-    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, user=scope.user)
-
-
 @blueprint.delete("/<projectId>/branches/<path:name>")
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
     result=s.DeletedBranchSchema,
     message="Branch deleted",
-    upstream=_delete_branch,
+    outside=True,
     errors=("WORKING_BRANCH", "DEFAULT_BRANCH", *GIT_WRITE),
 )
-def delete_branch(*, scope: ProjectScope, prepared: str) -> dict[str, object]:
+def delete_branch(*, scope: ProjectScope) -> UnrecordedAct[dict[str, object]]:
     """Delete a branch of the project's repository. A working branch and the default branch are 409."""
-    return branches.record_deletion(scope.project, prepared)
+    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, user=scope.user)

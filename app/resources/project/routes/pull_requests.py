@@ -8,8 +8,9 @@ from marshmallow import Schema, fields
 from app.access.guards import roles
 from app.access.scope import ProjectScope
 from app.access.tokens import PUBLISHES
+from app.core.outbound import UnrecordedAct
 from app.core.permissions import Role
-from app.drivers.git.port import Merged, PullRequest, PullRequestState
+from app.drivers.git.port import PullRequest, PullRequestState
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, GIT_WRITE, PageResult, endpoint
@@ -82,7 +83,7 @@ class MergedPullRequestSchema(Schema):
 def list_pull_requests(*, scope: ProjectScope, query: ListQuery) -> PageResult:
     """List the newest hundred pull requests of the project's repository. Their total number is not known."""
     newest = pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.user)
-    return page_of(newest, query, kind="pulls", key=lambda one: str(one.number), is_complete=False)
+    return page_of(newest, query, kind="pulls", key=lambda pull: str(pull.number), is_complete=False)
 
 
 @blueprint.post(PATH)
@@ -104,18 +105,14 @@ def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody) -> 
     return pull_requests.propose(scope.project, proposal, hosts=drivers.git, user=scope.user)
 
 
-def _merge(scope: ProjectScope) -> Merged:
-    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, user=scope.user)
-
-
 @blueprint.post(f"{PATH}/<number>/merge")
 @endpoint(
     guard=roles(*EVERYONE, project="projectId").for_tokens(PUBLISHES),
     result=MergedPullRequestSchema,
     message="Pull request merged",
-    upstream=_merge,
+    outside=True,
     errors=("NO_PULL_REQUESTS", "CHANGE_SET_REQUIRED", *GIT_WRITE),
 )
-def merge_pull_request(*, scope: ProjectScope, prepared: Merged) -> dict[str, object]:
+def merge_pull_request(*, scope: ProjectScope) -> UnrecordedAct[dict[str, object]]:
     """Merge a pull request. A working branch that receives only change sets refuses it."""
-    return pull_requests.record(scope.project, prepared, user=scope.user)
+    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, user=scope.user)

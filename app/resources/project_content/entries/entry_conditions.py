@@ -18,7 +18,7 @@ from app.content.schema.path_sets import PathSet
 from app.content.words import fold
 from app.models.content_search import ContentField, ContentText
 from app.models.project_content import ContentFile
-from app.resources.project_content.search.path_conditions import ESCAPE, escaped, name_of
+from app.resources.project_content.conditions import ESCAPE, escaped, literal_number, name_of
 
 MARKUP = ("markdown", "mdx", "markdoc", "asciidoc", "restructuredtext", "org", "textile")
 """Files of these languages are entries. A file of another language with front matter is an entry too."""
@@ -143,8 +143,11 @@ def selection_conditions(form: SelectionForm, path: Any) -> list[sa.ColumnElemen
     if form.has_term:
         name, title = name_of(sa.func.lower(file.path)), sa.func.coalesce(file.title_key, "")
         term: sa.BindParameter[str] = sa.bindparam("term")
-        folded = matches(name_of(file.folded), sa.bindparam("folded_term"))
-        conditions.append(sa.or_(matches(title, term), matches(name, term), folded))
+        folded_term: sa.BindParameter[str] = sa.bindparam("folded_term")
+        # The name of a file is expensive to compute, so its path is compared first.
+        is_named = sa.and_(matches(sa.func.lower(file.path), term), matches(name, term))
+        is_folded = sa.and_(matches(file.folded, folded_term), matches(name_of(file.folded), folded_term))
+        conditions.append(sa.or_(matches(title, term), is_named, is_folded))
     if form.is_draft is not None:
         is_draft = sa.func.coalesce(file.is_draft, sa.false())
         conditions.append(is_draft if form.is_draft else ~is_draft)
@@ -181,11 +184,11 @@ def field_ranges(form: FilterForm, number: int) -> list[ValueRange]:
     own = (ContentField.project_id == PROJECT, ContentField.name == name)
     equal = [key == sa.bindparam(f"key_{number}_{position}") for position in range(form.keys)]
     if form.operator is Operator.EQUAL:
-        return [ValueRange((*own, each)) for each in equal]
+        return [ValueRange((*own, value)) for value in equal]
     if form.operator is Operator.CONTAINS:
         item = ContentField.name == sa.bindparam(f"item_{number}")
         texts = ValueRange((*own, key >= "4", key < "5"), sa.bindparam(f"value_{number}"))
-        return [*(ValueRange((own[0], item, each)) for each in equal), texts]
+        return [*(ValueRange((own[0], item, value)) for value in equal), texts]
     return [ValueRange((*own, key >= sa.bindparam(f"first_{number}"), key < sa.bindparam(f"last_{number}")))]
 
 
@@ -198,11 +201,6 @@ def first_value(name: Any) -> Conditions:
 def exists(*conditions: sa.ColumnElement[bool], within: Any = ContentFile) -> sa.ColumnElement[bool]:
     """Return whether a row exists that fulfils the conditions. The subquery is evaluated for each row of `within`."""
     return sa.select(sa.literal_column("1")).where(*conditions).correlate(within).offset(literal_number(0)).exists()
-
-
-def literal_number(number: int) -> sa.ColumnElement[int]:
-    """Return a number that is part of the text of a statement, not a parameter."""
-    return sa.literal_column(str(number), sa.Integer())
 
 
 def expect_many(*conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

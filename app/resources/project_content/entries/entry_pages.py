@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from app.content.entry_filters import PATH, EntryFilter, EntryOrder, Operator
 from app.content.field_values import value_of
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.core.errors import InvalidRequest
 from app.extensions import db
 from app.models.project import Project
@@ -101,15 +101,15 @@ class EntryRows:
     def _driver(self) -> tuple[Driver | int, int]:
         """Return the condition that selects the smallest number of blobs, and this number."""
         drivers: list[Driver | int] = []
-        for number, one in enumerate(self._form.filters):
-            if one.is_absence and not one.is_path:
+        for number, condition in enumerate(self._form.filters):
+            if condition.is_absence and not condition.is_path:
                 shapes = shapes_without(self.index, self.filters[number].name)
                 if shapes is None:
                     continue
                 if not shapes:
                     return number, 0
                 self._parameters[f"shapes_{number}"] = shapes
-            if not one.is_path:
+            if not condition.is_path:
                 drivers.append(number)
         if not self._form.is_by_path and has_few_paths(self._form):
             drivers.append(Driver.RANGE)
@@ -204,8 +204,8 @@ class EntryRows:
             own["order"] = self._order.name
         if self.folder is not None:
             own |= {"folder": f"{self.folder}/", "folder_end": f"{self.folder}0"}
-        for number, one in enumerate(self.filters):
-            own |= parameters_of(one, number)
+        for number, condition in enumerate(self.filters):
+            own |= parameters_of(condition, number)
         return own | selection_parameters(self.selection)
 
 
@@ -241,10 +241,8 @@ def entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> 
     if index is None or index.generation == 0:
         return EntryPage([], {"next_cursor": None, "commit_sha": None, "complete": False})
     rows = _rows_of(project, index, query).after(after, query.limit + 1)
-    page = rows[: query.limit]
+    page, cursor = paginate(rows, query.limit, kind, lambda row: json.dumps([row.key, row.path]))
     values = _front_matter(project.id, page)
-    has_next = len(rows) > query.limit
-    cursor = encode_cursor(kind, json.dumps([page[-1].key, page[-1].path])) if has_next else None
     is_complete = index.described_sha == index.commit_sha
     meta = {"next_cursor": cursor, "commit_sha": index.commit_sha, "complete": is_complete}
     return EntryPage([_entry(row, values[row.path], query.fields) for row in page], meta)
@@ -272,7 +270,7 @@ def _front_matter(project_id: str, rows: Sequence[EntryRow]) -> dict[str, dict[s
         stored = sa.select(blob.sha, blob.kind, blob.facts).where(
             blob.project_id == project_id, blob.sha.in_({row.sha for row in unread})
         )
-        facts = {(sha, kind): each for sha, kind, each in db.session.execute(stored)}
+        facts = {(sha, kind): fact for sha, kind, fact in db.session.execute(stored)}
         for row in unread:
             values[row.path] = facts.get((row.sha, kind_of(row.path)), {}).get("front_matter") or {}
     return values

@@ -11,14 +11,9 @@ from app.database import inserts, transactions
 from app.extensions import db
 from app.models.content_search import ContentField, ContentShape
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content.entries.entry_conditions import (
-    PROJECT,
-    exists,
-    first_value,
-    is_entry,
-    literal_number,
-)
-from app.resources.project_content.index.statistics import GrowthStatistics
+from app.resources.project_content.conditions import literal_number
+from app.resources.project_content.entries.entry_conditions import PROJECT, exists, first_value, is_entry
+from app.resources.project_content.statistics import GrowthStatistics
 
 MAX_SHAPES = 300
 """A project with more sets of fields is walked instead."""

@@ -15,6 +15,7 @@ from app.content.entry_filters import Operator
 from app.content.field_values import AFTER_DATES, DATES
 from app.models.content_search import ContentField, ContentShape, ContentText
 from app.models.project_content import ContentFile
+from app.resources.project_content.conditions import literal_number, name_of
 from app.resources.project_content.entries.entry_conditions import (
     PROJECT,
     Conditions,
@@ -27,11 +28,9 @@ from app.resources.project_content.entries.entry_conditions import (
     field_ranges,
     first_value,
     is_entry,
-    literal_number,
     matches,
     selection_conditions,
 )
-from app.resources.project_content.search.path_conditions import name_of
 
 MAX_STATEMENTS = 512
 SYMLINK = "120000"
@@ -100,7 +99,7 @@ class ListForm:
 def counts(form: ListForm, drivers: tuple[Driver | int, ...], few: int) -> Statement:
     """Return the statement that counts the blobs of each driver. Counting ends above `few`."""
     selects = [_shas(form, driver, few).limit(literal_number(few + 1)).subquery() for driver in drivers]
-    return sa.select(*(sa.select(sa.func.count()).select_from(each).scalar_subquery() for each in selects))
+    return sa.select(*(sa.select(sa.func.count()).select_from(select).scalar_subquery() for select in selects))
 
 
 @lru_cache(MAX_STATEMENTS)
@@ -160,13 +159,13 @@ def _shas(form: ListForm, driver: Driver | int, few: int) -> Any:
         return _blobs(ValueRange((*first_value(ORDER), ContentField.key == KEY)), few)
     if isinstance(driver, int) and not form.filters[driver].is_absence:
         ranges = field_ranges(form.filters[driver], driver)
-        return sa.union_all(*(_blobs(each, few) for each in ranges))
+        return sa.union_all(*(_blobs(span, few) for span in ranges))
     parameter = "shapes" if driver is Driver.NO_VALUE else f"shapes_{driver}"
     named: sa.BindParameter[Any] = sa.bindparam(parameter, expanding=True)
     without = sa.select(ContentShape.sha).where(ContentShape.project_id == PROJECT, ContentShape.shape.in_(named))
     if driver is not Driver.NO_VALUE or not form.is_by_date:
         return without
-    others = [_blobs(ValueRange((*first_value(ORDER), each)), few) for each in _OTHER_VALUES]
+    others = [_blobs(ValueRange((*first_value(ORDER), value)), few) for value in _OTHER_VALUES]
     return sa.union_all(without, *others)
 
 
@@ -236,10 +235,10 @@ def _conditions(
 
     A file with a value is an entry, and each file of a set of paths is one.
     """
-    numbered = [(number, one) for number, one in enumerate(form.filters) if not one.is_path]
-    checks = [condition_of(one, number) for number, one in numbered if number != applied_filter]
+    numbered = [(number, condition) for number, condition in enumerate(form.filters) if not condition.is_path]
+    checks = [condition_of(condition, number) for number, condition in numbered if number != applied_filter]
     is_any = has_value or form.selection.has_paths
-    if not is_any and all(one.is_absence for _, one in numbered):
+    if not is_any and all(condition.is_absence for _, condition in numbered):
         checks.append(is_entry(PROJECT))
     return [*_range(form, is_by_sha=is_by_sha), *checks]
 
@@ -261,9 +260,14 @@ def _range(form: ListForm, *, is_by_sha: bool = False) -> Conditions:
         bounds = path > sa.bindparam("folder"), path < sa.bindparam("folder_end")
         conditions += [expect_many(*bounds)] if is_by_sha else bounds
     conditions += selection_conditions(form.selection, path)
-    return [*conditions, *(condition_of(one, number, path) for number, one in enumerate(form.filters) if one.is_path)]
+    return [
+        *conditions,
+        *(condition_of(condition, number, path) for number, condition in enumerate(form.filters) if condition.is_path),
+    ]
 
 
 def has_few_paths(form: ListForm) -> bool:
     """Return whether the folder or a filter of the path may select few files."""
-    return form.has_folder or any(one.is_path and one.operator is not Operator.MISSING for one in form.filters)
+    return form.has_folder or any(
+        condition.is_path and condition.operator is not Operator.MISSING for condition in form.filters
+    )

@@ -16,7 +16,7 @@ from app.drivers.storage.cached import CachedObjectStore
 from app.extensions import db, jobs
 from app.models.content_search import ContentField, ContentLink, ContentShape, ContentText
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
-from app.resources.project_content.search import search_indexing
+from app.resources.project_content.index import search_indexing
 from app.resources.project_content.tree import tree_snapshot
 
 BATCH_SIZE, ROW_BATCH_SIZE = 500, 5_000

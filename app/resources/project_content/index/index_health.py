@@ -10,7 +10,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
+from app.database import transactions
 from app.drivers.git.port import TreeEntry
 from app.extensions import db
 from app.models.organization import Organization
@@ -26,14 +27,17 @@ UNHEALTHY = (IndexStatus.FAILED, IndexStatus.STALE)
 def differences(index: ContentIndex, source: Source) -> Iterator[str]:
     """Yield each difference between the index and the head of the branch: commit, paths, modes, shas and sizes.
 
-    The files of a stale index are compared as well. Both sides are sorted as in Git, so neither is stored in memory.
+    The files of a stale index are compared as well. Both sides are sorted as in Git. The files of the branch are read
+    first, without a database connection.
     """
-    head = source.git.head(source.repo, source.branch)
+    with transactions.outside_transaction():
+        head = source.git.head(source.repo, source.branch)
+        entries = list(source.git.tree(source.repo, head))
     if index.commit_sha != head:
         yield f"the index is at {index.commit_sha}, the branch {source.branch} at {head}"
     blobs = 0
     mine = ((row["path"].encode(), "mine", row) for row in tree_rows.rows(index))
-    theirs = ((entry.path.encode(), "theirs", entry) for entry in source.git.tree(source.repo, head))
+    theirs = ((entry.path.encode(), "theirs", entry) for entry in entries)
     for path, sides in groupby(merge(mine, theirs, key=itemgetter(0, 1)), key=itemgetter(0)):
         by_side: dict[str, Any] = {side: value for _, side, value in sides}
         blobs += "theirs" in by_side and by_side["theirs"].type == "blob"
@@ -77,7 +81,7 @@ class IndexState:
 class IndexStatePage:
     """Indexes by id. `next_cursor` is None on the last page."""
 
-    indexes: list[IndexState]
+    indexes: Sequence[IndexState]
     next_cursor: str | None
 
 
@@ -101,9 +105,8 @@ def list_indexes(
     )
     if cursor:
         statement = statement.where(index.id > decode_cursor(cursor, CURSOR))
-    rows = list(db.session.execute(statement.order_by(index.id).limit(limit + 1)))
-    indexes = [IndexState(*row) for row in rows[:limit]]
-    return IndexStatePage(indexes, encode_cursor(CURSOR, indexes[-1].index_id) if len(rows) > limit else None)
+    indexes = [IndexState(*row) for row in db.session.execute(statement.order_by(index.id).limit(limit + 1))]
+    return IndexStatePage(*paginate(indexes, limit, CURSOR, lambda state: state.index_id))
 
 
 def count_indexes() -> dict[IndexStatus, int]:

@@ -22,21 +22,28 @@ from app.resources.project_content.source import source_of
 _OF_BRANCH = sa.select(ContentIndex).where(
     ContentIndex.project_id == sa.bindparam("project_id"), ContentIndex.branch == sa.bindparam("branch")
 )
-_LOCKED = _OF_BRANCH.with_for_update().execution_options(populate_existing=True)
+_FREE = _OF_BRANCH.with_for_update(skip_locked=True).execution_options(populate_existing=True)
 
 
-def find(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex | None:
-    """Return the index of a branch, or None. With `lock`, lock the row until the transaction ends."""
-    statement = _LOCKED if lock else _OF_BRANCH
-    return db.session.scalar(statement, {"project_id": project_id, "branch": branch})
+def find(project_id: str, branch: str) -> ContentIndex | None:
+    """Return the index of a branch, or None."""
+    return db.session.scalar(_OF_BRANCH, {"project_id": project_id, "branch": branch})
 
 
-def ensure(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex:
+def find_free(project_id: str, branch: str) -> ContentIndex | None:
+    """Lock and return the index of a branch, or return None if another transaction holds it.
+
+    A run can hold it for seconds. No request waits for it.
+    """
+    return db.session.scalar(_FREE, {"project_id": project_id, "branch": branch})
+
+
+def ensure(project_id: str, branch: str) -> ContentIndex:
     """Return the index of a branch as `find` does. Create it and enqueue its update if it does not exist.
 
     Safe under concurrency.
     """
-    existing = find(project_id, branch, lock=lock)
+    existing = find(project_id, branch)
     if existing is not None:
         return existing
     index = ContentIndex(project_id=project_id, branch=branch, status=IndexStatus.QUEUED)
@@ -44,7 +51,7 @@ def ensure(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex:
         with db.session.begin_nested():
             db.session.add(index)
     except IntegrityError:  # another request created it, or deleted the project
-        existing = find(project_id, branch, lock=lock)
+        existing = find(project_id, branch)
         if existing is None:
             raise
         return existing
@@ -52,13 +59,18 @@ def ensure(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex:
     return index
 
 
-def is_behind(status: IndexStatus, commit_sha: str | None, head: Callable[[], str]) -> bool:
-    """Return whether an index needs an update: its branch moved, disappeared or returned."""
+def is_behind(index: ContentIndex, head: Callable[[], str]) -> bool:
+    """Return whether an index needs an update: its branch moved, disappeared or returned.
+
+    A branch with too many files is read again after a push and on request only, because this takes seconds.
+    """
+    if index.problem == indexing.TOO_MANY_FILES:
+        return False
     try:
         present = head()
     except RepositoryUnavailable:
-        return status == IndexStatus.READY
-    return present != commit_sha or status == IndexStatus.STALE
+        return index.status == IndexStatus.READY
+    return present != index.commit_sha or index.status == IndexStatus.STALE
 
 
 def delete_branch(project: Project, branch: str) -> None:
@@ -95,7 +107,7 @@ def ensure_index(
         source.git.repository(source.repo)
         raise NotFound("There is no such branch") from error
     index = find(project.id, ref)
-    if index is None or index.commit_sha != head:
+    if index is None or (index.commit_sha != head and index.problem != indexing.TOO_MANY_FILES):
         with transactions.write_transaction():
             index = ensure(project.id, ref)
             indexing.enqueue(index, priority=10)
@@ -107,7 +119,7 @@ def mark_stale_if_moved(project: Project, index: ContentIndex | None, *, hosts: 
     if index is None or index.status != IndexStatus.READY or index.commit_sha is None:
         return index
     head = _local_head(project, index.branch, hosts)
-    return index if head in (None, index.commit_sha) else _mark_stale(index.id, str(head))
+    return index if head in (None, index.commit_sha) else _mark_stale(index, str(head))
 
 
 def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
@@ -120,15 +132,12 @@ def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
         return None
 
 
-def _mark_stale(index_id: str, head: str) -> ContentIndex | None:
-    """Mark the index as stale, unless a job updated it or the project was deleted."""
-    with transactions.locked_row(ContentIndex, index_id) as index:
-        if index is not None:
-            _set_stale(index, head)
-    return index
-
-
-def _set_stale(index: ContentIndex, head: str) -> None:
-    if index.status == IndexStatus.READY and index.commit_sha != head:
-        index.status = IndexStatus.STALE
-        indexing.enqueue(index, priority=10)
+def _mark_stale(index: ContentIndex, head: str) -> ContentIndex | None:
+    """Mark the index as stale, unless a job updates it or the project was deleted."""
+    index_id, project_id, branch = index.id, index.project_id, index.branch
+    with transactions.write_transaction():
+        free = find_free(project_id, branch)
+        if free is not None and free.status == IndexStatus.READY and free.commit_sha != head:
+            free.status = IndexStatus.STALE
+            indexing.enqueue(free, priority=10)
+    return free or db.session.get(ContentIndex, index_id)

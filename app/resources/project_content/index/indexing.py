@@ -3,30 +3,46 @@
 Readers see the old generation until the new one is complete. No transaction waits for Git.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 
 import orjson
 import sqlalchemy as sa
 
 from app.content.words import fold
+from app.core.api_tokens import TokenGrant
+from app.core.errors import ErrorMessage
 from app.database import inserts, transactions
-from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
-from app.drivers.git.port import PathChange, TreeEntry
+from app.drivers.errors import UpstreamError
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
+from app.drivers.git.port import GitProvider, PathChange, RepoRef, TreeEntry
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
+from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
+from app.models.user import User
 from app.resources.project.events import BranchMove, FileEvent, FilesChanged, files_changed
-from app.resources.project_content.index import cleanup, unreadable
-from app.resources.project_content.search import search_indexing
+from app.resources.project_content import unreadable
+from app.resources.project_content.index import cleanup, search_indexing
 from app.resources.project_content.source import Source
 from app.resources.project_content.tree import tree_parts, tree_snapshot
 from app.resources.project_content.versions.history import LastCommits, last_commits, read_last_commits
 
 BATCH_SIZE = 5_000
-MAX_INCREMENTAL_CHANGES = 20_000
-"""Larger changes are indexed as a new generation."""
+MAX_FILES = 400_000
+"""A commit with more files is not indexed. A few kilobytes of trees can name millions of files."""
+TOO_MANY_FILES = ErrorMessage("The branch has more than 400,000 files. Remove some of them and read it again")
+
+MAX_INCREMENTAL_CHANGES = 1_000
+"""Larger changes are indexed as a new generation in short transactions. Requests wait at most a second for them."""
+MAX_LOGGED_CHANGES = 20_000
+"""Larger changes have no files in the project log."""
+
+MAX_REWRITTEN_FILES = 5_000
+"""A rewritten branch changes the last commits of all files. Larger ones are indexed as a new generation."""
 
 _FILES: sa.Table = sa.inspect(ContentFile).local_table  # type: ignore[assignment]
 _REPLACED = (
@@ -42,6 +58,10 @@ COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "fol
 Progress = Callable[[int, int | None], None]
 
 
+class TooManyFiles(Exception):
+    """A commit with too many files for an index. The previous generation stays."""
+
+
 def update_index(
     index: ContentIndex,
     source: Source,
@@ -49,27 +69,43 @@ def update_index(
     *,
     is_local: bool = False,
     batch_size: int = BATCH_SIZE,
+    max_files: int = MAX_FILES,
 ) -> None:
     """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent.
 
     With `is_local`, a new generation contains the last commits of its files; other hosts need a request for each
     commit. A file without a size is missing or damaged then.
+
+    Raises:
+        TooManyFiles: the commit has more than `max_files`.
     """
     head = source.git.head(source.repo, source.branch)
     is_damaged = index.problem == unreadable.PROBLEM
     if index.commit_sha == head and not is_damaged:
         _confirm(index)
     elif is_damaged or not _incremental(index, source, head, is_local=is_local):
+        if is_local:  # Before a row is stored and commits are compared. Another host needs many requests.
+            with suppress(RepositoryDamaged):
+                deque(_limited(source.git.tree(source.repo, head), max_files), maxlen=0)
         if is_damaged:
             _read_again(index)
+        elif index.commit_sha is not None:
+            log_push(index.project_id, pushed_files(source.git, source.repo, index.commit_sha, head))
         last = read_last_commits(source, head) if is_local else {}
         try:
-            entries = source.git.tree(source.repo, head)
+            entries = _limited(source.git.tree(source.repo, head), max_files)
             _index_from_scratch(index, entries, head, progress, last, is_local=is_local, batch_size=batch_size)
         except RepositoryDamaged:
-            entries = source.git.readable_tree(source.repo, head)
+            entries = _limited(source.git.readable_tree(source.repo, head), max_files)
             _index_from_scratch(index, entries, head, progress, last, is_local=is_local, batch_size=batch_size)
     _enqueue_followers(index.id)
+
+
+def _limited(entries: Iterable[TreeEntry], max_files: int) -> Iterator[TreeEntry]:
+    for number, entry in enumerate(entries):
+        if number == max_files:
+            raise TooManyFiles
+        yield entry
 
 
 def _read_again(index: ContentIndex) -> None:
@@ -105,13 +141,19 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
     try:
         with transactions.outside_transaction():
             changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
-            if len(changes) > MAX_INCREMENTAL_CHANGES:
+            if len(changes) > MAX_INCREMENTAL_CHANGES or index.files + len(changes) > MAX_FILES:
                 return False
             is_fast_forward = source.git.is_ancestor(source.repo, old, head)
+            if not is_fast_forward and index.files > MAX_REWRITTEN_FILES:
+                return False
             history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
             last = last_commits(history)
     except GitObjectMissing:
         return False
+    except UpstreamError:
+        if is_local:  # Git has a limit of memory.
+            return False
+        raise
     is_damaged = is_local and _mark_unreadable(index, [entry for _, entry in changes if entry is not None])
     with transactions.locked_row(ContentIndex, index.id) as current:
         if current is None or current.commit_sha != old:
@@ -146,7 +188,9 @@ def _index_from_scratch(
     with transactions.locked_row(ContentIndex, index_id) as current:
         if current is None:
             return
-        if current.commit_sha not in (None, head):
+        if current.commit_sha is None:
+            enqueue_detection(current.project_id, BranchMove(current.branch, None, head))
+        elif current.commit_sha != head:
             _publish_push(current, current.commit_sha, head, ())
         current.generation, current.commit_sha, current.files = generation, head, files
         current.problem = unreadable.PROBLEM if is_damaged else None
@@ -207,6 +251,31 @@ def folded(path: str) -> str | None:
     return None if path.isascii() else fold(path)
 
 
+def pushed_files(git: GitProvider, repo: RepoRef, before: str, after: str) -> tuple[FileEvent, ...]:
+    """Return the changed files of a push for the project log. A change that is too large for it has none."""
+    try:
+        with transactions.outside_transaction():
+            changes = list(islice(git.changes(repo, before, after), MAX_LOGGED_CHANGES + 1))
+            if len(changes) > MAX_LOGGED_CHANGES:
+                return ()
+            existing = git.entries(repo, before, [change.path for change in changes])
+            is_fast_forward = git.is_ancestor(repo, before, after)
+            last = last_commits(git.history(repo, after, since=before)) if is_fast_forward else {}
+    except (GitObjectMissing, RepositoryUnavailable):
+        return ()
+    return file_events(changes, {path: entry.type for path, entry in existing.items()}, last, after)
+
+
+def log_push(
+    project_id: str, files: Sequence[FileEvent], user_id: str | None = None, grant: TokenGrant | None = None
+) -> None:
+    """Write the files of a push to the project log in short transactions. Another event reports the new head."""
+    for part in inserts.batches(files, MAX_INCREMENTAL_CHANGES):
+        with transactions.write_transaction():
+            user = db.session.get(User, user_id) if user_id is not None else None
+            files_changed.publish(FilesChanged(project_id, LogSource.PUSH, tuple(part), user, grant))
+
+
 def file_events(
     changes: Iterable[PathChange], before: Mapping[str, str], last: LastCommits, head: str
 ) -> tuple[FileEvent, ...]:
@@ -251,6 +320,15 @@ def enqueue(index: ContentIndex, *, priority: int = 0) -> str | None:
         priority=priority,
         index_id=index.id,
     )
+
+
+def enqueue_detection(project_id: str, move: BranchMove) -> None:
+    """Enqueue the detection of the generator, if a working branch has moved from a commit or has no generator yet."""
+    project = db.session.get(Project, project_id)
+    if project is None or project.branch != move.branch or (move.before is None and project.generator is not None):
+        return
+    lock = f"content.detect_site:{project_id}"
+    jobs.enqueue("content.detect_site", lock=lock, project_id=project_id, before=move.before, after=move.after)
 
 
 def enqueue_existing(index_id: str) -> None:

@@ -5,14 +5,14 @@ conflict (contract 4.9).
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, FieldError, UnprocessableEntity
-from app.drivers.git.commit_message import create_git_commit_message
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import BranchMoved, PathConflict
-from app.drivers.git.port import Action, Commit, EntryType, FileChange, Person, TreeEntry
+from app.drivers.git.port import Action, Commit, EntryType, TreeEntry
+from app.resources.project_content.save_request import FileEdit, SaveRequest
 from app.resources.project_content.source import Source
 
 ATTEMPTS = 30
@@ -24,43 +24,6 @@ MISSING_FILE = "The file does not exist"
 CHANGED_FILE = ErrorMessage("This file has changed since you opened it")
 NOT_AN_ANCESTOR = "The commit you started from is not part of this branch"
 MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Use the action create for a new file"
-
-
-@dataclass(frozen=True)
-class FileEdit:
-    """One file of a save. `base_blob_sha` is the blob from which the edit started, if the client sends it."""
-
-    change: FileChange
-    base_blob_sha: str | None = None
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        previous = self.change.previous_path
-        return (self.change.path, previous) if previous else (self.change.path,)
-
-
-@dataclass(frozen=True)
-class Attribution:
-    """The author of a commit and its trailers. The author is the bot if `author` is None."""
-
-    author: Person | None = None
-    trailers: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class SaveRequest:
-    """The edits, message and base of one save."""
-
-    base_sha: str
-    edits: Sequence[FileEdit]
-    message: str
-    description: str | None = None
-    attribution: Attribution = Attribution()
-
-    @property
-    def commit_message(self) -> str:
-        """The message with the description and the trailers."""
-        return create_git_commit_message(self.message, self.attribution.trailers, self.description)
 
 
 @dataclass(frozen=True)
@@ -103,8 +66,14 @@ class PlannedSave:
     merged: tuple[MergedPath, ...] | None = None
 
 
-Plan = Callable[[str], PlannedSave]
-"""A function that returns the save for a head of the branch. A save without edits is not written."""
+Written = tuple[Commit, PlannedSave]
+"""A commit with its save."""
+
+Plan = Callable[[str], PlannedSave | Written]
+"""A function that returns the save for a head of the branch, or the commit of an earlier attempt.
+
+A save without edits is not written.
+"""
 
 
 class SaveConflict(Conflict):
@@ -113,12 +82,14 @@ class SaveConflict(Conflict):
     Nothing was written; `result` names the head and the paths.
     """
 
-    message = ErrorMessage("Some files have changed since you opened them. Nothing was saved")
+    message: str = ErrorMessage("Some files have changed since you opened them. Nothing was saved")
+    fault = CHANGED_FILE
 
     def __init__(self, head_sha: str, faults: dict[str, str]) -> None:
-        reasons = set(faults.values())
+        reasons, self.head_sha, self.paths = set(faults.values()), head_sha, frozenset(faults)
+        is_changed = not reasons.isdisjoint({self.fault, NOT_AN_ANCESTOR})
         super().__init__(
-            MISSING_MESSAGE if reasons == {MISSING_FILE} else None,
+            None if is_changed else MISSING_MESSAGE if reasons == {MISSING_FILE} else next(iter(faults.values()), None),
             fields=[FieldError(path, fault) for path, fault in faults.items()],
             result={"head_sha": head_sha, "paths": list(faults)},
         )
@@ -151,9 +122,7 @@ def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) 
     return written[0]
 
 
-def write_planned(
-    source: Source, plan: Plan, *, deadline_s: float = DEADLINE_S
-) -> tuple[Commit, PlannedSave] | NoChange:
+def write_planned(source: Source, plan: Plan, *, deadline_s: float = DEADLINE_S) -> Written | NoChange:
     """Create the commit of a planned save, or return NoChange if the plan for the present head has no edits.
 
     Raises:
@@ -167,6 +136,8 @@ def write_planned(
                 break
             head = source.git.head(source.repo, source.branch)
             planned = plan(head)
+            if isinstance(planned, tuple):
+                return planned
             save, changes = planned.save, [edit.change for edit in planned.save.edits]
             if not changes:
                 return NoChange(source.branch, head, planned.merged)
@@ -208,7 +179,11 @@ def require_unchanged(source: Source, base_sha: str, path: str, *, is_folder: bo
     if not source.git.is_ancestor(source.repo, base_sha, head):
         raise SaveConflict(head, {path: NOT_AN_ANCESTOR})
     changed = [change.path for change in source.git.changes(source.repo, base_sha, head)]
-    faults = [one for one in changed if one == path or (is_folder and one.startswith(f"{path}/"))]
+    faults = [
+        changed_path
+        for changed_path in changed
+        if changed_path == path or (is_folder and changed_path.startswith(f"{path}/"))
+    ]
     if faults:
         raise SaveConflict(head, dict.fromkeys(faults, CHANGED_FILE))
     return head

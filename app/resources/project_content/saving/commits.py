@@ -1,33 +1,31 @@
 """Commits of saves at the Git host: their author, and the commit of an interrupted earlier attempt."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from urllib.parse import urlsplit
 
-from app.core.api_tokens import TokenGrant
+from app.core.errors import AppError
 from app.core.jobs import LOWEST_PRIORITY
 from app.database import transactions
+from app.drivers.errors import DriverError
 from app.drivers.git.commit_message import co_author
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, jobs
-from app.models.user import User, UserPreference
+from app.models.project import Project
+from app.models.user import Actor, UserPreference
 from app.resources.project.branches import check_direct_commit
+from app.resources.project.events import BranchWriter, branch_written
 from app.resources.project_content.index import indexes
+from app.resources.project_content.save_request import Attribution, FileEdit, SaveRequest
 from app.resources.project_content.saving import commit_builder
-from app.resources.project_content.saving.commit_builder import (
-    Attribution,
-    NoChange,
-    PlannedSave,
-    SaveConflict,
-    Saved,
-    SaveRequest,
-)
-from app.resources.project_content.saving.merging import MergePlanner
+from app.resources.project_content.saving.commit_builder import NoChange, PlannedSave, SaveConflict, Saved
+from app.resources.project_content.saving.lfs import require_plain_files
+from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
 from app.resources.project_content.source import Source
 
 VERIFY_DELAY = timedelta(seconds=20)
@@ -40,56 +38,53 @@ _NOT_IN_NAMES = re.compile(r"[<>\r\n\0]+")
 
 
 def create_commit(
-    project_id: str,
-    source: Source,
-    save: SaveRequest,
-    *,
-    user: User,
-    grant: TokenGrant | None,
-    is_retry: bool,
-    creates_index: bool = True,
+    project_id: str, source: Source, save: SaveRequest, *, by: Actor, creates_index: bool = True
 ) -> Saved:
-    """Create the commit of a save in the name of a user. Enqueue an update of the index first.
+    """Create the commit of a save in the name of a person. Record the writer and enqueue an update of the index first.
 
-    The job indexes and logs a commit whose record is lost because the process ended. With `is_retry` return the commit
-    of the interrupted earlier attempt, if it made one.
+    The job indexes and logs a commit whose record is lost because the process ended. With `by.is_retry` return the
+    commit of the interrupted earlier attempt, if it made one.
 
     Raises:
         ChangeSetRequired: the branch receives only change sets.
+        StoredInLfs: `.gitattributes` sends a file to Git LFS.
         SaveConflict, and the errors of the Git host.
     """
-    check_direct_commit(project_id, source.branch)
-    save = replace(save, attribution=attribution_of(user, grant))
-    _enqueue_index(project_id, source.branch, creates_index=creates_index)
-    earlier = find_earlier_commit(source, save) if is_retry else None
-    commit = earlier or commit_builder.write(source, save)
+    save = replace(save, attribution=_begin(project_id, source, save.edits, by, creates_index=creates_index))
+    earlier = find_earlier_commit(source, save) if by.is_retry else None
+    commit = earlier or _write(source, save)
     return Saved(project_id, source.branch, commit, save, creates_index=creates_index)
 
 
+def _write(source: Source, save: SaveRequest) -> Commit:
+    """Create the commit. A conflict names the paths that `on_conflict: merge` would save. Raises SaveConflict."""
+    try:
+        return commit_builder.write(source, save)
+    except SaveConflict as conflict:
+        edits = [edit for edit in save.edits if not conflict.paths.isdisjoint(edit.paths)]
+        with suppress(AppError, DriverError):
+            plan = MergePlanner(source, MergeRequest(save.base_sha, edits, save.message)).plan(conflict.head_sha)
+            mergeable = [merged.path for merged in plan.merged]
+            conflict.result = {**(conflict.result or {}), "mergeable": mergeable}
+        raise
+
+
 def create_merged_commit(
-    project_id: str,
-    source: Source,
-    planner: MergePlanner,
-    *,
-    user: User,
-    grant: TokenGrant | None,
-    is_retry: bool,
-    creates_index: bool = True,
+    project_id: str, source: Source, planner: MergePlanner, *, by: Actor, creates_index: bool = True
 ) -> Saved | NoChange:
     """Create the commit of a save whose files are merged with those of the branch, as `create_commit` does.
 
     Raises:
         ChangeSetRequired: the branch receives only change sets.
+        StoredInLfs: `.gitattributes` sends a file to Git LFS.
         MergeRefused: a file cannot be merged.
     """
-    check_direct_commit(project_id, source.branch)
-    attribution = attribution_of(user, grant)
+    attribution = _begin(project_id, source, planner.request.edits, by, creates_index=creates_index)
 
     def plan(head: str) -> PlannedSave:
         return planner.planned_save(head, attribution)
 
-    _enqueue_index(project_id, source.branch, creates_index=creates_index)
-    earlier = _find_earlier_merge(source, planner, attribution) if is_retry else None
+    earlier = _find_earlier_merge(source, planner, attribution) if by.is_retry else None
     if earlier is None:
         planner.plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
     written = earlier or commit_builder.write_planned(source, plan)
@@ -99,27 +94,39 @@ def create_merged_commit(
     return Saved(project_id, source.branch, commit, planned.save, planned.merged, creates_index)
 
 
-def _enqueue_index(project_id: str, branch: str, *, creates_index: bool) -> None:
+def _begin(
+    project_id: str, source: Source, edits: Sequence[FileEdit], by: Actor, *, creates_index: bool
+) -> Attribution:
+    """Check a save, record its writer and enqueue the index. Return how the commit names the person.
+
+    The writer is recorded before the commit exists, so that approvals never count that ignore it.
+    """
+    branch = source.branch
+    check_direct_commit(project_id, branch)
+    require_plain_files(project_id, source, [edit.change for edit in edits])
+    attribution = attribution_of(by)
     with transactions.write_transaction():
+        branch_written.publish(BranchWriter.through(db.session.get_one(Project, project_id), branch, by.user))
         index = indexes.ensure(project_id, branch) if creates_index else indexes.find(project_id, branch)
-        if index is None:
-            return
-        jobs.enqueue(
-            "content.index",
-            delay=VERIFY_DELAY,
-            unique=f"content.check:{index.id}",
-            lock=f"content:{index.id}",
-            priority=LOWEST_PRIORITY,
-            index_id=index.id,
-        )
+        if index is not None:
+            jobs.enqueue(
+                "content.index",
+                delay=VERIFY_DELAY,
+                unique=f"content.check:{index.id}",
+                lock=f"content:{index.id}",
+                priority=LOWEST_PRIORITY,
+                index_id=index.id,
+            )
+    return attribution
 
 
-def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
-    """Return how a commit names the user (contract, 4.13), or the service account of the request.
+def attribution_of(by: Actor) -> Attribution:
+    """Return how a commit names a person (contract, 4.13), or the service account of the request.
 
     If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting
     `GIT_COMMIT_AUTHOR` decides whether the person is the author or a co-author.
     """
+    user, grant = by.user, by.grant
     if grant is not None and grant.is_service_account:
         # The e-mail addresses of service accounts receive no mail.
         host = f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
@@ -181,7 +188,7 @@ def find_merge(
     history = islice(
         source.git.history(source.repo, head, since=since), MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE
     )
-    matching = ((one, one.parent) for one in history if one.parent is not None and accepts(one))
+    matching = ((commit, commit.parent) for commit in history if commit.parent is not None and accepts(commit))
     for info, parent in islice(matching, MAX_EQUAL_MESSAGES):
         with suppress(SaveConflict):
             planned = planner.planned_save(parent, attribution)

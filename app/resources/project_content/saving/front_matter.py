@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
 from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.port import Action, EntryType, FileChange
+from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.commit_builder import (
     CHANGED_FILE,
-    FileEdit,
     LinkNotEditable,
     NoChange,
     SaveConflict,
@@ -32,7 +33,6 @@ class FrontMatterEdit:
     changes: Mapping[str, object]
     unset: tuple[str, ...] = ()
     base_blob_sha: str | None = None
-    branch: str | None = None
     message: str | None = None
 
     @property
@@ -97,6 +97,7 @@ def _read(source: Source, edit: FrontMatterEdit, base_sha: str) -> bytes:
         raise SaveConflict(base_sha, {edit.file: CHANGED_FILE})
     if entry.mode == SYMLINK:
         raise LinkNotEditable
-    if (entry.size or 0) > MAX_FILE_BYTES:
-        raise PayloadTooLarge(TOO_LARGE)
-    return source.git.blob(source.repo, entry.sha)
+    try:
+        return source.git.blob(source.repo, entry.sha, max_bytes=MAX_FILE_BYTES)
+    except TooLargeToRead as error:
+        raise PayloadTooLarge(TOO_LARGE) from error

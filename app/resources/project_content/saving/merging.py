@@ -4,9 +4,8 @@ A save is planned for each head of the branch. If one file cannot be merged, not
 """
 
 import base64
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -29,21 +28,18 @@ from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import Revisions
-from app.resources.project_content.saving.commit_builder import (
-    CHANGED_FILE,
-    Attribution,
-    FileEdit,
-    LinkNotEditable,
-    MergedPath,
-    PlannedSave,
-    SaveConflict,
-    SaveRequest,
+from app.resources.project_content.save_request import Attribution, FileEdit, SaveRequest
+from app.resources.project_content.saving.commit_builder import LinkNotEditable, MergedPath, PlannedSave
+from app.resources.project_content.saving.refusals import (
+    MergeRefused,
+    RefusedPath,
+    Resolution,
+    UnknownConflict,
+    conflict_list,
+    location_of,
 )
-from app.resources.project_content.source import Source, is_readable, is_version
-
-MAX_SIDE_BYTES = 16 * 1024
-MAX_SIDES_BYTES, MAX_LISTED = 1024 * 1024, 500
-"""Limits of all conflicts of one response. Later sides are cut, and further conflicts are not listed."""
+from app.resources.project_content.saving.renames import follow_renames
+from app.resources.project_content.source import Source, is_version
 
 MAX_VERIFIED = 20
 """Files whose base is searched in the history. The base of further ones is not shown."""
@@ -72,20 +68,6 @@ class MissingBase(Conflict):
         super().__init__(fields=[FieldError(path, self.message) for path in paths])
 
 
-class MergeRefused(SaveConflict):
-    """Files that cannot be merged (409). `result` contains the conflicts and the paths that could be merged."""
-
-    def __init__(self, plan: "MergePlan") -> None:
-        paths = dict.fromkeys(conflict.path for conflict in plan.conflicts)
-        super().__init__(plan.head, dict.fromkeys(paths, CHANGED_FILE))
-        self.result = {
-            "head_sha": plan.head,
-            "paths": list(paths),
-            "mergeable": [merged.path for merged in plan.merged],
-            "conflicts": conflict_list(plan.conflicts),
-        }
-
-
 @dataclass(frozen=True)
 class MergeRequest:
     """The edits of a merged save, with the commit from which edits without a base blob started."""
@@ -102,24 +84,6 @@ class MergeRequest:
     def commit_message(self, attribution: Attribution) -> str:
         """Return the message with the description and the trailers."""
         return self.on("", (), attribution).commit_message
-
-
-class Resolution(NamedTuple):
-    """The resolution of a conflict of a file, or of all of it.
-
-    `location` is that of the conflict: a pointer, the number of a block, or lines. None is the whole file.
-    """
-
-    location: str | int | LineRange | None
-    choice: Choice
-
-
-class RefusedPath(NamedTuple):
-    """A conflict of one path. `shows_base` is False if no branch contains the base."""
-
-    path: str
-    conflict: MergeConflict
-    shows_base: bool
 
 
 @dataclass
@@ -152,6 +116,7 @@ class MergePlanner:
         *,
         check: Check | None = None,
         resolutions: Mapping[str, Sequence[Resolution]] | None = None,
+        refusal: type[MergeRefused] = MergeRefused,
     ) -> None:
         """Read the entries of the bases.
 
@@ -162,13 +127,15 @@ class MergePlanner:
             MissingBase: the repository does not contain the base commit.
         """
         self._source, self.request, self._check = source, request, check
-        self._resolutions = resolutions or {}
+        self._resolutions, self._refusal = resolutions or {}, refusal
         changed = [edit for edit in request.edits if edit.change.action != Action.CREATE]
-        if request.base_sha is None and (paths := [_origin(one) for one in changed if one.base_blob_sha is None]):
+        if request.base_sha is None and (
+            paths := [_origin(change) for change in changed if change.base_blob_sha is None]
+        ):
             raise BaseRequired(paths)
         self._entries = self._base_entries(request.base_sha, [_origin(edit) for edit in request.edits])
         self._blobs = dict[str, bytes | None]()
-        self._verified = dict[tuple[str, str], bool]()
+        self._verified, self._former = dict[tuple[str, str], bool](), dict[str, str]()
         self._results = dict[tuple[str, str], MergedFile | FileConflicts]()
 
     def plan(self, head: str) -> MergePlan:
@@ -177,6 +144,7 @@ class MergePlanner:
         Raises:
             MissingBase: the repository does not contain the base of a changed file.
             LinkNotEditable: an edit would write into a symbolic link.
+            UnknownConflict: there is no conflict for a resolution.
             InvalidRequest: the check refuses the result.
         """
         plan = MergePlan(head)
@@ -185,23 +153,34 @@ class MergePlanner:
         folders = {folder for path in new for folder in _folders(path)}
         entries = self._source.git.entries(self._source.repo, head, sorted(paths | folders))
         vacated = {_origin(edit) for edit in self.request.edits if edit.change.action in (Action.DELETE, Action.MOVE)}
-        for edit in self.request.edits:
+        locations = set[tuple[str, str | int | LineRange | None]]()
+        for edit in self._followed(head, entries):
             switch()  # Other requests run between the files of a large save.
             count = len(plan.conflicts)
-            written = self._merge(plan, edit, entries, vacated)
-            if len(plan.conflicts) > count and edit.change.path in self._resolutions:
-                written = self._resolve(plan, edit, count, entries.get(edit.change.path))
+            written = self._merge(plan, edit, entries, vacated) if edit is not None else None
+            locations |= {
+                (conflict.path, location)
+                for conflict in plan.conflicts[count:]
+                for location in (None, location_of(conflict.conflict))
+            }
+            if edit is not None and len(plan.conflicts) > count and plan.conflicts[count].path in self._resolutions:
+                written = self._resolve(plan, edit, count, entries.get(_origin(edit)))
             plan.written.append(written)
+        resolutions = [(path, chosen) for path, resolution in self._resolutions.items() for chosen in resolution]
+        if unknown := [
+            resolution for resolution in resolutions if (resolution[0], resolution[1].location) not in locations
+        ]:
+            raise UnknownConflict(unknown)
         if self._check is not None and not plan.conflicts:
             pairs = zip(plan.written, self.request.edits, strict=True)
-            self._check([one or FileEdit(FileChange(edit.change.path, Action.DELETE)) for one, edit in pairs])
+            self._check([merged or FileEdit(FileChange(edit.change.path, Action.DELETE)) for merged, edit in pairs])
         return plan
 
     def planned_save(self, head: str, attribution: Attribution) -> PlannedSave:
-        """Return the save for a head. Raises MergeRefused if a file cannot be merged, and as `plan`."""
+        """Return the save for a head. Raises the refusal (`MergeRefused`) if a file cannot be merged, and as `plan`."""
         plan = self.plan(head)
         if plan.conflicts:
-            raise MergeRefused(plan)
+            raise self._refusal(plan.head, plan.conflicts, [merged.path for merged in plan.merged])
         edits = [edit for edit in plan.written if edit is not None]
         return PlannedSave(self.request.on(head, edits, attribution), tuple(plan.merged))
 
@@ -209,6 +188,24 @@ class MergePlanner:
         """Return the bytes of the base of an edit, or None if the file did not exist. Raises MissingBase."""
         base = self._base(edit)
         return None if base.sha is None else self._read(base.sha, _origin(edit), is_base=True)
+
+    def _followed(self, head: str, entries: dict[str, TreeEntry]) -> Sequence[FileEdit | None]:
+        """Return the edits with the paths that their files have at a head, and add the entries of these paths.
+
+        The removal and the addition of one file that the branch changed are a move. Its removal is None.
+        """
+        bases = {_origin(edit): self._base(edit) for edit in self.request.edits if edit.change.action != Action.CREATE}
+        files = {path: base.sha for path, base in bases.items() if base.sha is not None and not base.is_special}
+        changed = {path: sha for path, sha in files.items() if path not in entries or entries[path].sha != sha}
+        if not changed:
+            self._former = {}
+            return self.request.edits
+        edits, renames = follow_renames(
+            self._source, (self.request.base_sha, head), self.request.edits, changed, entries
+        )
+        entries |= self._source.git.entries(self._source.repo, head, sorted(renames.values())) if renames else {}
+        self._former = {target: path for path, target in renames.items()}
+        return edits
 
     def _base_entries(self, commit: str | None, paths: Sequence[str]) -> dict[str, TreeEntry]:
         if commit is None:
@@ -243,16 +240,17 @@ class MergePlanner:
         if theirs is not None and theirs.type == FOLDER:
             return self._refuse(plan, edit, ConflictKind.FILE_FOLDER, None)
         base = self._base(edit)
+        if change.action == Action.MOVE and _origin(edit) in self._former:
+            return self._refuse(plan, edit, ConflictKind.RENAME_EDIT, theirs)
         if theirs is not None and theirs.sha == base.sha:
             return self._unchanged(plan, edit, theirs, target)
         if base.is_special or (theirs is not None and theirs.type != EntryType.BLOB):
             return self._refuse(plan, edit, ConflictKind.BINARY, theirs)
         if change.action == Action.MOVE:
-            is_done = theirs is None and target is not None and target.sha == _sha_after(edit, base)
-            return None if is_done else self._refuse(plan, edit, ConflictKind.RENAME_EDIT, theirs)
+            return self._move(plan, edit, theirs, target)
         if change.action == Action.DELETE:
             return None if theirs is None else self._refuse(plan, edit, ConflictKind.EDIT_DELETE, theirs)
-        return self._update(plan, edit, base, theirs)
+        return self._update(plan, edit, theirs)
 
     def _unchanged(
         self, plan: MergePlan, edit: FileEdit, theirs: TreeEntry, target: TreeEntry | None
@@ -269,61 +267,77 @@ class MergePlanner:
             return FileEdit(change, theirs.sha) if change.is_executable is (not is_executable(theirs)) else None
         return FileEdit(change, theirs.sha)
 
-    def _update(self, plan: MergePlan, edit: FileEdit, base: _Base, theirs: TreeEntry | None) -> FileEdit | None:
-        change = edit.change
-        before, mine = self.read_base(edit), change.content
+    def _move(
+        self, plan: MergePlan, edit: FileEdit, theirs: TreeEntry | None, target: TreeEntry | None
+    ) -> FileEdit | None:
+        """Return the move of a file that the branch changed or removed."""
+        if theirs is None or target is not None:
+            is_done = theirs is None and target is not None and target.sha == _sha_after(edit, self._base(edit))
+            return None if is_done else self._refuse(plan, edit, ConflictKind.RENAME_EDIT, theirs)
+        result = self._result(plan, edit, theirs)
+        return FileEdit(replace(edit.change, content=result.data), theirs.sha) if result is not None else None
+
+    def _update(self, plan: MergePlan, edit: FileEdit, theirs: TreeEntry | None) -> FileEdit | None:
         if theirs is None:
-            if before is not None and before == mine:
+            before = self.read_base(edit)
+            if before is not None and before == edit.change.content:
                 return None
-            kind = ConflictKind.RENAME_EDIT if self._was_moved(plan.head, base) else ConflictKind.EDIT_DELETE
-            return self._refuse(plan, edit, kind, None)
-        present = self._read(theirs.sha, change.path) if theirs.mode != SYMLINK else None
+            return self._refuse(plan, edit, ConflictKind.EDIT_DELETE, None)
+        result = self._result(plan, edit, theirs)
+        if result is None or (result.data is not None and blob_sha(result.data) == theirs.sha):
+            return None
+        return FileEdit(FileChange(edit.change.path, Action.UPDATE, result.data), theirs.sha)
+
+    def _result(self, plan: MergePlan, edit: FileEdit, theirs: TreeEntry) -> MergedFile | None:
+        """Merge a file that both sides changed. Add the merge or its conflicts to the plan."""
+        path, base = edit.change.path, self._base(edit)
+        before, mine = self.read_base(edit), self._mine(edit)
+        present = self._read(theirs.sha, path) if theirs.mode != SYMLINK else None
         if mine is None or present is None or (before is None and base.sha is not None):
-            return self._refuse(plan, edit, ConflictKind.BINARY, theirs)
-        key = change.path, theirs.sha
+            self._refuse(plan, edit, ConflictKind.BINARY, theirs)
+            return None
+        key = path, theirs.sha
         if key not in self._results:
-            self._results[key] = offload(merge_file, change.path, before, mine, present)
+            self._results[key] = offload(merge_file, path, before, mine, present)
         result = self._results[key]
         if isinstance(result, FileConflicts):
-            self._add(plan, edit, change.path, result)
+            self._add(plan, edit, path, result)
             return None
         if before != mine and mine != present:
-            plan.merged.append(MergedPath(change.path, result.fields))
-        if result.data == present:
-            return None
-        return FileEdit(FileChange(change.path, Action.UPDATE, result.data), theirs.sha)
+            plan.merged.append(MergedPath(path, result.fields))
+        return result
+
+    def _mine(self, edit: FileEdit) -> bytes | None:
+        """Return the content of an edit. A move can keep that of its base."""
+        content = edit.change.content
+        return self.read_base(edit) if content is None and edit.change.action == Action.MOVE else content
 
     def _resolve(self, plan: MergePlan, edit: FileEdit, first: int, theirs: TreeEntry | None) -> FileEdit | None:
         """Return the edit of a file with the resolutions of its conflicts, which start at `first`.
 
         Conflicts without a resolution stay in the plan.
         """
-        path, resolutions = edit.change.path, self._resolutions[edit.change.path]
-        refused = [one.conflict for one in plan.conflicts[first:]]
+        path = plan.conflicts[first].path
+        resolutions = self._resolutions[path]
+        refused = [conflict.conflict for conflict in plan.conflicts[first:]]
         if theirs is not None and theirs.type != EntryType.BLOB:
             return None
-        by_location = {one.location: one.choice for one in resolutions}
+        by_location = {resolution.location: resolution.choice for resolution in resolutions}
         if None in by_location:
             del plan.conflicts[first:]
             return _whole_file(edit, by_location[None], theirs)
-        choices = [by_location[location] for location in map(_location, refused) if location in by_location]
+        choices = [by_location[location] for location in map(location_of, refused) if location in by_location]
         if len(choices) < len(refused) or theirs is None:
             return None
         before, present = self.read_base(edit), self._read(theirs.sha, path)
-        result = offload(merge_file, path, before, edit.change.content, present, choices)
+        result = offload(merge_file, path, before, self._mine(edit), present, choices)
         if isinstance(result, FileConflicts) or result.data is None:
             return None
         del plan.conflicts[first:]
         plan.merged.append(MergedPath(path, result.fields))
+        if edit.change.action == Action.MOVE:
+            return FileEdit(replace(edit.change, content=result.data), theirs.sha)
         return FileEdit(FileChange(path, Action.UPDATE, result.data), theirs.sha) if result.data != present else None
-
-    def _was_moved(self, head: str, base: _Base) -> bool:
-        """Return whether the branch contains the base of a removed file at a new path."""
-        commit = self.request.base_sha
-        if commit is None or base.sha is None or not is_readable(self._source, commit):
-            return False
-        changes = self._source.git.changes(self._source.repo, commit, head)
-        return any(change.entry is not None and change.entry.sha == base.sha for change in changes)
 
     def _refuse(self, plan: MergePlan, edit: FileEdit, kind: ConflictKind, theirs: TreeEntry | None) -> FileEdit | None:
         """Add a conflict of whole files to the plan. Return None: the file is not written."""
@@ -332,17 +346,15 @@ class MergePlanner:
         if kind == ConflictKind.BINARY:
             conflicts = FileConflicts((MergeConflict(kind, None, None, None),))
         else:
-            mine = edit.change.content
-            is_move = edit.change.action == Action.MOVE and mine is None
-            conflicts = whole_conflict(kind, before, before if is_move else mine, present)
+            conflicts = whole_conflict(kind, before, self._mine(edit), present)
         path = edit.change.path if kind in (ConflictKind.ADD_ADD, ConflictKind.FILE_FOLDER) else _origin(edit)
         self._add(plan, edit, path, conflicts)
         return None
 
     def _add(self, plan: MergePlan, edit: FileEdit, path: str, conflicts: FileConflicts) -> None:
         sha = self._base(edit).sha
-        has_base = sha is not None and any(one.base not in (None, MISSING) for one in conflicts.conflicts)
-        shows_base = not has_base or self._is_visible(_origin(edit), sha or "")
+        has_base = sha is not None and any(conflict.base not in (None, MISSING) for conflict in conflicts.conflicts)
+        shows_base = not has_base or self._is_visible(self._former.get(_origin(edit), _origin(edit)), sha or "")
         plan.conflicts += [RefusedPath(path, conflict, shows_base) for conflict in conflicts.conflicts]
 
     def _is_visible(self, path: str, sha: str) -> bool:
@@ -357,7 +369,7 @@ class MergePlanner:
         """Return a blob, or None if it is too large. Raises MissingBase if a base is missing."""
         if sha not in self._blobs:
             try:
-                data = _bounded(self._source.git.open_blob(self._source.repo, sha))
+                data = self._source.git.blob(self._source.repo, sha, max_bytes=CommitLimits.bytes)
             except TooLargeToRead:
                 return None
             except GitObjectMissing as error:
@@ -370,31 +382,18 @@ class MergePlanner:
         return self._blobs[sha]
 
 
-def _location(conflict: MergeConflict) -> str | int | LineRange | None:
-    locations = (conflict.pointer, conflict.block, conflict.lines)
-    return next((location for location in locations if location is not None), None)
-
-
 def _whole_file(edit: FileEdit, choice: Choice, theirs: TreeEntry | None) -> FileEdit | None:
     """Return the edit that writes a side or another text over a whole file. None keeps theirs."""
     change, sha = edit.change, theirs.sha if theirs is not None else None
     if choice == "theirs":
         return None
     content = str(choice.value).encode() if isinstance(choice, Replacement) else change.content
+    if change.action == Action.MOVE and theirs is not None:
+        return FileEdit(replace(change, content=content), sha)
     if content is None:
         return FileEdit(FileChange(change.path, Action.DELETE), sha) if theirs is not None else None
     action = Action.CREATE if theirs is None else Action.UPDATE
     return FileEdit(FileChange(change.path, action, content), sha)
-
-
-def _bounded(pieces: Iterator[bytes]) -> bytes | None:
-    """Return a blob, or None if a commit cannot contain it."""
-    data = bytearray()
-    for piece in pieces:
-        data += piece
-        if len(data) > CommitLimits.bytes:
-            return None
-    return bytes(data)
 
 
 def _addition_kind(target: TreeEntry) -> ConflictKind:
@@ -411,34 +410,6 @@ def _folders(path: str) -> list[str]:
 
 def _sha_after(edit: FileEdit, base: _Base) -> str | None:
     return base.sha if edit.change.content is None else blob_sha(edit.change.content)
-
-
-def conflict_list(conflicts: Sequence[RefusedPath]) -> list[dict[str, object]]:
-    """Return conflicts as JSON values, within the limits of a response."""
-    remaining, result = MAX_SIDES_BYTES, list[dict[str, object]]()
-    for path, conflict, shows_base in conflicts[:MAX_LISTED]:
-        sides = {"base": conflict.base if shows_base else None, "mine": conflict.mine, "theirs": conflict.theirs}
-        missing = [name for name in sides if getattr(conflict, name) is MISSING]
-        location = {"pointer": conflict.pointer, "block": conflict.block}
-        entry: dict[str, object] = {"path": path, "kind": str(conflict.kind)}
-        entry |= {name: value for name, value in location.items() if value is not None}
-        if conflict.lines is not None:
-            entry["lines"] = conflict.lines._asdict()
-        truncated = not shows_base
-        for name, side in sides.items():
-            value, size, is_cut = _shortened(None if side is MISSING else side, min(MAX_SIDE_BYTES, remaining))
-            entry[name], remaining, truncated = value, remaining - size, truncated or is_cut
-        result.append(entry | {"missing": missing, "truncated": truncated})
-    return result
-
-
-def _shortened(value: object, limit: int) -> tuple[object, int, bool]:
-    """Return a value, its size and whether it is cut. A cut value is the start of its text or of its JSON."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data) <= limit:
-        return value, len(data), False
-    return data[:limit].decode("utf-8", "ignore"), limit, True
 
 
 def preview(source: Source, planner: MergePlanner) -> dict[str, object]:

@@ -9,7 +9,8 @@ from app.drivers.git.commit_plan import SYMLINK, is_executable
 from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
-from app.resources.project_content.saving.commit_builder import FileEdit, NoChange, require_base, require_unchanged
+from app.resources.project_content.save_request import FileEdit
+from app.resources.project_content.saving.commit_builder import NoChange, require_base, require_unchanged
 from app.resources.project_content.source import Source, find_commit, revisions_of
 from app.resources.project_content.versions.file_metadata import FOLDER
 
@@ -118,10 +119,8 @@ def edits_between(
         if now is not None and (version.sha, is_executable(version)) == (now.sha, is_executable(now)):
             continue
         _require_file(path, version, now)
-        content = _read(source, version)
+        content = _read(source, version, max_bytes=remaining)
         remaining -= len(content)
-        if remaining < 0:
-            raise PayloadTooLarge(TOO_LARGE)
         action = Action.CREATE if now is None else Action.UPDATE
         change = FileChange(path, action, content, is_executable=is_executable(version))
         yield FileEdit(change, now.sha if now else None)
@@ -135,10 +134,8 @@ def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:
         raise RestoreNotPossible(f"{path} is a symbolic link at one of the commits, which a save cannot write")
 
 
-def _read(source: Source, entry: TreeEntry) -> bytes:
-    if (entry.size or 0) > CommitLimits.bytes:
-        raise PayloadTooLarge(TOO_LARGE)
+def _read(source: Source, entry: TreeEntry, *, max_bytes: int) -> bytes:
     try:
-        return source.git.blob(source.repo, entry.sha)
+        return source.git.blob(source.repo, entry.sha, max_bytes=max_bytes)
     except TooLargeToRead as error:
         raise PayloadTooLarge(TOO_LARGE) from error

@@ -5,13 +5,12 @@ Files are found in the index and read from Git once per blob. A broken file is a
 
 import threading
 import time
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Values
 from dataclasses import dataclass, field, replace
 from posixpath import basename, dirname, join
 from types import MappingProxyType
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -35,6 +34,7 @@ from app.content.schema.inferred import (
 from app.content.schema.model import Collection, ContentSchema, SchemaProblem, SourceKind
 from app.content.schema.pages_cms import read_pages_cms
 from app.content.text import decode
+from app.core.caches import Cache
 from app.core.ids import HasId
 from app.database import inserts, transactions
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
@@ -44,9 +44,10 @@ from app.models.base import Row
 from app.models.content_search import ContentField, ContentText
 from app.models.project import Project
 from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
-from app.resources.project_content.entries.entry_conditions import MARKUP, literal_number
+from app.resources.project_content.conditions import literal_number
+from app.resources.project_content.entries.entry_conditions import MARKUP
 from app.resources.project_content.entries.entry_statements import SYMLINK
-from app.resources.project_content.source import source_of
+from app.resources.project_content.source import Source, source_of
 from app.resources.project_content.tree.folder_listing import folder_counts
 
 READERS: dict[SourceKind, Callable[[str, bytes], ContentSchema | None]] = {
@@ -147,7 +148,7 @@ def _samples(project_id: str, index: ContentIndex, max_files: int, originals: Ma
     _read_values(project_id, samples)
     incomplete = [sample for sample in samples if sample.kinds and not sample.is_complete]
     if incomplete:
-        by_folder = {folder: one for one in incomplete for _files, folder in folders[one.files.folder]}
+        by_folder = {folder: sample for sample in incomplete for _files, folder in folders[sample.files.folder]}
         _add_other_fields(project_id, index, incomplete, by_folder)
     return samples[::-1]
 
@@ -163,7 +164,7 @@ def _files(index: ContentIndex, folders: Sequence[tuple[int, str]], limit: int) 
     They are the last ones by path: new entries follow the newest ones, whose names often start with their date.
     """
     names, files = list[str](), 0
-    for number, folder in sorted(folders, key=lambda one: (-one[0], one[1])):
+    for number, folder in sorted(folders, key=lambda pair: (-pair[0], pair[1])):
         if files >= limit:
             break
         names.append(folder)
@@ -210,7 +211,7 @@ def _add_other_fields(
     file, remaining = ContentFile, MAX_OTHER_NAMES
     for name in _field_names(project_id):
         time.sleep(0)
-        lacking = {one.files.folder for one in samples if name not in one.kinds}
+        lacking = {sample.files.folder for sample in samples if name not in sample.kinds}
         if not lacking or not remaining:
             continue
         remaining -= 1
@@ -266,8 +267,18 @@ def _spellings(project_id: str, name: str, shas: Values[str]) -> list[str]:
 
 
 Read = Callable[[Row], bytes]
-_cache: OrderedDict[tuple[str, ...], Any] = OrderedDict()
-"""Read files by project and blob, and candidates and inferred collections by index and commits."""
+_schemas: Cache[tuple[str, ...], ContentSchema] = Cache(MAX_CACHED)
+_excluded: Cache[tuple[str, ...], tuple[str, ...]] = Cache(MAX_CACHED)
+_archetypes: Cache[tuple[str, ...], Archetype] = Cache(MAX_CACHED)
+"""Read files by project, path and blob."""
+
+_candidates: Cache[tuple[str, ...], dict[str, Row]] = Cache(MAX_CACHED)
+_translated: Cache[tuple[str, ...], list[docusaurus.TranslatedSite]] = Cache(MAX_CACHED)
+_collections: Cache[tuple[str, ...], tuple[Collection, ...]] = Cache(MAX_CACHED)
+"""Values by index and commits."""
+
+_NO_SCHEMA = ContentSchema(SourceKind.DECAP, None)
+"""The stored schema of a file that has another purpose."""
 
 _locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 """Locks of indexes whose collections are being inferred, so that parallel requests do it once."""
@@ -287,22 +298,44 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
 
     def read(row: Row) -> bytes:
         source = source_of(project, hosts, branch=index.branch, user=by)
-        return source.git.blob(source.repo, row.sha)
+        return source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES)
 
+    declared = _declared(project.id, rows, read)
+    if declared is not None:
+        return _with_translations(declared, _sites(index, rows, read))
+    start, endings = f"{archetypes.FOLDER}/", (".md", ".markdown", ".html", ".adoc")
+    samples = [row for path, row in rows.items() if path.startswith(start) and path.endswith(endings)]
+    sites = _sites(index, rows, read)
+    return _with_translations(_inferred(project.id, index, samples, read, sites), sites)
+
+
+def declared_schema(index: ContentIndex, source: Source) -> ContentSchema | None:
+    """Return the schema that a file of the branch declares, or None."""
+    rows = _rows(index)
+    with transactions.outside_transaction():
+        return _declared(
+            index.project_id, rows, lambda row: source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES)
+        )
+
+
+def _declared(project_id: str, rows: dict[str, Row], read: Read) -> ContentSchema | None:
     for kind, paths in (
         (SourceKind.GALLEY, galley_file.FILES),
         (SourceKind.DECAP, _decap_paths(rows)),
         (SourceKind.PAGES_CMS, PAGES),
         (SourceKind.FRONT_MATTER, FRONT_MATTER),
     ):
-        for row in (rows[path] for path in paths if path in rows):
-            schema = _file_schema(project.id, kind, row, read)
-            if schema is not None:
-                return _with_translations(schema, _sites(index, rows, read))
-    start, endings = f"{archetypes.FOLDER}/", (".md", ".markdown", ".html", ".adoc")
-    samples = [row for path, row in rows.items() if path.startswith(start) and path.endswith(endings)]
-    sites = _sites(index, rows, read)
-    return _with_translations(_inferred(project.id, index, samples, read, sites), sites)
+        schemas = (_file_schema(project_id, kind, rows[path], read) for path in paths if path in rows)
+        schema = next((schema for schema in schemas if schema is not None), None)
+        if schema is not None:
+            return schema
+    return None
+
+
+def is_schema_file(path: str) -> bool:
+    """Return whether a file with this path can declare the schema of a branch."""
+    folder, _, name = path.rpartition("/")
+    return path in (*galley_file.FILES, *PAGES, *FRONT_MATTER) or (name in DECAP_FILES and _is_decap_folder(folder))
 
 
 def excluded_folders(project: Project, index: ContentIndex, *, hosts: GitHosts, by: HasId) -> tuple[str, ...]:
@@ -315,23 +348,22 @@ def excluded_folders(project: Project, index: ContentIndex, *, hosts: GitHosts, 
     row = next((rows[path] for path in galley_file.FILES if path in rows), None)
     if row is None:
         return ()
-    key = (project.id, "exclude", row.path, row.sha)
-    if key not in _cache:
+
+    def read() -> tuple[str, ...]:
         source = source_of(project, hosts, branch=index.branch, user=by)
-        data = _read_bounded(row, lambda row: source.git.blob(source.repo, row.sha))
-        _cached(key, read_excluded(row.path, data) if isinstance(data, bytes) else ())
-    folders: tuple[str, ...] = _cache[key]
-    return folders
+        data = _read_bounded(row, lambda row: source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES))
+        return tuple(read_excluded(row.path, data)) if isinstance(data, bytes) else ()
+
+    return _excluded.get((project.id, row.path, row.sha), read)
 
 
 def _rows(index: ContentIndex) -> dict[str, Row]:
     """Return the files that may define the schema, by path."""
-    key = (index.id, "files", str(index.generation), str(index.commit_sha))
-    rows: dict[str, Row] = _cache[key] if key in _cache else _cached(key, _candidates(index))
-    return rows
+    key = (index.id, str(index.generation), str(index.commit_sha))
+    return _candidates.get(key, lambda: _find_candidates(index))
 
 
-def _candidates(index: ContentIndex) -> dict[str, Row]:
+def _find_candidates(index: ContentIndex) -> dict[str, Row]:
     """Return the files that may define the schema, by path. Only the names of folders are searched."""
     file, folder = ContentFile, archetypes.FOLDER
     folders = [path for path, _ in folder_counts(index)]
@@ -357,42 +389,39 @@ def _decap_paths(rows: dict[str, Row]) -> Sequence[str]:
 def _file_schema(project_id: str, kind: SourceKind, row: Row, read: Read) -> ContentSchema | None:
     """Return the schema of a file, or None if the file has another purpose."""
     key = (project_id, str(kind), row.path, row.sha)
-    schema: ContentSchema | None
-    if key in _cache:
-        schema = _cache[key]
-        return schema
-    data = _read_bounded(row, read)
-    if isinstance(data, str):
-        return ContentSchema(kind, row.path, problems=(SchemaProblem(row.path, "", data),))
-    if kind is SourceKind.DECAP and not all(part in data for part in _IN_DECAP):
-        schema = None
-    else:
-        schema = READERS[kind](row.path, data)
-    _cached(key, schema)
-    return schema
+    schema = _schemas.find(key)
+    if schema is None:
+        data = _read_bounded(row, read)
+        if isinstance(data, str):
+            return ContentSchema(kind, row.path, problems=(SchemaProblem(row.path, "", data),))
+        is_other = kind is SourceKind.DECAP and not all(part in data for part in _IN_DECAP)
+        schema = _schemas.store(key, (None if is_other else READERS[kind](row.path, data)) or _NO_SCHEMA)
+    return schema if schema is not _NO_SCHEMA else None
 
 
 def _read_bounded(row: Row, read: Read) -> bytes | str:
     """Return the bytes of a file, or the reason why they cannot be read."""
-    if (row.size or 0) > galley_file.MAX_BYTES:
-        return f"The file is larger than {galley_file.MAX_BYTES // 1024} KiB"
     try:
         return read(row)
-    except (GitObjectMissing, TooLargeToRead):
+    except TooLargeToRead:
+        return f"The file is larger than {galley_file.MAX_BYTES // 1024} KiB"
+    except GitObjectMissing:
         return "The file cannot be read from the repository"
 
 
 def _sites(index: ContentIndex, rows: dict[str, Row], read: Read) -> list[docusaurus.TranslatedSite]:
     """Return the sites of Docusaurus that have several languages."""
     configs = {dirname(path): row for path, row in rows.items() if basename(path) in docusaurus.CONFIG_FILES}
-    key = (index.id, "sites", str(index.generation), str(index.commit_sha))
-    if configs and key not in _cache:
+
+    def read_sites() -> list[docusaurus.TranslatedSite]:
         data = {root: _read_bounded(row, read) for root, row in configs.items()}
         texts = {root: decode(own)[0] if isinstance(own, bytes) else None for root, own in data.items()}
         folders = [path for path, _ in folder_counts(index)]
         sites = [docusaurus.read_site(root, text or "", folders) for root, text in texts.items()]
-        _cached(key, [site for site in sites if site.languages])
-    return _cache[key] if configs else []
+        return [site for site in sites if site.languages]
+
+    key = (index.id, str(index.generation), str(index.commit_sha))
+    return _translated.get(key, read_sites) if configs else []
 
 
 def _with_translations(schema: ContentSchema, sites: Sequence[docusaurus.TranslatedSite]) -> ContentSchema:
@@ -407,12 +436,12 @@ def _inferred(
     project_id: str, index: ContentIndex, files: Sequence[Row], read: Read, sites: Sequence[docusaurus.TranslatedSite]
 ) -> ContentSchema:
     key = (index.id, str(index.generation), str(index.commit_sha), str(index.described_sha))
-    if key not in _cache:
+    collections = _collections.find(key)
+    if collections is None:
         with transactions.outside_transaction(), _locks[index.id]:
-            if key not in _cache:
-                _cached(key, infer(project_id, index, originals=docusaurus.originals_by_folder(sites)))
+            originals = docusaurus.originals_by_folder(sites)
+            collections = _collections.get(key, lambda: infer(project_id, index, originals=originals))
         _locks.pop(index.id, None)
-    collections: tuple[Collection, ...] = _cache[key]
     problems = []
     if index.described_sha != index.commit_sha:
         problems.append(SchemaProblem(None, "", "Front matter of the last commits is still being read"))
@@ -427,8 +456,8 @@ def _with_archetypes(project_id: str, schema: ContentSchema, files: Sequence[Row
     """
     read_files = {}
     for row in files:
-        key = (project_id, "archetype", row.path, row.sha)
-        archetype = _cache[key] if key in _cache else _archetype(key, row, read)
+        key = (project_id, row.path, row.sha)
+        archetype = _archetypes.find(key) or _archetype(key, row, read)
         if archetype.section not in read_files:
             read_files[archetype.section] = archetype
     problems = tuple(SchemaProblem(a.path, "", a.problem) for a in read_files.values() if a.problem)
@@ -458,12 +487,4 @@ def _archetype(key: tuple[str, ...], row: Row, read: Read) -> Archetype:
     data = _read_bounded(row, read)
     if isinstance(data, str):
         return Archetype(archetypes.section_of(row.path), row.path, problem=data)
-    archetype: Archetype = _cached(key, archetypes.read_archetype(row.path, data))
-    return archetype
-
-
-def _cached(key: tuple[str, ...], value: object) -> Any:
-    _cache[key] = value
-    while len(_cache) > MAX_CACHED:
-        _cache.popitem(last=False)
-    return value
+    return _archetypes.store(key, archetypes.read_archetype(row.path, data))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from app.concurrency.threadpool import switch
+from app.content.data_text import ROOT
 from app.content.filetypes import file_type
 from app.content.front_matter.reader import LANGUAGES, split_front_matter
 from app.content.front_matter.toml_reader import read_toml
@@ -13,7 +14,7 @@ from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of, validate
 from app.content.text import decode
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
-from app.resources.project_content.saving.commit_builder import FileEdit
+from app.resources.project_content.save_request import FileEdit
 
 MESSAGE = ErrorMessage("Some fields do not match the schema. Nothing was saved")
 UNREADABLE = "The front matter cannot be read"
@@ -77,6 +78,8 @@ def values_of(path: str, data: bytes) -> dict[str, object] | str:
         values = _data(language, text)
     except (ValueError, RecursionError) as error:
         return f"{UNREADABLE}: {str(error)[:200]}"
+    if isinstance(values, list):
+        return {ROOT: values}
     return values if isinstance(values, dict) else "The file must contain a mapping"
 
 

@@ -1,6 +1,5 @@
 """The content of a branch for editors: collections with their languages and counts, and files of their own."""
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from app.content.schema.collection_groups import (
 from app.content.schema.inferred import label_of
 from app.content.schema.model import ContentSchema, SourceKind
 from app.content.schema.new_entry import is_single
+from app.core.caches import Cache
 from app.core.ids import HasId
 from app.drivers.git.hosts import GitHosts
 from app.models.project import Project
@@ -30,7 +30,7 @@ DATA_FOLDERS = frozenset(("data", "_data"))
 MAX_CACHED, MAX_COUNTED = 128, 40
 NOT_EXCLUDED = HiddenFolders()
 NO_SCHEMA = ContentSchema(SourceKind.INFERRED, None)
-_cache: OrderedDict[str, "SiteContent"] = OrderedDict()
+_contents: Cache[str, "SiteContent"] = Cache(MAX_CACHED)
 """The last content of each index."""
 
 
@@ -83,7 +83,7 @@ def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHost
     """
     if index is None or index.generation == 0:
         return SiteContent()
-    known, version = _cache.get(index.id), (index.generation, index.commit_sha, index.described_sha)
+    known, version = _contents.find(index.id), (index.generation, index.commit_sha, index.described_sha)
     if known is not None and known.version == version:
         return known
     if known is not None and index.described_sha != index.commit_sha:
@@ -95,13 +95,9 @@ def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHost
         schema = replace(schema, collections=tuple(c for c in schema.collections if not hidden.contains(c.folder)))
     counts = file_counts(index)
     groups = tuple(_exact(project, index, collection_groups(schema, counts)))
-    images = sum(one.files for one in counts if is_image_ending(one.ending))
+    images = sum(count.files for count in counts if is_image_ending(count.ending))
     singles = tuple(_singles(index, schema, groups, counts))
-    content = SiteContent(groups, singles, images, hidden, version, schema)
-    _cache[index.id] = content
-    while len(_cache) > MAX_CACHED:
-        _cache.popitem(last=False)
-    return content
+    return _contents.store(index.id, SiteContent(groups, singles, images, hidden, version, schema))
 
 
 def translations(index: ContentIndex | None, groups: Sequence[CollectionGroup], path: str) -> list[Translation]:
@@ -110,7 +106,7 @@ def translations(index: ContentIndex | None, groups: Sequence[CollectionGroup], 
     if member is None or len(member[0].languages) < 2:
         return []
     group, _, name = member
-    paths = {each.language: each.path_of(name) for each in group.languages}
+    paths = {language.language: language.path_of(name) for language in group.languages}
     present = existing_files(index, set(paths.values()))
     return [Translation(language, own, own in present) for language, own in sorted(paths.items())]
 
@@ -143,10 +139,12 @@ def _exact(project: Project, index: ContentIndex, groups: Sequence[CollectionGro
     remaining = MAX_COUNTED
     for group in groups:
         languages = list[CollectionLanguage]()
-        for each in group.languages:
-            is_counted = each.files > 0 and not each.has_all_endings and remaining > 0
+        for language in group.languages:
+            is_counted = language.files > 0 and not language.has_all_endings and remaining > 0
             remaining -= is_counted
-            languages.append(replace(each, files=count_entries(project, index, query_of(each))) if is_counted else each)
+            languages.append(
+                replace(language, files=count_entries(project, index, query_of(language))) if is_counted else language
+            )
         yield replace(group, languages=tuple(languages))
 
 
@@ -154,12 +152,18 @@ def _singles(
     index: ContentIndex, schema: ContentSchema, groups: Sequence[CollectionGroup], counts: Sequence[FolderCount]
 ) -> Iterator[SingleFile]:
     """Yield the existing files that the schema names, then those of data folders."""
-    named = {f"{one.folder}/{one.pattern}".lstrip("/"): one for one in schema.collections if is_single(one)}
+    named = {
+        f"{collection.folder}/{collection.pattern}".lstrip("/"): collection
+        for collection in schema.collections
+        if is_single(collection)
+    }
     existing = existing_files(index, named.keys())
-    for path, one in named.items():
+    for path, text in named.items():
         if path in existing:
-            yield SingleFile(path, one.label or label_of(one.name))
-    folders = {one.folder for one in counts if one.ending in DATA_ENDINGS and DATA_FOLDERS & set(one.folder.split("/"))}
+            yield SingleFile(path, text.label or label_of(text.name))
+    folders = {
+        count.folder for count in counts if count.ending in DATA_ENDINGS and DATA_FOLDERS & set(count.folder.split("/"))
+    }
     for path in data_files(index, sorted(folders)):
         if path not in existing and group_of(groups, path) is None:
             yield SingleFile(path, label_of(path.rpartition("/")[2].rpartition(".")[0]))

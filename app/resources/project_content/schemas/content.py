@@ -23,8 +23,9 @@ from app.http.validation import (
     text,
 )
 from app.models.project_content import IndexStatus
-from app.resources.project_content.saving.commit_builder import FileEdit
+from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.front_matter import FrontMatterEdit
+from app.resources.project_content.saving.merging import MergeRequest
 from app.resources.project_content.schemas.results import (
     ENTRY_TYPES,
     MODE,
@@ -233,6 +234,11 @@ class EditedFilesBody(RequestBody):
         str, fields.String(load_default=REFUSE, validate=validate.OneOf([REFUSE, MERGE]), metadata=ON_CONFLICT)
     ]
 
+    @property
+    def merges(self) -> bool:
+        """True if files that have changed since the base are merged."""
+        return self.on_conflict == MERGE
+
     @classmethod
     def normalize(cls, data: dict[str, object]) -> dict[str, object]:
         """Refuse too many files with 413 before each is validated."""
@@ -273,6 +279,10 @@ class MergePreviewBody(EditedFilesBody):
     message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
 
+    @property
+    def request(self) -> MergeRequest:
+        return MergeRequest(self.base_sha, self.files, self.message or "", self.description)
+
 
 @dataclass(frozen=True, kw_only=True)
 class SaveFilesBody(EditedFilesBody):
@@ -286,6 +296,10 @@ class SaveFilesBody(EditedFilesBody):
         """Require a base, and valid files."""
         require_base(self.base_sha, self.on_conflict)
         super().__post_init__()
+
+    @property
+    def request(self) -> MergeRequest:
+        return MergeRequest(self.base_sha, self.files, self.message, self.description)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -404,6 +418,11 @@ class EditFrontMatterBody(RequestBody):
             raise ValidationError(f"“{min(both)}” is both set and removed.", "unset")
 
     @property
+    def merges(self) -> bool:
+        """True if a file that has changed since the base is merged."""
+        return self.on_conflict == MERGE
+
+    @property
     def edit(self) -> FrontMatterEdit:
         return FrontMatterEdit(
             file=self.file,
@@ -411,6 +430,5 @@ class EditFrontMatterBody(RequestBody):
             changes=self.changes,
             unset=tuple(self.unset),
             base_blob_sha=self.base_blob_sha,
-            branch=self.branch,
             message=self.message,
         )

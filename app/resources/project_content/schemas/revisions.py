@@ -9,6 +9,7 @@ from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
 from app.http.json_schema import FilePathField, branch_name, exclusive, full_sha, plain_path
 from app.http.validation import Length, PageQuery, PassthroughSchema, RequestBody, text
+from app.resources.project_content.saving.restore import RestoreRequest
 
 _SHA = "4f1c0f1f8a4f3c9f4d7f2b7e8e6a1f1de0f5a9c2"
 _BASE = "9b2d5c7e1a3f4b6d8c0e2f4a6b8d0c2e4f6a8b0d"
@@ -180,3 +181,7 @@ class RestoreVersionBody(RequestBody):
         """Require exactly one of both paths."""
         if (self.file is None) == (self.folder is None):
             raise ValidationError("Give either a file or a folder.", "file")
+
+    @property
+    def request(self) -> RestoreRequest:
+        return RestoreRequest(self.file or self.folder or "", self.file is None, self.commit_sha, self.base_sha)

@@ -20,9 +20,8 @@ from app.models.base import Row
 from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content.entries.entry_conditions import literal_number
+from app.resources.project_content.conditions import ESCAPE, escaped, literal_number
 from app.resources.project_content.search import search_words
-from app.resources.project_content.search.path_conditions import ESCAPE, escaped
 
 BEFORE, LENGTH = 60, 240
 MAX_MARKS, MAX_LOOKED_AT = 20, 16 * 1024
@@ -140,14 +139,22 @@ def _best_texts(project_id: str, worded: Sequence[Term]) -> dict[str, float]:
     """Return the rank of each text with all words by sha, for at most `RANKED` + 1 texts."""
     if not worded:
         return {}
-    ranking = search_words.ranking(db.engine.dialect.name, project_id, worded).add_columns(ContentText.title)
     titled = [term for term in worded if term.where is TermField.ANYWHERE]
-    # The limit is a literal, because a generic plan of PostgreSQL for an unknown limit reads all texts.
-    rows = db.session.execute(ranking.limit(literal_number(RANKED + 1)))
+    rows = _ranked(project_id, worded)
+    if 0 < len(rows) <= RANKED and db.engine.dialect.name == "sqlite" and sum(term.is_prefix for term in worded) == 1:
+        rows = _ranked(project_id, worded, is_few=True)
     return {
         sha: float(rank) + (TITLE_WEIGHT if titled and _contains_all(title, titled) else 0.0)
         for sha, rank, title in rows
     }
+
+
+def _ranked(
+    project_id: str, worded: Sequence[Term], *, is_few: bool = False
+) -> Sequence[sa.Row[str, float, str | None]]:
+    ranking = search_words.ranking(db.engine.dialect.name, project_id, worded, is_few=is_few)
+    # The limit is a literal, because a generic plan of PostgreSQL for an unknown limit reads all texts.
+    return db.session.execute(ranking.add_columns(ContentText.title).limit(literal_number(RANKED + 1))).all()
 
 
 def _contains_all(title: str | None, terms: Sequence[Term]) -> bool:

@@ -138,7 +138,9 @@ def _may_exist(source: str, link: Link, names: _Names) -> bool:
     if is_page_file(url) and link.kind != "reference":
         # Docusaurus also resolves paths from the root of the documentation.
         ends = f"/{url}"
-        return any(can_resolve_to(source, Link(url, link.kind), each) or f"/{each}".endswith(ends) for each in targets)
+        return any(
+            can_resolve_to(source, Link(url, link.kind), target) or f"/{target}".endswith(ends) for target in targets
+        )
     if targets or key in names.folders or key in ("", ".", ".."):
         return True
     if link.kind == "reference":

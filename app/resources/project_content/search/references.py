@@ -13,8 +13,7 @@ from app.models.content_search import ContentLink, ContentText
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentFile, ContentIndex
 from app.resources.project_content import queries
-from app.resources.project_content.entries.entry_conditions import literal_number
-from app.resources.project_content.search.path_conditions import path_contains
+from app.resources.project_content.conditions import literal_number, path_contains
 
 MAX_LINKS = 1_000
 MAX_SOURCES, PAGE = 1_000, 2_000

@@ -64,14 +64,19 @@ def matching(dialect: str, project_id: str, term: Term) -> sa.Select[str]:
     return _in_fts(project_id, _fts_term(term))
 
 
-def ranking(dialect: str, project_id: str, terms: Sequence[Term]) -> sa.Select[str, float]:
-    """Select the shas of the texts that contain all terms, with a rank between 0 and 1, unordered."""
+def ranking(dialect: str, project_id: str, terms: Sequence[Term], *, is_few: bool = False) -> sa.Select[str, float]:
+    """Select the shas of the texts that contain all terms, with a rank between 0 and 1, unordered.
+
+    FTS5 reads all texts with a prefix a second time for their ranks, so on SQLite they are 0 unless `is_few`.
+    """
     if dialect == "postgresql":
         query = " & ".join(map(_vector_term, terms))
         rank = sa.func.ts_rank(ContentText.words, _tsquery(query), _BY_LENGTH | _BELOW_ONE)
         return _in_vectors(project_id, query).add_columns(rank.label("rank"))
-    score: sa.ColumnElement[float] = -sa.func.bm25(_TABLE, 0.0, 1.0)
     matches = _in_fts(project_id, " AND ".join(map(_fts_term, terms)))
+    if not is_few and any(term.is_prefix for term in terms):
+        return matches.add_columns(sa.literal(0.0).label("rank"))
+    score: sa.ColumnElement[float] = -sa.func.bm25(_TABLE, 0.0, 1.0)
     return matches.add_columns((score / (score + 4.0)).label("rank"))
 
 

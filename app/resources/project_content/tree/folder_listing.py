@@ -23,8 +23,7 @@ from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
 from app.models.project_log import ProjectLogEntry
-from app.resources.project_content.entries.entry_conditions import literal_number
-from app.resources.project_content.search.path_conditions import contains, name_contains, name_of
+from app.resources.project_content.conditions import contains, literal_number, name_contains, name_of
 
 BLOBS_PER_STATEMENT = 500
 DEPENDENCY_FOLDERS = ("node_modules", "bower_components", "vendor", "__pycache__")
@@ -252,7 +251,7 @@ def _folders(index: ContentIndex, view: FolderView, offset: int) -> list[ListedF
     folders = [ListedFolder(f"{prefix}{name}", int(files)) for name, files in db.session.execute(statement)]
     if view.term:
         term = view.term.casefold()
-        folders = [one for one in folders if term in one.name.casefold()][offset : offset + PER_PAGE + 1]
+        folders = [folder for folder in folders if term in folder.name.casefold()][offset : offset + PER_PAGE + 1]
     return folders
 
 
@@ -337,7 +336,7 @@ def _hidden(view: FolderView) -> Conditions:
     is_dot_folder = sa.and_(contains(path, "/."), contains(sa.literal("/") + _folder_of_file, "/."))
     paths = [_below(ContentFile.path, FolderView(folder)) for folder in view.hidden.paths]
     names = [contains(path, f"/{name}/") for name in view.hidden.names]
-    return [is_dot_folder, *names, *(sa.and_(*each) for each in paths)]
+    return [is_dot_folder, *names, *(sa.and_(*terms) for terms in paths)]
 
 
 def _has_hidden(index: ContentIndex, view: FolderView) -> bool:

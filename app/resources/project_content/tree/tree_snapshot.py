@@ -16,7 +16,7 @@ from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.port import ObjectMissing
 from app.extensions import db, jobs
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content.index import unreadable
+from app.resources.project_content import unreadable
 from app.resources.project_content.tree import packed_tree, tree_parts, tree_rows
 from app.resources.project_content.tree.tree_parts import TreePart
 from app.resources.project_content.tree.tree_rows import IndexMoved

@@ -13,7 +13,7 @@ from app.content.front_matter.item_diff import ValueChange, changed_values
 from app.content.front_matter.reader import split_front_matter
 from app.content.text import decode
 from app.content.unified_diff import Hunk, parse_hunks
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.core.errors import NotFound
 from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.file_diff import is_binary, unified_diff
@@ -127,11 +127,7 @@ def read_versions(source: Source, versions: Sequence[tuple[str, str]]) -> list[b
         if entry is not None and entry.type == EntryType.BLOB and (entry.size or 0) <= MAX_VERSION_BYTES
     }
     # GitLab does not report the size of most entries.
-    contents = {
-        sha: content
-        for sha, content in source.git.blobs(source.repo, small)
-        if content is not None and len(content) <= MAX_VERSION_BYTES
-    }
+    contents = dict(source.git.blobs(source.repo, small, max_bytes=MAX_VERSION_BYTES))
     return [contents.get(entry.sha) if entry is not None else None for entry in entries]
 
 
@@ -148,13 +144,10 @@ def _read(source: Source, entry: TreeEntry | None) -> bytes | None:
         return b""
     if entry.type == EntryType.COMMIT:
         return f"Subproject commit {entry.sha}\n".encode()
-    if (entry.size or 0) > MAX_DIFF_BYTES:
-        return None
     try:
-        content = source.git.blob(source.repo, entry.sha)
+        return source.git.blob(source.repo, entry.sha, max_bytes=MAX_DIFF_BYTES)
     except TooLargeToRead:
         return None
-    return content if len(content) <= MAX_DIFF_BYTES else None
 
 
 def _front_matter(old: bytes, new: bytes) -> list[ValueChange] | None:
@@ -183,6 +176,11 @@ class CommitComparison:
     next_cursor: str | None = None
     details: FileComparison | None = None
 
+    @property
+    def meta(self) -> dict[str, object]:
+        """The position in the list."""
+        return {"next_cursor": self.next_cursor, "total": self.total}
+
     def to_dict(self, project_id: str) -> dict[str, object]:
         """Return the response dictionary."""
         details = NO_DETAILS if self.details is None else self.details.to_dict(project_id)
@@ -210,8 +208,7 @@ def compare(
     base_sha, head_sha = find_commit(source, base), find_commit(source, head)
     differences = revisions_of(source).compare(source.repo, base_sha, head_sha)
     remaining = [file for file in differences.files if file.path.encode() > after]
-    page = remaining[:limit]
-    following = encode_cursor(_CURSOR, page[-1].path) if len(remaining) > limit else None
+    page, following = paginate(remaining, limit, _CURSOR, lambda file: file.path)
     return CommitComparison(base_sha, head_sha, page, len(differences.files), differences.truncated, following)
 
 

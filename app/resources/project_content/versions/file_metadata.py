@@ -12,6 +12,7 @@ from app.content import describe
 from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.core.ids import HasId
+from app.core.limits import PushLimits
 from app.database import transactions
 from app.database.inserts import insert_rows
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
@@ -21,8 +22,7 @@ from app.extensions import db
 from app.models.base import Row
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
-from app.resources.project_content import queries
-from app.resources.project_content.index import unreadable
+from app.resources.project_content import queries, unreadable
 from app.resources.project_content.source import Source, source_of
 from app.resources.project_content.versions.history import commit_to_dict
 
@@ -167,7 +167,7 @@ def read_facts(file: Row | TreeEntry, source: Source) -> dict[str, object]:
     if not _is_read(file):
         return _facts_of_name(file.path)
     try:
-        return facts_of(file.path, source.git.blob(source.repo, file.sha))
+        return facts_of(file.path, source.git.blob(source.repo, file.sha, max_bytes=MAX_READ_BYTES))
     except TooLargeToRead:
         return _facts_of_name(file.path)
     except RepositoryDamaged:
@@ -215,7 +215,7 @@ class RawFile:
     def read(self) -> Iterator[bytes]:
         """Return the bytes in pieces. The first one is read at once, so that an error precedes the response."""
         with transactions.outside_transaction():
-            pieces = self.source.git.open_blob(self.source.repo, self.sha)
+            pieces = self.source.git.open_blob(self.source.repo, self.sha, max_bytes=PushLimits.blob_bytes)
             return chain([next(pieces, b"")], pieces)
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 import structlog
 
 from app.core import clock
-from app.core.cursors import decode_cursor, encode_cursor
+from app.core.cursors import decode_cursor, paginate
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.core.refs import is_sha
 from app.drivers.errors import DriverError
@@ -121,8 +121,7 @@ def read_history(
     entries = revisions.log(source.repo, start, path=file, skip=skip, limit=limit + 1)
     if file is not None and not entries and not skip:
         raise NotFound("No commit of this branch has changed this file")
-    following = encode_cursor(_CURSOR, f"{start}:{skip + limit}") if len(entries) > limit else None
-    return History(entries[:limit], following, revisions.follows_renames)
+    return History(*paginate(entries, limit, _CURSOR, lambda _: f"{start}:{skip + limit}"), revisions.follows_renames)
 
 
 def last_change(source: Source, path: str, commit: str) -> CommitInfo | None:

@@ -6,6 +6,7 @@ go to verified users, contain text of other users.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,12 +51,16 @@ def render(name: str, language: str, /, **values: object) -> RenderedMail:
     return RenderedMail(" ".join(subject.split()), text.strip() + "\n", html)
 
 
-def unlinked(text: str) -> str:
+def unlinked(text: str, paths: Iterable[str] = ()) -> str:
     """Return a text in which mail clients detect no link.
 
-    An invisible word joiner follows each character that a URL, a host name or an e-mail address needs.
+    An invisible word joiner follows each character that a URL, a host name or an e-mail address needs. The `paths` in
+    the text stay as they are, because readers copy them.
     """
-    return _LINKING.sub(lambda match: match[0] + JOINER, " ".join(text.split()))
+    result = _LINKING.sub(lambda match: match[0] + JOINER, " ".join(text.split()))
+    for path in paths:
+        result = result.replace(unlinked(path), path)
+    return result
 
 
 @cache

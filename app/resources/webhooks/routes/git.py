@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import orjson
@@ -59,7 +60,7 @@ def read_b(scope: Scope) -> Notification:
 
 def _check(signature: str, expected: Iterable[str]) -> None:
     """Compare with every live secret in constant time."""
-    matches = [hmac.compare_digest(signature.encode(), each.encode()) for each in expected]
+    matches = [hmac.compare_digest(signature.encode(), expected_signature.encode()) for expected_signature in expected]
     if not any(matches):
         raise BadSignature
 
@@ -110,21 +111,19 @@ blueprint = ApiBlueprint(
 )
 
 
-@blueprint.post("/provider_a")
-@endpoint(
-    operation_id="receiveProviderAWebhook",
+receive = partial(
+    endpoint,
     guard=public("public+signature"),
-    documented_body=GitHubEventSchema,
     result=AcknowledgedSchema,
     message="Received",
-    upstream=read_a,
     max_bytes=InputLimits.webhook_bytes,
     rate="webhook",
-    errors=(
-        "BAD_SIGNATURE",
-        "UNREADABLE_EVENT",
-    ),
+    errors=("BAD_SIGNATURE", "UNREADABLE_EVENT"),
 )
+
+
+@blueprint.post("/provider_a")
+@receive(operation_id="receiveProviderAWebhook", documented_body=GitHubEventSchema, upstream=read_a)
 def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
     """Process a notification of provider A."""
     process_notification(prepared)
@@ -132,20 +131,7 @@ def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
 
 
 @blueprint.post("/provider_b")
-@endpoint(
-    operation_id="receiveProviderBWebhook",
-    guard=public("public+signature"),
-    documented_body=GitLabEventSchema,
-    result=AcknowledgedSchema,
-    message="Received",
-    upstream=read_b,
-    max_bytes=InputLimits.webhook_bytes,
-    rate="webhook",
-    errors=(
-        "BAD_SIGNATURE",
-        "UNREADABLE_EVENT",
-    ),
-)
+@receive(operation_id="receiveProviderBWebhook", documented_body=GitLabEventSchema, upstream=read_b)
 def receive_b(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
     """Process a notification of provider B."""
     process_notification(prepared)

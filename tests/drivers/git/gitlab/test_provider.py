@@ -173,9 +173,6 @@ class TestGitLabFailing(RemoteContract):
     def remote(self, host: GitLab) -> Project:
         return host.projects[0]
 
-    def stored_body(self, host: GitLab) -> str:
-        return str(self.remote(host).merges[0]["description"])
-
     def require_checks(self, host: GitLab, *names: str) -> None:
         self.remote(host).only_passed = True
 

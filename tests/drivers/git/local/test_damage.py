@@ -134,8 +134,10 @@ class TestDamage:
         sha = repo.text("rev-parse", "main:docs/b.md")
         damage(repo, sha)
         with pytest.raises(RepositoryDamaged):
-            local.content(REPO, head, "docs/b.md")
-        assert [read for read, _ in local.blobs(REPO, shas)] == [each for each in shas if each != sha]
+            local.blob(REPO, sha, max_bytes=100_000)
+        assert [read for read, _ in local.blobs(REPO, shas, max_bytes=100_000)] == [
+            each for each in shas if each != sha
+        ]
         for tree in (local.tree, local.readable_tree):
             assert [entry.path for entry in tree(REPO, head)] == sorted(FILES)
 
@@ -165,6 +167,6 @@ class TestPartialClone:
             list(local.tree(partial, head))
         entries = list(local.readable_tree(partial, head))
         assert [(entry.path, entry.size) for entry in entries] == [(path, None) for path in sorted(FILES)]
-        assert list(local.blobs(partial, [entry.sha for entry in entries])) == []
+        assert list(local.blobs(partial, [entry.sha for entry in entries], max_bytes=100_000)) == []
         with pytest.raises(RepositoryDamaged):
-            local.content(partial, head, "a.md")
+            local.blob(partial, entries[0].sha, max_bytes=100_000)

@@ -117,7 +117,8 @@ class TestPack:
             saved[f"{number}.md"] = content
             head = local.head(REPO, "main")
             local.commit(REPO, "main", [FileChange(f"{number}.md", Action.CREATE, content)], "m", expected_head=head)
-            assert local.content(REPO, local.head(REPO, "main"), f"{number}.md") == content
+            entry = local.entries(REPO, local.head(REPO, "main"), [f"{number}.md"])[f"{number}.md"]
+            assert local.blob(REPO, entry.sha, max_bytes=100) == content
         stop.set()
         packing.join()
         assert errors == []
@@ -143,6 +144,14 @@ class TestPack:
             age(path, TWO_DAYS_S)
         assert local.repack(REPO)
         assert ([path.name for path in leftovers if path.exists()], current.exists()) == ([], True)
+
+    def test_received_objects_of_killed_pushes_are_removed(self, repo: GitRepo, local: LocalGit) -> None:
+        old, current = (repo.folder / f"objects/tmp_objdir-incoming-{name}" for name in ("old", "new"))
+        for folder in (old, current):
+            (folder / "pack").mkdir(parents=True)
+        age(old, 3_600)
+        local.remove_leftovers(REPO)
+        assert (old.exists(), current.exists()) == (False, True)
 
     @pytest.mark.parametrize("lost", ["refs/heads/main", "refs/heads/main^{tree}", "refs/heads/main:docs/b.md"])
     def test_packing_of_a_damaged_repository_fails_and_deletes_nothing(

@@ -173,10 +173,17 @@ class TestReading:
         assert paths[side] == ("side.md",)
         assert len(paths) == 3
 
+    def test_lines_of_a_very_large_file_are_not_counted(self, subject: Subject, local: LocalGit) -> None:
+        text = b"line\n" * 1_100_000
+        base = subject.git.commit({"large.md": text, "small.md": b"one\n"})
+        head = subject.git.commit({"large.md": text + b"more\n", "small.md": b"two\n"})
+        counts = {file.path: (file.additions, file.deletions) for file in local.compare(REPO, base, head).files}
+        assert counts == {"large.md": (None, None), "small.md": (1, 1)}
+
     def test_open_blob_yields_several_pieces(self, subject: Subject, local: LocalGit) -> None:
         content = bytes(range(256)) * 12_000
         subject.git.commit({"large.bin": content})
-        pieces = list(local.open_blob(REPO, subject.git.entries()["large.bin"][2]))
+        pieces = list(local.open_blob(REPO, subject.git.entries()["large.bin"][2], max_bytes=len(content)))
         assert len(pieces) > 1
         assert b"".join(pieces) == content
 
@@ -206,21 +213,21 @@ class TestReading:
 
     def test_objects_packed_between_two_reads_are_readable(self, subject: Subject, local: LocalGit) -> None:
         head, sha = subject.git.head(), subject.git.entries()["a.md"][2]
-        assert local.blob(REPO, sha) == b"one\n"
+        assert local.blob(REPO, sha, max_bytes=100) == b"one\n"
         subject.git.git("gc", "-q", "--prune=now")
         subject.git.commit({"a.md": b"two\n"})
-        assert (local.blob(REPO, sha), len(list(local.tree(REPO, head)))) == (b"one\n", 3)
-        assert local.blob(REPO, subject.git.entries()["a.md"][2]) == b"two\n"
+        assert (local.blob(REPO, sha, max_bytes=100), len(list(local.tree(REPO, head)))) == (b"one\n", 3)
+        assert local.blob(REPO, subject.git.entries()["a.md"][2], max_bytes=100) == b"two\n"
 
     def test_replaced_repository_does_not_return_objects_of_the_previous_one(
         self, subject: Subject, local: LocalGit
     ) -> None:
         sha = subject.git.entries()["a.md"][2]
-        assert local.blob(REPO, sha) == b"one\n"
+        assert local.blob(REPO, sha, max_bytes=100) == b"one\n"
         subject.git.folder.rename(subject.git.folder.with_name("old.git"))
         GitRepo(subject.git.folder, {"new.md": b"new\n"})
         with pytest.raises(GitObjectMissing):
-            local.blob(REPO, sha)
+            local.blob(REPO, sha, max_bytes=100)
 
     def test_repack_keeps_all_entries(self, subject: Subject, local: LocalGit) -> None:
         before = subject.git.entries()

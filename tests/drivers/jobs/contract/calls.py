@@ -7,6 +7,7 @@ from datetime import timedelta
 from app.core.jobs import JobCall, PermanentFailure
 from app.drivers.jobs.port import JobRun, JobState
 from tests.drivers.jobs.contract.suite import DONE, Recorder, Suite, failing, running_worker, until
+from tests.support.pace import within
 
 
 class Enqueueing(Suite):
@@ -97,7 +98,7 @@ class Enqueueing(Suite):
         with running_worker(jobs, recorder):
             until(lambda: recorder.runs)
 
-        assert 0.55 < recorder.times[0] - enqueued < 3
+        assert 0.55 < recorder.times[0] - enqueued < within(3)
 
     def test_calls_run_by_priority_and_age(self, jobs, defer):
         recorder = Recorder()

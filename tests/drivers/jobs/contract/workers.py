@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.core.jobs import Job, PermanentFailure
+from app.core.jobs import Job, PermanentFailure, registry
 from app.drivers.jobs.port import JobRun, JobState
-from app.drivers.jobs.retry_policy import JobTimings
+from app.drivers.jobs.retry_policy import OUTBOUND_CONCURRENCY, JobTimings
 from tests.drivers.jobs.contract.suite import Recorder, Suite, running_worker, until
 from tests.drivers.jobs.processes import RunLog, job_engine_for, recording_run, worker_process
 from tests.drivers.jobs.stores import FAST
@@ -171,3 +171,42 @@ class Tables(Suite):
             jobs.install(connection)
 
         assert [name for name in left if name != "sqlite_sequence"] == []
+
+
+class OutboundJobs(Suite):
+    """Tests of jobs that wait for servers of users."""
+
+    @pytest.fixture(autouse=True)
+    def declared(self, monkeypatch: pytest.MonkeyPatch) -> dict[str, Job]:
+        declared = {"call": Job("call", print, outbound=True), "work": Job("work", print)}
+        for name, job in declared.items():
+            monkeypatch.setitem(registry, name, job)
+        return declared
+
+    @pytest.mark.parametrize(
+        ("slow", "other", "running"),
+        [("call", "work", OUTBOUND_CONCURRENCY), ("work", "call", 1)],
+        ids=["call", "work"],
+    )
+    def test_slow_jobs_of_a_kind_hold_no_thread_of_the_other(self, jobs, defer, state, declared, slow, other, running):
+        go = threading.Event()
+        recorder = Recorder(lambda call: go.wait(60) if call.name == slow else None)
+        for _ in range(OUTBOUND_CONCURRENCY + 2):
+            defer(slow)
+
+        with running_worker(jobs, recorder, declared, concurrency=1):
+            until(lambda: recorder.names.count(slow) == running)
+            done = [defer(other) for _ in range(3)]
+            until(lambda: {state(job_id) for job_id in done} == {JobState.SUCCEEDED})
+            assert recorder.names.count(slow) == running
+            go.set()
+            until(lambda: recorder.names.count(slow) == OUTBOUND_CONCURRENCY + 2)
+
+    def test_worker_waits_for_outbound_jobs_at_its_end(self, jobs, defer, state, declared):
+        go = threading.Event()
+        recorder = Recorder(lambda _call: go.wait(60))
+        job_id = defer("call")
+        with running_worker(jobs, recorder, declared):
+            until(lambda: recorder.runs)
+            threading.Timer(0.3, go.set).start()
+        assert state(job_id) == JobState.SUCCEEDED

@@ -1,21 +1,26 @@
 """Tests of the engine on PostgreSQL: the contract and dropped connections."""
 
+import gc
 import json
 import logging
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
-from app.core.jobs import JobCall
-from app.drivers.jobs.port import JobState
+from app.core.jobs import Job, JobCall
+from app.database.engines import PG_LOCK_MS
+from app.drivers.jobs.port import JobRun, JobState
 from app.drivers.jobs.postgresql import queue
 from app.drivers.jobs.postgresql.worker import EXIT_LEASE_EXPIRED
 from tests.drivers.jobs import contract
 from tests.drivers.jobs.contract import Recorder, failing, running_worker, until
+from tests.drivers.jobs.contract.suite import DONE
 from tests.drivers.jobs.processes import RunLog, job_engine_for, worker_process
 from tests.drivers.jobs.stores import FAST, postgres_database
 
@@ -56,6 +61,9 @@ class TestPeriodic(_OnPostgres, contract.Periodic): ...
 
 
 class TestWorkerFailures(_OnPostgres, contract.WorkerFailures): ...
+
+
+class TestOutboundJobs(_OnPostgres, contract.OutboundJobs): ...
 
 
 class TestTables(_OnPostgres, contract.Tables): ...
@@ -105,22 +113,25 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
             until(lambda: state(job_id) == JobState.SUCCEEDED)
 
     @pytest.mark.parametrize("renamed", ["FUNCTION procrastinate_fetch_job_v2", "TABLE procrastinate_workers"])
-    def test_call_runs_once_although_its_worker_starts_again(self, jobs, database, defer, state, renamed):
+    def test_call_runs_once_although_its_worker_starts_again(self, database, defer, state, renamed):
         def execute(statement: str) -> None:
             with database.begin() as connection:
                 connection.exec_driver_sql(statement)
 
         go = threading.Event()
         recorder = Recorder(lambda call: go.wait(60) if call.name == "long" else None)
-        with running_worker(jobs, recorder), running_worker(job_engine_for(database, FAST), recorder):
+        # The worker must send a heartbeat within a lease after the outage, also on a busy machine.
+        timings = replace(FAST, lease_s=3.0)
+        first, second = job_engine_for(database, timings), job_engine_for(database, timings)
+        with running_worker(first, recorder), running_worker(second, recorder):
             long = defer("long")
             until(lambda: recorder.runs)
             execute(f"ALTER {renamed} RENAME TO hidden")
-            time.sleep(2 * FAST.lease_s)
+            time.sleep(2 * timings.lease_s)
             execute(f"ALTER {renamed.split()[0]} hidden RENAME TO {renamed.split()[1]}")
             next_id = defer("next")
             until(lambda: state(next_id) == JobState.SUCCEEDED)
-            time.sleep(2 * FAST.lease_s)
+            time.sleep(2 * timings.lease_s)
             assert recorder.names == ["long", "next"]
             go.set()
             until(lambda: state(long) == JobState.SUCCEEDED)
@@ -205,6 +216,54 @@ class TestParallelCalls(_OnPostgres, contract.Suite):
             thread.join(60)
 
         assert (ids, runs_before) == ([None], [])
+
+
+class TestRetries(_OnPostgres, contract.Suite):
+    def test_failed_run_waits_again_although_a_call_with_its_key_is_stored_at_the_same_time(
+        self, jobs, database, defer, state, caplog
+    ):
+        recorder = Recorder(_fail_once_after(go := threading.Event()))
+        first = defer("index", unique="index:1")
+        with running_worker(jobs, recorder, {"index": Job("index", print, retries=3)}):
+            until(lambda: recorder.runs)
+            with database.begin() as connection:
+                second = jobs.defer(connection, JobCall("index", unique="index:1"))
+                go.set()
+                until(lambda: connection.scalar(sa.text(BLOCKED_BY_THIS)) == 1)
+            until(lambda: {state(first), state(second)} <= set(DONE))
+            gc.collect()
+
+        assert len(recorder.runs) in (2, 3)
+        assert not [line for line in caplog.messages if "never retrieved" in line]
+
+    def test_failed_run_waits_again_although_a_transaction_holds_the_call_with_its_key(
+        self, jobs, database, defer, state, caplog
+    ):
+        recorder = Recorder(_fail_once_after(go := threading.Event()))
+        first = defer("index", unique="index:1")
+        with running_worker(jobs, recorder, {"index": Job("index", print, retries=3)}):
+            until(lambda: recorder.runs)
+            second = defer("index", unique="index:1", delay=timedelta(hours=1))
+            with database.begin() as connection:
+                assert jobs.defer(connection, JobCall("index", unique="index:1")) is None
+                go.set()
+                time.sleep(PG_LOCK_MS / 1000 + 1)
+            until(lambda: state(first) == JobState.SUCCEEDED)
+            gc.collect()
+
+        assert (len(recorder.runs), state(second)) == (2, None)
+        assert not [line for line in caplog.messages if "never retrieved" in line]
+
+
+def _fail_once_after(go: threading.Event) -> Callable[[JobRun], None]:
+    """Return a behaviour whose first run waits and raises."""
+    fail = failing(OSError(), times=1)
+
+    def behave(call: JobRun) -> None:
+        go.wait(60)
+        fail(call)
+
+    return behave
 
 
 class TestLogs(_OnPostgres, contract.Suite):

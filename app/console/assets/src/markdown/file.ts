@@ -1,15 +1,15 @@
 // A Markdown file as a ProseMirror document, and the text of the file after edits.
 import type { Node } from "prosemirror-model";
-import { merge } from "./merge.ts";
+import { normalized, withoutOuterSpace } from "./compare.ts";
 import { definitionsOf, outlineOf, split } from "./parse.ts";
 import { schema } from "./schema.ts";
+import { splice } from "./splice.ts";
 import { type Style, styleOf } from "./style.ts";
-import { type Context, isSource, normalized, withoutOuterSpace, write, writeExactly } from "./write.ts";
+import { type Context, resolve, write } from "./write.ts";
 
 interface OriginalBlock {
   raw: string;
   node: Node;
-  written: string | null;
 }
 
 /** A top-level node of the edited document, its text, and the blank text before it. */
@@ -36,13 +36,11 @@ export class MarkdownFile {
     let position = 0;
     for (const [key, { start, end, node, label }] of blocks.entries()) {
       const raw = text.slice(start, end);
-      const written = node && writeExactly(node, this.context);
-      const shown =
-        node && written !== null
-          ? node.type.create({ ...node.attrs, key }, node.content)
-          : schema.nodes.source_block!.create({ key, label }, raw ? schema.text(lineFeeds(raw)) : null);
+      const shown = node
+        ? node.type.create({ ...node.attrs, key }, node.content)
+        : schema.nodes.source_block!.create({ key, label }, raw ? schema.text(lineFeeds(raw)) : null);
       this.gaps.push(text.slice(position, start));
-      this.blocks.push({ raw, node: shown, written });
+      this.blocks.push({ raw, node: shown });
       position = end;
     }
     this.gaps.push(text.slice(position));
@@ -108,14 +106,9 @@ export class MarkdownFile {
     const block = this.blocks[edited.attrs.key];
     // A card of this file has its own line ends.
     if (edited.type === schema.nodes.card && block) return edited.attrs.source;
-    const node = normalized(edited);
-    const mine = write(node, this.context);
-    let text = mine;
-    if (block && block.written !== null && node.type !== schema.nodes.source_block) {
-      const raw = lineFeeds(block.raw);
-      const candidates = (["word", "line"] as const).map((unit) => merge(block.written!, raw, mine, unit));
-      text = candidates.find((each) => isSource(each, node, this.context)) ?? mine;
-    }
+    const node = normalized(resolve(edited, this.context.style));
+    const isKept = block && block.node.type !== schema.nodes.source_block && node.type !== schema.nodes.source_block;
+    const text = (isKept ? splice(lineFeeds(block.raw), block.node, node, this.context) : null) ?? write(node, this.context);
     return lineFeeds(text).replaceAll("\n", this.lineEnd);
   }
 
@@ -132,6 +125,12 @@ export class MarkdownFile {
     const preferred = part.gap;
     part.gap = blankLine;
     if (this.separates(previous.text, blankLine, part.text)) return;
+    const fence = previous.node.type === schema.nodes.code_block && /^[ \t]*(`{3,}|~{3,})/.exec(previous.text)?.[1];
+    const closed = previous.text + this.lineEnd + fence;
+    if (fence && this.separates(closed, blankLine, part.text)) {
+      previous.text = closed;
+      return;
+    }
     // A list beside a list needs another marker. Only if both are as they were read, one of them is written again.
     const before = parts.at(-2);
     for (const [list, isOther] of [[part, part.isEdited], [previous, previous.isEdited], [part, !isSource]] as const) {

@@ -1,12 +1,13 @@
 // Markdown to ProseMirror nodes, and the division of a text into top-level blocks by source lines.
 import MarkdownIt from "markdown-it";
-import type { Node } from "prosemirror-model";
+import type { Attrs, Fragment, Mark, Node } from "prosemirror-model";
 import { MarkdownParser } from "prosemirror-markdown";
 import { readCard, setField } from "./card.ts";
 import { templateTargetEnd } from "./links.ts";
+import { type Piece, recordPieces } from "./pieces.ts";
 import { schema } from "./schema.ts";
 
-type Token = ReturnType<MarkdownIt["parse"]>[number];
+export type Token = ReturnType<MarkdownIt["parse"]>[number];
 
 /** Link reference definitions of the whole text, as markdown-it stores them. */
 export interface References {
@@ -26,17 +27,19 @@ const md = new MarkdownIt({ html: true });
 md.normalizeLink = (url: string) => url;
 md.normalizeLinkText = (url: string) => url;
 md.validateLink = () => true;
+recordPieces(md);
 const { parseLinkDestination } = md.helpers;
 md.helpers.parseLinkDestination = (source, start, max) => {
   const end = templateTargetEnd(source, start, max);
   return end < 0 ? parseLinkDestination(source, start, max) : { ok: true, pos: end, str: source.slice(start, end) };
 };
-// Shortcodes of Hugo, tags of Liquid and Jinja, attribute lists and footnotes inside of a text: start, end, and what must not be between.
+// Shortcodes of Hugo, tags of Liquid and Jinja, attribute lists, footnotes and comments of MDX inside of a text: start, end, and what must not be between.
 const RAW: [RegExp, RegExp, RegExp | null][] = [
   [/\{\{/y, /\}\}/g, null],
   [/\{%/y, /%\}/g, null],
   [/\{[:#.]/y, /\}/g, /\n/g],
   [/\[\^[^\]\s]/y, /\]/g, /\s/g],
+  [/\{\/\x2a/y, /\*\/\}/g, null],
 ];
 md.inline.ruler.before("escape", "raw_inline", (state, silent) => {
   for (const [start, close, excluded] of RAW) {
@@ -70,6 +73,30 @@ function nextMatch(state: { src: string }, pattern: RegExp, position: number): n
   return at;
 }
 
+const TAG_ENDS: Record<string, string> = { "{{<": ">}}", "{{%": "%}}", "{%": "%}" };
+/** Lines that one tag of a template may have. */
+const MAX_TAG_LINES = 50;
+// A tag of several lines is one paragraph. Its last line can start like a quotation (`>}}`), others like a list or a heading.
+md.block.ruler.before("table", "tag", (state, start, end, silent) => {
+  const lineAt = (line: number) => state.src.slice(state.bMarks[line]! + state.tShift[line]!, state.eMarks[line]).trimEnd();
+  const close = TAG_ENDS[/^\{(?:\{[<%]|%)/.exec(lineAt(start))?.[0] ?? ""];
+  if (!close || lineAt(start).includes(close) || state.sCount[start]! - state.blkIndent >= 4) return false;
+  for (let line = start + 1; line < Math.min(end, start + MAX_TAG_LINES); line++) {
+    const text = lineAt(line);
+    if (/\{[{%]/.test(text) || (text && state.sCount[line]! < state.blkIndent)) return false;
+    if (!text.includes(close)) continue;
+    if (!text.endsWith(close)) return false;
+    if (silent) return true;
+    const map: [number, number] = [start, line + 1];
+    state.push("paragraph_open", "p", 1).map = map;
+    Object.assign(state.push("inline", "", 0), { map, content: state.getLines(start, line + 1, state.blkIndent, false).trim(), children: [] });
+    state.push("paragraph_close", "p", -1);
+    state.line = line + 1;
+    return true;
+  }
+  return false;
+}, { alt: ["paragraph", "reference", "blockquote", "list"] });
+
 // markdown-it does not tell how a break is written.
 md.inline.ruler.before("newline", "written_break", (state, silent) => {
   const isBackslash = state.src.startsWith("\\\n", state.pos);
@@ -100,10 +127,10 @@ const EXTENSIONS: [RegExp, string][] = [
 /** Starts of a block that are text in CommonMark and a directive, a formula or a footnote in its extensions. */
 export const EXTENSION_START = /^ {0,3}(?:[:!?]{3}|===? "|\$\$|\[\^[^\]]+\]:)/;
 
-/** Return whether MDX would read a source as code: imports, expressions and elements outside of code spans and link targets. */
+/** Return whether MDX would read a source as code: imports, expressions and elements outside of code spans and link targets. Comments and ids of headings are none. */
 export function isMdxCode(source: string): boolean {
   if (/^\s*(?:import|export)\s/.test(source)) return true;
-  const text = source.replace(/<(?:\/?(?:b|strong|i|em|s|del)|br ?\/)>/g, "").replace(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|\\[^]|\]\((?:<[^<>\n]*>|[^()\s]*)(?: "[^"\n]*")?\)/g, "");
+  const text = source.replace(/\{#[\w-]+\}[ \t]*$|\{\/\*[^]*?\*\/\}/g, "").replace(/<(?:\/?(?:b|strong|i|em|s|del)|br ?\/)>/g, "").replace(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|\\[^]|\]\((?:<[^<>\n]*>|[^()\s]*)(?: "[^"\n]*")?\)/g, "");
   return /[{<]/.test(text);
 }
 
@@ -129,16 +156,15 @@ md.core.ruler.before("text_join", "tasks", (state) => {
 /** HTML elements without attributes that mean the same as a mark. */
 const MARKS: Record<string, string> = { b: "strong", strong: "strong", i: "em", em: "em", s: "s", del: "s", strike: "s" };
 md.core.ruler.push("html_marks", (state) => {
-  for (const token of state.tokens) if (token.children) readHtmlMarks(token.children, state.Token);
+  for (const token of state.tokens) if (token.children) readHtmlMarks(token.children);
 });
 
 /** Replace pairs of such elements by the tokens of marks. Pairs that overlap with other marks remain HTML. */
-function readHtmlMarks(tokens: Token[], create: new (type: string, tag: string, nesting: -1 | 0 | 1) => Token): void {
+function readHtmlMarks(tokens: Token[]): void {
   const open: { index: number; tag: string | null }[] = [];
   for (const [index, token] of tokens.entries()) {
     if (token.type === "html_inline" && /^<br ?\/?>$/.test(token.content)) {
-      tokens[index] = new create("hardbreak", "br", 0);
-      tokens[index]!.markup = token.content;
+      Object.assign(token, { type: "hardbreak", markup: token.content });
       continue;
     }
     const html = token.type === "html_inline" ? /^<(\/?)([a-z]+)>$/.exec(token.content) : null;
@@ -158,8 +184,7 @@ function readHtmlMarks(tokens: Token[], create: new (type: string, tag: string, 
         continue;
       }
       for (const [at, nesting, kind] of [[last.index, 1, "open"], [index, -1, "close"]] as const) {
-        tokens[at] = new create(`${name}_${kind}`, html![2]!, nesting);
-        tokens[at]!.markup = `<${html![2]}>`;
+        Object.assign(tokens[at]!, { type: `${name}_${kind}`, tag: html![2], nesting, markup: `<${html![2]}>` });
       }
     }
   }
@@ -171,10 +196,10 @@ const parser = new MarkdownParser(schema, { parse: () => current } as unknown as
   blockquote: { block: "blockquote" },
   paragraph: { block: "paragraph" },
   list_item: { block: "list_item", getAttrs: (token) => ({ task: token.meta?.task ?? null }) },
-  table: { block: "table", getAttrs: (token) => ({ source: lines[token.map![0] + 1] }) },
+  table: { block: "table" },
   thead: { ignore: true },
   tbody: { ignore: true },
-  tr: { block: "table_row", getAttrs: (token) => ({ source: lines[token.map![0]] }) },
+  tr: { block: "table_row" },
   th: { block: "table_header", getAttrs: alignment },
   td: { block: "table_cell", getAttrs: alignment },
   bullet_list: {
@@ -214,12 +239,23 @@ const parser = new MarkdownParser(schema, { parse: () => current } as unknown as
   softbreak: { node: "soft_break" },
   html_inline: { node: "raw_inline", getAttrs: (token) => ({ text: token.content }) },
   raw_inline: { node: "raw_inline", getAttrs: (token) => ({ text: token.content }) },
-  em: { mark: "em", getAttrs: (token) => ({ markup: token.markup }) },
-  strong: { mark: "strong", getAttrs: (token) => ({ markup: token.markup }) },
-  s: { mark: "strike", getAttrs: (token) => ({ markup: token.markup }) },
-  link: { mark: "link", getAttrs: (token) => ({ href: token.attrGet("href") ?? "", title: token.attrGet("title") || null }) },
+  em: { mark: "em", getAttrs: markAttributes },
+  strong: { mark: "strong", getAttrs: markAttributes },
+  s: { mark: "strike", getAttrs: markAttributes },
+  link: { mark: "link", getAttrs: markAttributes },
   code_inline: { mark: "code", noCloseToken: true },
 });
+
+function markAttributes(token: Token): Attrs {
+  if (token.type !== "link_open") return { markup: token.markup };
+  return { href: token.attrGet("href") ?? "", title: token.attrGet("title") || null, label: token.meta?.label ?? null };
+}
+
+/** Return the mark that a token opens. */
+export function markOf(token: Token): Mark {
+  const name = token.type.replace(/^s_/, "strike_").replace(/_(?:open|inline)$/, "");
+  return schema.mark(name, name === "code" ? null : markAttributes(token));
+}
 
 function alignment(token: Token): { align: string | null } {
   return { align: /text-align:(\w+)/.exec(String(token.attrGet("style") ?? ""))?.[1] ?? null };
@@ -288,6 +324,20 @@ function lineOf(token: Token): string {
 export function parseNodes(text: string, references: References): Node[] | null {
   const tokens = md.parse(text, { references: { ...references.references } });
   return nodesOf(tokens, text.split("\n"));
+}
+
+/** Return the tokens of a text. */
+export function tokensOf(text: string, references: References): Token[] {
+  return md.parse(text, { references: { ...references.references } });
+}
+
+/** Return what a text without blocks contains, and where in the text each part is. */
+export function parseInline(text: string, references: References): { content: Fragment; pieces: Piece[] } | null {
+  const env: References & { pieces: Piece[] } = { references: { ...references.references }, pieces: [] };
+  const tokens = md.parseInline(text, env);
+  const [open, , close] = md.parse("x", {});
+  const node = nodesOf([open!, ...tokens, close!], [])?.[0];
+  return node ? { content: node.content, pieces: env.pieces } : null;
 }
 
 /** Return one line for each part of the blocks of a text, also of blocks that the schema does not have. */

@@ -1,13 +1,12 @@
 // ProseMirror schema of a Markdown text. A top-level node has the attribute `key`: the index of its block in the file.
-// An attribute of the notation that is null has the notation of the file (style.ts). Lines of a table have the attribute `source`:
-// the line from which they were read, or null.
+// An attribute of the notation that is null has the notation of the file (style.ts). A link to an address that is elsewhere
+// in the file has its `label`.
 import { type Attrs, type DOMOutputSpec, type Node, type NodeType, Schema } from "prosemirror-model";
 import { tableNodes } from "prosemirror-tables";
 import { readCard } from "./card.ts";
 import { isSafe } from "./links.ts";
 
 const key = { key: { default: null } };
-const source = { source: { default: null } };
 const tables = tableNodes({
   tableGroup: "",
   cellContent: "inline*",
@@ -49,7 +48,7 @@ export const schema = new Schema({
       code: true,
       defining: true,
       attrs: { ...key, info: { default: "" }, fence: { default: null } },
-      parseDOM: [{ tag: "pre", preserveWhitespace: "full" }],
+      parseDOM: [{ tag: "pre", preserveWhitespace: "full", getAttrs: (element) => ({ info: (element as HTMLElement).dataset.label ?? "" }) }],
       toDOM: (node) => ["pre", node.attrs.info ? { "data-info": "", "data-label": node.attrs.info } : {}, ["code", { spellcheck: "false" }, 0]],
     },
     // A source is no part of other blocks: Markdown would read it in another way there.
@@ -89,8 +88,8 @@ export const schema = new Schema({
       toDOM: (node) => ["li", node.attrs.task === null ? {} : { "data-task": node.attrs.task }, 0],
     },
     // Markdown has tables of one header row, with cells of one line, and outside of other blocks only.
-    table: { ...tables.table, content: "table_row+", attrs: { ...key, ...source } },
-    table_row: { ...tables.table_row, attrs: source },
+    table: { ...tables.table, content: "table_row+", attrs: key },
+    table_row: tables.table_row,
     table_cell: tables.table_cell,
     table_header: tables.table_header,
     horizontal_rule: {
@@ -131,7 +130,7 @@ export const schema = new Schema({
   },
   marks: {
     link: {
-      attrs: { href: {}, title: { default: null } },
+      attrs: { href: {}, title: { default: null }, label: { default: null } },
       inclusive: false,
       parseDOM: [{ tag: "a[href]", getAttrs: (element) => linkAttributes(element as HTMLElement) }],
       toDOM: (mark) => ["a", { href: isSafe(mark.attrs.href) ? mark.attrs.href : "#", title: mark.attrs.title ?? mark.attrs.href }, 0],
@@ -139,7 +138,7 @@ export const schema = new Schema({
     em: { attrs: { markup: { default: null } }, parseDOM: [{ tag: "em" }, { tag: "i" }], toDOM: () => ["em", 0] },
     strong: { attrs: { markup: { default: null } }, parseDOM: [{ tag: "strong" }, { tag: "b" }], toDOM: () => ["strong", 0] },
     strike: { attrs: { markup: { default: null } }, parseDOM: [{ tag: "s" }, { tag: "del" }, { tag: "strike" }], toDOM: () => ["s", 0] },
-    code: { excludes: "em strong strike", parseDOM: [{ tag: "code" }], toDOM: () => ["code", { spellcheck: "false" }, 0] },
+    code: { parseDOM: [{ tag: "code" }], toDOM: () => ["code", { spellcheck: "false" }, 0] },
   },
 });
 
@@ -153,7 +152,7 @@ function list(tag: "ul" | "ol", attrs: Attrs) {
     content: "list_item+",
     group: "block",
     attrs: { ...key, tight: { default: true }, gap: { default: null }, indent: { default: null }, ...attrs },
-    parseDOM: [{ tag }],
+    parseDOM: [{ tag, getAttrs: (element: HTMLElement) => (tag === "ol" ? { order: Math.max(0, (element as HTMLOListElement).start) } : {}) }],
     toDOM: (node: Node): DOMOutputSpec => [tag, tag === "ol" && node.attrs.order !== 1 ? { start: node.attrs.order } : {}, 0],
   };
 }

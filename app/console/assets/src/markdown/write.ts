@@ -1,10 +1,10 @@
-// ProseMirror nodes to Markdown in the notation of the file. A text that needs no backslashes gets none. What was written is
-// parsed again and compared; the next, safer form is used if it differs.
+// ProseMirror nodes to Markdown in the notation of the file. A text that needs no backslashes gets none. Each text that was
+// written is parsed again and compared; the next, safer form is used if it differs.
 import { MarkdownSerializer, type MarkdownSerializerState, defaultMarkdownSerializer } from "prosemirror-markdown";
 import { Fragment, type Mark, type Node } from "prosemirror-model";
+import { comparable, isBreak, isCell, isOneLine } from "./compare.ts";
 import { linkTarget } from "./links.ts";
-import { merge } from "./merge.ts";
-import { EXTENSION_START, type References, isMdxCode, parseNodes } from "./parse.ts";
+import { EXTENSION_START, type References, isMdxCode, parseInline, parseNodes } from "./parse.ts";
 import { cellForm, schema } from "./schema.ts";
 import type { Style } from "./style.ts";
 
@@ -17,11 +17,13 @@ export interface Context {
   references: References;
   style: Style;
   isMdx: boolean;
+  /** Contents and the texts from which they were read. */
+  known?: { content: Fragment; text: string }[];
 }
 
 /** A form of a text. `plain` needs no backslash, `strict` escapes all that any dialect reads as markup and marks with asterisks, `html` writes marks as HTML. */
-type Form = "plain" | "escaped" | "strict" | "html";
-const FORMS: Form[] = ["plain", "escaped", "strict", "html"];
+export type Form = "plain" | "escaped" | "strict" | "html";
+export const FORMS: Form[] = ["plain", "escaped", "strict", "html"];
 const TAGS: Record<string, string> = { strong: "<strong>", em: "<em>", strike: "<del>" };
 
 function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
@@ -74,12 +76,13 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
       link: {
         ...link!,
         open(state, linkMark, parent, index) {
-          const text = link!.open(state, linkMark, parent, index);
+          const text = linkMark.attrs.label === null ? link!.open(state, linkMark, parent, index) : "[";
           isAutolink = text === "<";
           return text;
         },
         close(state, linkMark, parent, index) {
           isAutolink = false;
+          if (linkMark.attrs.label !== null) return form === "plain" && linkText(parent, index, linkMark) === linkMark.attrs.label ? "]" : `][${linkMark.attrs.label}]`;
           if (!/[\s()<>]/.test(linkMark.attrs.href)) return link!.close(state, linkMark, parent, index);
           const { title, href } = linkMark.attrs;
           return `](${linkTarget(href)}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
@@ -91,9 +94,16 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
   );
 }
 
+/** Return the text of a link that ends before the child at `index`. */
+function linkText(parent: Node, index: number, mark: Mark): string {
+  let start = index;
+  while (start && mark.isInSet(parent.child(start - 1).marks)) start--;
+  return parent.children.slice(start, index).map((node) => node.textContent).join("");
+}
+
 /** Escape HTML, entities, and the expressions of MDX, Hugo, Liquid and Jinja. Templates do not know backslashes, so they get entities. */
 function escapeMarkup(text: string, isMdx: boolean): string {
-  const markup = text.replace(/<|&(?=#?\w+;)/g, "\\$&").replace(/\{(?=[{%:#.]|$)/g, "&#123;");
+  const markup = text.replace(/<|&(?=#?\w+;)/g, "\\$&").replace(/\{(?=[{%:#./]|$)/g, "&#123;");
   return isMdx ? markup.replace(/[{}]/g, "\\$&") : markup;
 }
 
@@ -111,39 +121,44 @@ function inlineText(node: Node, form: Form, isMdx: boolean): string {
   return writer.serialize(schema.nodes.doc!.create(null, node));
 }
 
-function isOneLine(node: Node): boolean {
-  return node.type === schema.nodes.heading || isCell(node);
+/** Return the source of a paragraph, a heading or a cell in a form. The start of a paragraph may be markup of an extension or, in MDX, of JavaScript. */
+export function leafText(node: Node, form: Form, { isMdx }: Context): string {
+  const text = inlineText(node, form, isMdx);
+  if (isCell(node)) return text.replaceAll("|", "\\|");
+  if (form === "plain" || form === "escaped") return text;
+  if (EXTENSION_START.test(text)) return text.replace(/^ *(?=\S)/, "$&\\");
+  return isMdx ? text.replace(/^[ei](?=(?:mport|xport)\s)/, entity) : text;
 }
 
-function isBreak(node?: Node): boolean {
-  return node?.type === schema.nodes.soft_break || node?.type === schema.nodes.hard_break;
+/** Return whether a text is the source of the inline content of a node. */
+export function isLeaf(text: string, node: Node, context: Context): boolean {
+  return node.type === schema.nodes.paragraph ? isSource(text, node, context) : isInlineSource(text, node, context);
 }
 
-function isCell(node: Node): boolean {
-  return node.type === schema.nodes.table_cell || node.type === schema.nodes.table_header;
+/** Return whether a text that starts no block is the source of the inline content of a node. */
+export function isInlineSource(text: string, node: Node, context: Context): boolean {
+  const source = isCell(node) ? text.replaceAll("\\|", "|") : text;
+  const content = parseInline(source, context.references)?.content;
+  return Boolean(content && !(context.isMdx && isMdxCode(source)) && comparable(node.copy(content)).content.eq(comparable(resolve(node, context.style)).content));
 }
 
-/** What an edited table keeps of its source: also the spaces in edited rows, only the rows that were not edited, or nothing. */
-type Kept = "spaces" | "rows" | "nothing";
-const KEPT: Kept[] = ["spaces", "rows", "nothing"];
 const DELIMITERS: Record<string, string> = { left: ":---", center: ":---:", right: "---:" };
 
-class BlockWriter {
-  private readonly form: Form;
+/** Writer of blocks. Each text has the first form from `forms` that is read back as it is. */
+export class BlockWriter {
   private readonly context: Context;
-  private readonly kept: Kept;
+  private readonly forms: Form[];
 
-  constructor(form: Form, context: Context, kept: Kept) {
-    this.form = form;
+  constructor(context: Context, forms = FORMS) {
     this.context = context;
-    this.kept = kept;
+    this.forms = forms;
   }
 
   write(node: Node): string {
     const { attrs } = node;
     switch (node.type) {
       case schema.nodes.heading: {
-        if (attrs.underline) return `${this.paragraph(node)}\n${attrs.underline.repeat(3)}`;
+        if (attrs.underline) return `${this.inline(node)}\n${attrs.underline.repeat(3)}`;
         return `${"#".repeat(attrs.level)} ${this.inline(node)}`.trimEnd();
       }
       case schema.nodes.blockquote:
@@ -160,48 +175,25 @@ class BlockWriter {
       case schema.nodes.table:
         return this.table(node);
       default:
-        return this.paragraph(node);
+        return this.inline(node);
     }
   }
 
-  /** The start of a paragraph may be markup of an extension or, in MDX, of JavaScript. */
-  private paragraph(node: Node): string {
-    const text = this.inline(node);
-    if (this.form === "plain" || this.form === "escaped") return text;
-    if (EXTENSION_START.test(text)) return text.replace(/^ *(?=\S)/, "$&\\");
-    return this.context.isMdx ? text.replace(/^[ei](?=(?:mport|xport)\s)/, entity) : text;
+  inline(node: Node): string {
+    const known = this.context.known?.find(({ content }) => content.size && content.eq(node.content));
+    const texts = known && !isOneLine(node) ? [known.text] : [];
+    for (const text of texts) if (isLeaf(text, node, this.context)) return text;
+    const exact = this.forms.find((form) => isLeaf(leafText(node, form, this.context), node, this.context));
+    return leafText(node, exact ?? this.forms.at(-1)!, this.context);
   }
 
-  private inline(node: Node): string {
-    return inlineText(node, this.form, this.context.isMdx);
-  }
-
-  /** A line of the table that was not edited is written as it was read. */
   private table(table: Node): string {
-    const rows = [...table.children];
-    const delimiters = delimitersOf(rows[0]!);
-    if (this.kept === "nothing") return [this.row(rows[0]!), delimiters, ...rows.slice(1).map((row) => this.row(row))].join("\n");
-    const delimiter: string = table.attrs.source ?? delimiters;
-    const sources = rows.map((row): string | null => row.attrs.source);
-    const plain = delimiter.replace(/:?-+:?/g, "x");
-    const read = parseNodes([plain, delimiter, ...sources.map((source) => source ?? plain)].join("\n"), this.context.references)?.[0];
-    const originals = read?.type === schema.nodes.table && read.childCount === rows.length + 1 ? [...read.children] : null;
-    const lines = rows.map((row, index) => {
-      const [source, original] = [sources[index], originals?.[index + 1]];
-      if (!source || !original) return this.row(row);
-      const isSame = sameCells(original, row, (cell) => comparable(cell).content.toJSON());
-      return isSame ? source : this.merged(this.row(original), source, this.row(row));
-    });
-    const line = !originals || sameCells(originals[0]!, rows[0]!, (cell) => cell.attrs.align) ? delimiter : this.merged(delimitersOf(originals[0]!), delimiter, delimiters);
-    return [lines[0], line, ...lines.slice(1)].join("\n");
+    const [header, ...rows] = [...table.children].map((row) => this.row(row));
+    return [header, rowText([...table.firstChild!.children].map(delimiterOf)), ...rows].join("\n");
   }
 
-  private merged(base: string, source: string, mine: string): string {
-    return this.kept === "spaces" ? merge(base, source, mine, "word") : mine;
-  }
-
-  private row(row: Node): string {
-    return rowText([...row.children].map((cell) => this.inline(cell).trim().replaceAll("|", "\\|")));
+  row(row: Node): string {
+    return rowText([...row.children].map((cell) => this.inline(cell).trim()));
   }
 
   private children(node: Node, between: string): string {
@@ -235,14 +227,8 @@ function rowText(cells: string[]): string {
   return `| ${cells.join(" | ")} |`;
 }
 
-function delimitersOf(header: Node): string {
-  return rowText([...header.children].map((cell) => DELIMITERS[cell.attrs.align] ?? "---"));
-}
-
-/** Return whether two rows have as many cells, and each the same value. */
-function sameCells(a: Node, b: Node, value: (cell: Node) => unknown): boolean {
-  const [first, second] = [a, b].map((row) => JSON.stringify([...row.children].map(value)));
-  return first === second;
+export function delimiterOf(header: Node): string {
+  return DELIMITERS[header.attrs.align] ?? "---";
 }
 
 function indented(text: string, margin: string): string {
@@ -255,7 +241,7 @@ function fits(indent: string, width: number): boolean {
   return columns >= width && columns < width + 4;
 }
 
-function codeBlock(node: Node): string {
+export function codeBlock(node: Node): string {
   const { fence, info } = node.attrs;
   const text = node.textContent;
   const mark = fence[0];
@@ -317,11 +303,9 @@ export function writeExactly(node: Node, context: Context): string | null {
   if (node.type === schema.nodes.source_block || node.type === schema.nodes.card) return node.textContent;
   const resolved = resolve(node, context.style);
   for (const each of [resolved, loose(resolved), loose(fenced(resolved, context.style))]) {
-    for (const form of FORMS) {
-      for (const kept of node.type === schema.nodes.table ? KEPT : [KEPT[0]!]) {
-        const text = new BlockWriter(form, context, kept).write(each).replace(/\n+$/, "");
-        if (isSource(text, each, context)) return text;
-      }
+    for (const forms of [FORMS, FORMS.slice(2)]) {
+      const text = new BlockWriter(context, forms).write(each).replace(/\n+$/, "");
+      if (isSource(text, each, context)) return text;
     }
   }
   return null;
@@ -347,6 +331,7 @@ export function resolve(node: Node, style: Style): Node {
   set("gap", node.type === schema.nodes.bullet_list ? style.gap : 0);
   set("indent", style.indent);
   if (node.type === schema.nodes.hard_break) set("markup", style.hardBreak);
+  if (node.type === schema.nodes.heading && !node.childCount) attrs.underline = "";
   if (node.type === schema.nodes.heading) set("underline", style.isSetext && attrs.level === 1 ? "=" : style.isSetext && attrs.level === 2 ? "-" : "");
   if (node.isText) return node.mark(node.marks.map((mark) => resolveMark(mark, style)));
   if (node.type === schema.nodes.table) return regular(node, style);
@@ -395,7 +380,7 @@ function resolveMark(mark: Mark, style: Style): Mark {
 }
 
 /** Return a node with empty lines between the items of all lists. An empty item cannot follow a text directly. */
-function loose(node: Node): Node {
+export function loose(node: Node): Node {
   if (node.isText || node.isLeaf) return node;
   const content = Fragment.from([...node.children].map(loose));
   return node.type.create("tight" in node.attrs ? { ...node.attrs, tight: false } : node.attrs, content, node.marks);
@@ -405,114 +390,4 @@ function loose(node: Node): Node {
 function fenced(node: Node, style: Style): Node {
   if (node.type === schema.nodes.code_block && !node.attrs.fence) return node.type.create({ ...node.attrs, fence: style.fence }, node.content);
   return node.isTextblock || node.isLeaf ? node : node.copy(Fragment.from([...node.children].map((child) => fenced(child, style))));
-}
-
-/** Return what readers see of a node: without the index of its block, the layout of lists, the marks' notation, and outer spaces. */
-export function comparable(node: Node): Node {
-  const attrs: Record<string, unknown> = { ...node.attrs };
-  for (const name of ["key", "gap", "indent", "source"]) if (name in attrs) attrs[name] = null;
-  if (node.type === schema.nodes.hard_break) attrs.markup = null;
-  if ("tight" in attrs && !canBeLoose(node)) attrs.tight = true;
-  if ("step" in attrs && node.childCount === 1) attrs.step = 1;
-  if (node.isText) return node.mark(node.marks.map(withoutMarkup));
-  const children = [...node.children].map(comparable);
-  const content = node.inlineContent && !node.type.spec.code ? withoutLineSpace(joined(withoutOuterMarks(children))) : children;
-  const created = node.type.create(attrs, Fragment.fromArray(content), node.marks.map(withoutMarkup));
-  return node.inlineContent && !node.type.spec.code ? withoutOuterSpace(created) : created;
-}
-
-/** Return whether a list can have an empty line between two of its blocks that readers see. */
-function canBeLoose(list: Node): boolean {
-  const blocks = [...list.firstChild!.children];
-  return list.childCount > 1 || (blocks.length > 1 && blocks.some((block) => block.type === schema.nodes.paragraph));
-}
-
-function withoutMarkup(mark: Mark): Mark {
-  return "markup" in mark.attrs ? mark.type.create({ ...mark.attrs, markup: null }) : mark;
-}
-
-/** Remove the marks of white space except inside of a link and of code. Markdown cannot mark it at the ends, and readers do not see it. */
-function withoutOuterMarks(nodes: Node[]): Node[] {
-  const pieces = nodes.flatMap((node) => (node.isText ? node.text!.split(/(\s+)/).filter(Boolean).map((text) => schema.text(text, node.marks)) : [node]));
-  const isSpace = (node: Node) => (node.isText ? !node.text!.trim() : node.type === schema.nodes.hard_break || node.type === schema.nodes.soft_break);
-  const neighbour = (index: number, step: number) => {
-    let at = index + step;
-    while (pieces[at] && isSpace(pieces[at]!)) at += step;
-    return pieces[at];
-  };
-  return pieces.map((node, index) => {
-    if (!isSpace(node)) return node;
-    const [before, after] = [neighbour(index, -1), neighbour(index, 1)];
-    const isVisible = (mark: Mark) => mark.type.name === "link" || (node.isText && mark.type.name === "code");
-    return node.mark(node.marks.filter((mark) => isVisible(mark) && before && after && mark.isInSet(before.marks) && mark.isInSet(after.marks)));
-  });
-}
-
-/** Remove the spaces before and after breaks, which readers do not see. */
-function withoutLineSpace(nodes: Node[]): Node[] {
-  return nodes.flatMap((node, index) => {
-    if (!node.isText) return [node];
-    let text = node.text!;
-    if (isBreak(nodes[index - 1])) text = text.trimStart();
-    if (isBreak(nodes[index + 1])) text = text.trimEnd();
-    return text ? [schema.text(text, node.marks)] : [];
-  });
-}
-
-/** Join neighbouring texts with the same marks. */
-function joined(nodes: Node[]): Node[] {
-  const result: Node[] = [];
-  for (const node of nodes) {
-    const last = result.at(-1);
-    if (last?.isText && node.isText && last.sameMarkup(node)) result[result.length - 1] = schema.text(last.text! + node.text!, node.marks);
-    else result.push(node);
-  }
-  return result;
-}
-
-/** Return a node without what Markdown does not have: outer spaces and empty lines of a text, empty paragraphs beside other blocks, and tasks without text. */
-export function normalized(node: Node): Node {
-  if (node.isLeaf || node.type.spec.code) return node;
-  if (node.isTextblock) return withoutOuterSpace(node.copy(Fragment.from(withoutEmptyLines([...node.children]))));
-  const children = [...node.children].map(normalized);
-  const isTask = typeof node.attrs.task === "string" && children[0]!.type === schema.nodes.paragraph;
-  const filled = children.filter((child, index) => child.type !== schema.nodes.paragraph || child.childCount || (isTask && !index));
-  return node.type.create("task" in node.attrs && !isTask ? { task: null } : node.attrs, filled.length ? filled : children.slice(0, 1));
-}
-
-/** Remove line ends that follow or precede another break, and the spaces between them. An empty line would end the text. */
-function withoutEmptyLines(nodes: Node[]): Node[] {
-  const { soft_break } = schema.nodes;
-  const result: Node[] = [];
-  for (const node of nodes) {
-    let last = result.length - 1;
-    while (isBreak(node) && result[last]?.isText && !/[^ \t\n]/.test(result[last]!.text!)) last--;
-    if (isBreak(node) && isBreak(result[last]) && (node.type === soft_break || result[last]!.type === soft_break)) {
-      const kept = node.type === soft_break ? result[last]! : node;
-      result.splice(last, result.length, kept);
-    } else result.push(node);
-  }
-  return result;
-}
-
-/** Return a paragraph, heading or cell without spaces and line ends at its ends, which Markdown does not have. Paragraphs keep ideographic and no-break spaces. */
-export function withoutOuterSpace(node: Node): Node {
-  if (!node.inlineContent || node.type.spec.code) return node;
-  const children = [...node.children];
-  const sizes = (nodes: Node[], space: RegExp, breaks: unknown[]) => {
-    let size = 0;
-    for (const child of nodes) {
-      const length = child.isText ? space.exec(child.text!)![0].length : Number(breaks.includes(child.type));
-      size += length;
-      if (length < child.nodeSize) break;
-    }
-    return size;
-  };
-  const { soft_break, hard_break } = schema.nodes;
-  // Readers of Markdown trim every white space of headings and cells.
-  const [before, after] = isOneLine(node) ? [/^\s*/, /(?<!\s)\s*$/] : [/^[ \t\n]*/, /(?<![ \t\n])[ \t\n]*$/];
-  const start = sizes(children, before!, [soft_break]);
-  const end = node.content.size - sizes(children.reverse(), after!, [soft_break, hard_break]);
-  if (start >= end) return node.copy(Fragment.empty);
-  return start || end < node.content.size ? node.cut(start, end) : node;
 }

@@ -169,8 +169,8 @@ class JailProcess:
         self.channel, inner = socket.socketpair()
         serving = listen("serve.sock", 0o600)
         self.process, self._inner = self._start(inner, serving)
-        for each in (inner, serving):
-            each.close()
+        for end in (inner, serving):
+            end.close()
         threading.Thread(target=self._copy_log, daemon=True).start()
         self._egress.start()
         if not spec["install"]:
@@ -190,7 +190,7 @@ class JailProcess:
             Mount(f"{disk}/work", "/work", writable=True),
             Mount(f"{disk}/tmp", "/tmp", writable=True),  # noqa: S108
             Mount(f"{self._folder}/egress.sock", "/run/egress.sock"),
-            *(Mount(**each) for each in self._spec["mounts"]),
+            *(Mount(**mount) for mount in self._spec["mounts"]),
         ]
         files = {path: _readable(text.encode()) for path, text in bubblewrap.FILES.items()}
         files["/run/guest.py"] = _readable(GUEST.read_bytes())

@@ -1,0 +1,191 @@
+"""The destination of a form of the editor: the site, or a change set, which the pages call “changes”."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from app.access.scope import ProjectScope
+from app.console.files.scope import MEMBER, EditorScope, find_set, in_set
+from app.console.shell.forms import Form
+from app.console.shell.translation import gettext as _
+from app.core.errors import AppError, Conflict, InvalidRequest, NotFound
+from app.core.outbound import UnrecordedAct
+from app.drivers.errors import DriverError
+from app.extensions import db
+from app.http.actions import run
+from app.models.change_set import ChangeSet, ChangeSetState
+from app.resources.change_set import actions
+from app.resources.change_set.actions import MemberSet
+from app.resources.change_set.errors import MissingBranch, StateConflict
+from app.resources.change_set.guards import member_of_set, set_of
+from app.resources.change_set.queries import NamedSet, Shown, open_sets, sets_of_paths
+from app.resources.change_set.schemas import CreateChangeSetBody
+from app.resources.change_set.service import MAX_TITLE, is_publisher
+from app.resources.change_set.states import OPEN
+from app.resources.project.branches import requires_change_sets
+from app.resources.project_content.actions import ContentBranch, save_files
+from app.resources.project_content.guards import branch_of
+from app.resources.project_content.schemas.content import CommitFilesBody, SaveFilesBody
+from app.resources.project_content.service import UnrecordedSave
+
+T = TypeVar("T")
+
+SAVE_TO, PROPOSAL = "save-to", "proposal"
+CHOSEN, NEW, TITLE = "change-set", "new", "change-set-title"
+INPUTS = (SAVE_TO, CHOSEN, TITLE)
+"""The fields of a form that can save in a change set. Without a value of `change-set` it saves on the site."""
+
+_APPROVED = (ChangeSetState.APPROVED, ChangeSetState.SCHEDULED)
+
+
+class SetEnded(Conflict):
+    """A save in a change set that is published, closed, or has lost its branch (409)."""
+
+
+class SetPublishing(Conflict):
+    """A save in a change set that is being published (409)."""
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """The change sets in which a form can save, the latest first.
+
+    With `is_required`, members do not save on the site. A change of an approved set needs another review.
+    """
+
+    open: Sequence[ChangeSet]
+    approved: Sequence[ChangeSet]
+    is_required: bool
+    title: str
+    """The title of a new set."""
+
+
+def proposals(scope: ProjectScope, title: str) -> Proposals | None:
+    """Return the change sets of the project, or None for a page that belongs to one."""
+    if isinstance(scope, EditorScope) and scope.change_set is not None:
+        return None
+    listed = open_sets(scope.project.id)
+    return Proposals(
+        [other for other in listed if other.state not in _APPROVED],
+        [other for other in listed if other.state in _APPROVED],
+        may_only_propose(scope),
+        title[:MAX_TITLE],
+    )
+
+
+def other_sets(scope: EditorScope, path: str) -> list[NamedSet]:
+    """Return the open change sets that change a page, without that of the scope."""
+    own = scope.change_set.id if scope.change_set is not None else None
+    return [other for other in sets_of_paths(scope.project.id, [path]).get(path, []) if other.id != own]
+
+
+def may_only_propose(scope: ProjectScope) -> bool:
+    """Return whether the user changes the site through change sets only."""
+    is_required = requires_change_sets(scope.project.id, scope.project.branch or "")
+    return is_required or not is_publisher(scope.project, scope.role)
+
+
+def is_proposal(form: Form) -> bool:
+    """Return whether a form saves in a change set that it names."""
+    return form.text(SAVE_TO) == PROPOSAL and form.text(CHOSEN) != ""
+
+
+@contextmanager
+def destination(scope: ProjectScope, form: Form, title: str) -> Iterator[EditorScope]:
+    """Yield the scope in which a form saves. A new change set is deleted again if the block raises an error.
+
+    `title` is that of a new set, if the form has none.
+
+    Raises:
+        InvalidRequest: the form names a set that cannot change.
+        LimitReached: the project has the maximum number of open sets.
+    """
+    if not is_proposal(form):
+        yield scope if isinstance(scope, EditorScope) else in_set(scope, None)
+    elif form.text(CHOSEN) == NEW:
+        with new_set(scope, form.text(TITLE).strip() or title) as to:
+            yield to
+    else:
+        yield in_set(scope, chosen_set(scope, form))
+
+
+def chosen_set(scope: ProjectScope, form: Form) -> ChangeSet | None:
+    """Return the change set that a form chooses, or None for a new one and for the site.
+
+    Raises:
+        InvalidRequest: it cannot change.
+    """
+    if not is_proposal(form) or form.text(CHOSEN) == NEW:
+        return None
+    try:
+        change_set = find_set(scope, form.text(CHOSEN))
+    except NotFound:
+        raise InvalidRequest.field(CHOSEN, _("These changes do not exist. Choose others.")) from None
+    if change_set.state not in OPEN:
+        message = _("“%(title)s” cannot be changed any more. Choose other changes.", title=change_set.title)
+        raise InvalidRequest.field(CHOSEN, message)
+    return change_set
+
+
+def create_in(scope: ProjectScope, body: CreateChangeSetBody) -> Shown:
+    """Create a set in a project. Raises the errors of `actions.create`."""
+    return run(lambda scope: actions.create(branch_of(scope), **body.sent()), scope.path, guard=MEMBER, outside=True)
+
+
+def run_on(change_set_id: str, act: Callable[[MemberSet], UnrecordedAct[T]]) -> T:
+    """Run an action of a set that calls its Git host. Raises the errors of the action."""
+    ids = {"change_set_id": change_set_id}
+    return run(lambda scope: act(set_of(scope)), ids, guard=member_of_set(), outside=True)
+
+
+@contextmanager
+def new_set(scope: ProjectScope, title: str) -> Iterator[EditorScope]:
+    """Create a change set and yield its scope. It is deleted again if the block raises an error."""
+    set_id = str(create_in(scope, CreateChangeSetBody.loaded({"title": title[:MAX_TITLE]}))["id"])
+    try:
+        yield in_set(scope, find_set(scope, set_id))
+    except Exception:
+        with suppress(AppError, DriverError):
+            run_on(set_id, actions.discard)
+        raise
+
+
+def commit(scope: ProjectScope, create: Callable[[ContentBranch], UnrecordedSave]) -> dict[str, Any]:
+    """Create a commit of the site, record it, and return what the API does. Raises the errors of `create`."""
+    return run(lambda scope: create(branch_of(scope)), scope.path, guard=MEMBER, outside=True)
+
+
+def save(
+    scope: ProjectScope, message: str, base_sha: str, *files: dict[str, Any], merges: bool = False
+) -> dict[str, Any]:
+    """Save files as one change of the site, or of the change set of the scope.
+
+    With `merges`, files that differ from their base in the change set are merged.
+
+    Raises:
+        SaveConflict, and the errors of the schema.
+        SetEnded: the change set was published or closed.
+        SetPublishing: it is being published.
+    """
+    data = {"message": message, "base_sha": base_sha, "files": list(files)}
+    change_set = scope.change_set if isinstance(scope, EditorScope) else None
+    if change_set is None:
+        request = CommitFilesBody.loaded(data).request
+        return commit(scope, lambda branch: save_files(branch, request))
+    body = SaveFilesBody.loaded(data | ({"on_conflict": "merge"} if merges else {}))
+    try:
+        return run_on(change_set.id, lambda target: actions.commit(target, body.request, merges=body.merges))
+    except MissingBranch as error:
+        raise SetEnded(ended_text(change_set)) from error
+    except StateConflict as error:
+        db.session.refresh(change_set)
+        if change_set.state == ChangeSetState.PUBLISHING:
+            text = _("“%(title)s” is being published. Your text is still here. Save it again in a moment.")
+            raise SetPublishing(text % {"title": change_set.title}) from error
+        raise SetEnded(ended_text(change_set)) from error
+
+
+def ended_text(change_set: ChangeSet) -> str:
+    """Return the message about a change set that has ended."""
+    return _("“%(title)s” cannot be changed any more.", title=change_set.title)

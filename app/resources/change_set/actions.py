@@ -1,0 +1,367 @@
+"""Use cases of change sets: each step of a set, from its creation to its publication and the set that reverts it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import sqlalchemy as sa
+
+from app.access.tokens import SessionRequired
+from app.core.errors import ErrorMessage, FieldError, InvalidRequest, LimitReached, NotFound
+from app.core.ids import is_id
+from app.core.outbound import LateRecord, UnrecordedAct
+from app.core.permissions import Role
+from app.database import transactions
+from app.drivers.git.errors import GitObjectMissing
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet, ChangeSetComment, ScheduledAction, Verdict
+from app.models.change_set import ChangeSetState as State
+from app.models.project import Project
+from app.resources.change_set import branches, content, publishing, queries, reviews, schedule, service, states
+from app.resources.change_set.content import UPDATE_MESSAGE, Content
+from app.resources.change_set.errors import MissingBranch, StateConflict
+from app.resources.change_set.queries import Shown
+from app.resources.change_set.reviews import Review, Reviewed
+from app.resources.change_set.schedule import WallTime
+from app.resources.change_set.states import Step
+from app.resources.project.branches import is_working_branch
+from app.resources.project.events import branch_moved
+from app.resources.project_content.actions import ContentBranch, compare_commits, save_files
+from app.resources.project_content.saving.merging import MergePlan, MergePlanner, MergeRequest
+from app.resources.project_content.saving.refusals import Resolution, ScheduleRefused, UnknownConflict
+from app.resources.project_content.service import UnrecordedSave
+from app.resources.project_content.versions.comparison import CommitComparison
+
+MAX_COMMENTS = 1_000
+NO_CONFLICT = "The file has no such conflict"
+
+
+@dataclass(frozen=True)
+class MemberSet:
+    """A change set, and the member who reads or changes it. `site` is the working branch of its project."""
+
+    change_set: ChangeSet
+    site: ContentBranch
+    role: Role | None
+
+    @property
+    def project(self) -> Project:
+        return self.site.project
+
+    @property
+    def branch(self) -> ContentBranch:
+        """The branch of the set."""
+        return replace(self.site, name=self.change_set.branch)
+
+    def lock(self) -> ChangeSet:
+        """Return the present row, locked until the transaction ends. Raises NotFound."""
+        return states.locked(self.change_set.id)
+
+    def shown(self, row: ChangeSet) -> Shown:
+        """Return the response of this set, or of another one of its project."""
+        return queries.shown(row, self.project)
+
+    def read(self) -> Content:
+        """Return the present content at the Git host. Raises MissingBranch."""
+        return content.read_content(self.branch.source(), self.change_set, self.project.branch)
+
+    def read_open(self, step: Step) -> Content:
+        """Return the present content of an open set. Raises StateConflict, MissingBranch."""
+        if self.change_set.state not in states.OPEN:
+            states.require(self.change_set, step, required_approvals=self.project.required_approvals)
+        return self.read()
+
+    def plan_update(self) -> MergePlan:
+        """Return the merge with the present working branch. Nothing is written. Raises MissingBranch."""
+        source = self.site.source()
+        own = replace(source, branch=self.change_set.branch)
+        present = content.read_content(own, self.change_set, self.project.branch)
+        head = source.git.head(source.repo, source.branch)
+        edits = content.edits_of(own, present.base_sha, present.head_sha)
+        return MergePlanner(source, MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)).plan(head)
+
+    @property
+    def release_job(self) -> Mapping[str, Mapping[str, object]]:
+        """The job that releases the set and reads its branch again."""
+        return {"change_sets.release": {"change_set_id": self.change_set.id}}
+
+
+def create(site: ContentBranch, *, title: str, description: str | None = None) -> UnrecordedAct[Shown]:
+    """Create a set: a branch at the head of the working branch. Raises LimitReached."""
+    service.check_limit(site.project)
+    with transactions.outside_transaction():
+        source = site.source()
+        branch = branches.new_branch(site.project, title, source, source.git.head(source.repo, source.branch))
+
+    def record() -> Shown:
+        row = service.create(site.project, branch, title=title, description=description, by=site.by)
+        return queries.shown(row, site.project)
+
+    return UnrecordedAct(record, resource=branch)
+
+
+def edit(target: MemberSet, values: dict[str, str | None]) -> Shown:
+    """Change title or description of an open set. Raises StateConflict."""
+    row = target.lock()
+    states.require(row, Step.EDIT)
+    is_changed = any(getattr(row, name) != value for name, value in values.items())
+    return target.shown(states.take(row, Step.EDIT, **values) if is_changed else row)
+
+
+def commit(
+    target: MemberSet, request: MergeRequest, *, merges: bool = False, is_validated: bool = False
+) -> UnrecordedSave:
+    """Save files as a commit of a set, or nothing if they do not differ. Approvals of earlier commits become invalid.
+
+    Raises:
+        StateConflict, SetBusy, MissingBranch, PayloadTooLarge, and the errors of `save_files`.
+    """
+    branch, source, late, released = target.branch, target.branch.source(), None, target.release_job
+    with states.held(target.change_set.id, Step.COMMIT) as row:
+        working_branch = target.project.branch
+        with transactions.outside_transaction():
+            present = content.read_content(source, row, working_branch)
+            branches.check_size(source, present, {path for edit in request.edits for path in edit.paths})
+        saved = save_files(branch, request, merges=merges, is_validated=is_validated, creates_index=False)
+        if saved.late is not None:
+            late = replace(saved.late, jobs={**released, **saved.late.jobs})
+            with transactions.outside_transaction():
+                present = content.content_at(source, present.base_sha, str(late.result["commit_sha"]))
+
+    def record() -> dict[str, object]:
+        service.record_commit(target.change_set, present, by=target.site.by)
+        return saved.record()
+
+    return UnrecordedAct(record, late)
+
+
+def compare(target: MemberSet, *, file: str | None, cursor: str | None, limit: int) -> CommitComparison:
+    """Return the changes of a set: those of its branch, or of the commit that published it. Raises MissingBranch."""
+    row, source = target.change_set, target.site.source()
+    base, head = row.published_parent_sha, row.published_sha
+    if base is None or head is None:
+        if row.state == State.CLOSED:
+            raise MissingBranch
+        source, present = target.branch.source(), target.read()
+        base, head = present.base_sha, present.head_sha
+    return compare_commits(source, base=base, head=head, file=file, cursor=cursor, limit=limit)
+
+
+def submit(target: MemberSet) -> UnrecordedAct[Shown]:
+    """Ask for a review of a draft, or again after requested changes. Raises StateConflict, MissingBranch."""
+    present = target.read_open(Step.SUBMIT)
+
+    def record() -> Shown:
+        row = target.lock()
+        service.update_content(row, present)
+        return target.shown(states.take(row, Step.SUBMIT))
+
+    return UnrecordedAct(record)
+
+
+def review(target: MemberSet, submitted: Review) -> UnrecordedAct[Shown]:
+    """Approve a set, ask for changes, or comment on it. The result is the review, with the set after it.
+
+    Raises:
+        SessionRequired: a token does not approve and asks for no changes.
+        StateConflict, MissingBranch, and the errors of `reviews.review`.
+    """
+    row, user = target.change_set, target.site.by.user
+    reviewed = Reviewed(Content(row.base_sha, row.head_sha, row.files, row.head_sha))
+    if submitted.verdict != Verdict.COMMENT:
+        if target.site.by.grant is not None:
+            raise SessionRequired
+        present = target.read_open(Step.REVIEW)
+        people = content.people_of(target.branch.source(), present.base_sha, present.head_sha)
+        reviewed = Reviewed(present, frozenset(person.email.casefold() for person in people))
+
+    def record() -> Shown:
+        stored = reviews.review(row, target.project, reviewed, submitted, by=user)
+        present = target.lock()
+        return queries.shown_review(stored, user.name, present.head_sha) | {"change_set": target.shown(present)}
+
+    return UnrecordedAct(record)
+
+
+def comment(
+    target: MemberSet, *, body: str, path: str | None = None, pointer: str | None = None, block: str | None = None
+) -> Shown:
+    """Comment on a set, on a file of it, or on a part of one: a value, or the block whose hash is named.
+
+    Raises:
+        LimitReached: the set has the maximum number of comments.
+    """
+    row, by = target.lock(), target.site.by.user
+    count = sa.select(sa.func.count()).select_from(ChangeSetComment)
+    if (db.session.scalar(count.where(ChangeSetComment.change_set_id == row.id)) or 0) >= MAX_COMMENTS:
+        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=MAX_COMMENTS))
+    stored = ChangeSetComment(change_set_id=row.id, user_id=by.id, body=body, path=path, pointer=pointer, block=block)
+    db.session.add(stored)
+    db.session.flush()
+    return queries.comment(stored.id)
+
+
+def resolve_comment(target: MemberSet, comment_id: str, *, resolved: bool) -> Shown:
+    """Mark a comment as resolved, or as open again. Raises NotFound."""
+    row = db.session.get(ChangeSetComment, comment_id, with_for_update=True) if is_id(comment_id, "cmt") else None
+    if row is None or row.change_set_id != target.change_set.id:
+        raise NotFound("Comment not found")
+    if resolved != (row.resolved_at is not None):
+        row.resolved_at = utcnow_ms() if resolved else None
+        row.resolved_by = target.site.by.user_id if resolved else None
+    db.session.flush()
+    return queries.comment(row.id)
+
+
+def publish(target: MemberSet) -> UnrecordedAct[Shown]:
+    """Publish a set as one commit on the working branch.
+
+    The result has the state `publishing` while the Git host waits for the checks of a pull request. The job of the
+    claim records a publication that the transaction does not record.
+
+    Raises as `publishing.publish`, and NotPublisher.
+    """
+    service.check_publisher(target.project, target.role)
+    shown, arguments = (
+        target.shown(target.change_set) | {"state": str(State.PUBLISHING)},
+        {"change_set_id": target.change_set.id},
+    )
+    publication = publishing.publish(
+        target.change_set, target.project, hosts=target.site.hosts, user=target.site.by.user
+    )
+
+    def record() -> Shown:
+        return target.shown(publishing.finish(publication, by=target.site.by.user, grant=target.site.by.grant))
+
+    return UnrecordedAct(record, LateRecord(shown, {"change_sets.finish_publication": arguments}))
+
+
+def set_schedule(target: MemberSet, wall: WallTime, action: ScheduledAction) -> UnrecordedAct[Shown]:
+    """Publish a set at a wall time of a zone, or revert a published one.
+
+    Raises:
+        InvalidRequest, NotPublisher, StateConflict, NotApproved, StaleApproval, MissingBranch.
+        ScheduleRefused: the set conflicts with the working branch already.
+    """
+    service.check_publisher(target.project, target.role)
+    schedule.due_time(wall)
+    present = target.read_open(Step.SCHEDULE) if action == ScheduledAction.PUBLISH else None
+    if present is not None:
+        with transactions.outside_transaction():
+            plan = target.plan_update()
+        if plan.conflicts:
+            raise ScheduleRefused(plan.head, plan.conflicts, [merged.path for merged in plan.merged])
+
+    def record() -> Shown:
+        due_at, row, changes = schedule.due_time(wall), target.lock(), dict[str, None]()
+        if present is None:
+            step = Step.SCHEDULE_UNPUBLISH
+            states.require(row, step)
+        else:
+            step, changes = Step.SCHEDULE, {"problem": None}
+            service.update_content(row, present)
+            service.check_approved(row, target.project, step)
+        schedule.store(row, wall, action, due_at, user=target.site.by.user)
+        return target.shown(states.take(row, step, **changes))
+
+    return UnrecordedAct(record)
+
+
+def remove_schedule(target: MemberSet) -> Shown:
+    """Remove the schedule of a set: a scheduled one is approved again. Raises StateConflict, NotPublisher."""
+    service.check_publisher(target.project, target.role)
+    row = target.lock()
+    states.require(row, Step.UNSCHEDULE)
+    if schedule.find(row) is None:
+        raise StateConflict(row.state, [State.SCHEDULED])
+    schedule.remove(row)
+    return target.shown(states.take(row, Step.UNSCHEDULE))
+
+
+def update(
+    target: MemberSet, resolutions: Sequence[tuple[str, Resolution]] | None = None, *, site_sha: str | None = None
+) -> UnrecordedAct[Shown]:
+    """Bring the present working branch into a set. With resolutions of conflicts, the member is an author of it.
+
+    Raises:
+        StateConflict, SetBusy, and the errors of `branches.update`.
+        InvalidRequest: there is no conflict for a resolution. It names its number.
+    """
+    shown, released, by = target.shown(target.change_set), target.release_job, target.site.by
+    by_path = defaultdict[str, list[Resolution]](list)
+    for path, resolution in resolutions or ():
+        by_path[path].append(resolution)
+    with states.held(target.change_set.id, Step.COMMIT) as held:
+        try:
+            updated = branches.update(held, target.site, by_path, site_sha)
+        except UnknownConflict as error:
+            refused = [(number, named) for number, named in enumerate(resolutions or ()) if named in error.resolutions]
+            fields = [FieldError(f"resolutions.{number}.{named.field}", NO_CONFLICT) for number, (_, named) in refused]
+            raise InvalidRequest(fields=fields) from error
+
+    def record() -> Shown:
+        row = service.record_commit(target.change_set, updated, by=None if resolutions is None else by)
+        branch_moved.publish(target.project, row.branch, row.head_sha)
+        return target.shown(row)
+
+    shown |= {"head_sha": updated.head_sha, "files": updated.files}
+    return UnrecordedAct(record, LateRecord(shown, released))
+
+
+def revert(target: MemberSet) -> UnrecordedAct[Shown]:
+    """Create a set that takes back the changes of a published one. When it is published, the first one is reverted.
+
+    Raises:
+        NotPublisher, and the errors of `service.check_revert` and `branches.create_revert`.
+    """
+    service.check_publisher(target.project, target.role)
+    service.check_revert(target.change_set)
+    branch, reverted = branches.create_revert(target.change_set, target.site)
+
+    def record() -> Shown:
+        original = target.lock()
+        service.check_revert(original)
+        title, by = branches.revert_title(original), target.site.by
+        return target.shown(
+            service.create(
+                target.project, branch, title=title, description=None, by=by, content=reverted, reverts=original
+            )
+        )
+
+    return UnrecordedAct(record, resource=branch)
+
+
+def close(target: MemberSet) -> UnrecordedAct[Shown]:
+    """Close a set and delete its branch. A closed set does not open again.
+
+    Raises:
+        StateConflict, SetBusy, UpstreamRejected.
+    """
+    late = LateRecord(target.shown(target.change_set) | {"state": str(State.CLOSED)}, target.release_job)
+    is_deleted = _delete_branch(target)
+    return UnrecordedAct(lambda: target.shown(service.close(target.change_set)), late if is_deleted else None)
+
+
+def discard(target: MemberSet) -> UnrecordedAct[None]:
+    """Delete a set and its branch, as if it had not been created. Raises as `close`."""
+    _delete_branch(target)
+
+    def record() -> None:
+        row = target.lock()
+        states.require(row, Step.CLOSE)
+        db.session.delete(row)
+
+    return UnrecordedAct(record)
+
+
+def _delete_branch(target: MemberSet) -> bool:
+    """Delete the branch of a set, unless it is a working branch: return False then. It can be deleted already."""
+    with states.held(target.change_set.id, Step.CLOSE) as row:
+        if is_working_branch(target.project, row.branch):
+            return False
+        source = target.branch.source()
+        with transactions.outside_transaction(), suppress(GitObjectMissing):
+            source.git.delete_branch(source.repo, source.branch)
+    return True
