@@ -337,6 +337,27 @@ class TestPreview:
 
 
 WRITERS = 12
+PRICES = (
+    ("p.md", "---\nprice: %s\n---\n\nText\n"),
+    ("toml.md", "+++\nprice = %s\n+++\n\nText\n"),
+    ("json.md", '{"price": %s}\n\nText\n'),
+    ("data.yaml", "price: %s\n"),
+    ("data.toml", "price = %s\n"),
+    ("data.json", '{"price": %s}\n'),
+)
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(("path", "text"), PRICES, ids=[path for path, _ in PRICES])
+@pytest.mark.parametrize(("mine", "theirs"), [("2.50", "12e4"), ("2.5", "true"), ("7", "1.75")])
+def test_conflict_of_decimal_numbers_contains_both(site: Site, path: str, text: str, mine: str, theirs: str) -> None:
+    base = site.repo.commit({path: (text % "1.50").encode()})
+    site.repo.commit({path: (text % theirs).encode()})
+    file = update(path, (text % mine).encode())
+    saved = merge(site, file, base=base).fails(409, "CONFLICT", path)["result"]["conflicts"]
+    assert preview(site, file, base_sha=base).ok(200)["conflicts"] == saved
+    sides = [[conflict[side] for side in ("base", "mine", "theirs")] for conflict in saved]
+    assert sides == [[1.5, float(mine), True if theirs == "true" else float(theirs)]]
 
 
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
@@ -372,6 +393,18 @@ def save_title(site: Site, base: str, blob: str) -> Answer:
     body = {"message": "Title", "on_conflict": "merge", "files": [file]}
     answer: Answer = site.owner.again().post(site.path("/commit"), body)
     return answer
+
+
+@pytest.mark.one_database
+def test_conflict_of_lists_contains_their_decimal_numbers(site: Site) -> None:
+    def text(*rates: str) -> bytes:
+        return f"---\nrates: [{', '.join(rates)}]\nsizes: {{low: {rates[0]}}}\n---\n".encode()
+
+    base = site.repo.commit({"p.md": text("0.50", "1.50")})
+    site.repo.commit({"p.md": text("0.75", "1.50")})
+    conflicts = merge(site, update("p.md", text("0.25", "1.50")), base=base).fails(409, "CONFLICT", "p.md")["result"]
+    sides = [(conflict["mine"], conflict["theirs"]) for conflict in conflicts["conflicts"]]
+    assert sides == [([0.25, 1.5], [0.75, 1.5]), (0.25, 0.75)]
 
 
 @pytest.mark.one_database
