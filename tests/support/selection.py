@@ -6,19 +6,22 @@ SLOW_MARKERS = frozenset({"server", "sandbox", "slow"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options `--store` and `--quick`."""
+    """Add the options `--store`, `--quick` and `--reversed`."""
     group = parser.getgroup("galley")
     group.addoption("--store", choices=("sqlite", "postgresql"), help="run the tests of one database only")
     group.addoption("--quick", action="store_true", help="leave out tests with servers, subprocesses or long examples")
+    group.addoption("--reversed", action="store_true", help="run the tests in reversed order")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that the options exclude."""
+    """Deselect the tests that the options exclude, and order the others."""
     selected = [item for item in items if _is_selected(item, config.getoption("store"), config.getoption("quick"))]
     if len(selected) < len(items):
         excluded = set(items) - set(selected)
         config.hook.pytest_deselected(items=list(excluded))
         items[:] = selected
+    if config.getoption("reversed"):
+        items.reverse()
 
 
 def _is_selected(item: pytest.Item, store: str | None, quick: bool) -> bool:
