@@ -96,7 +96,7 @@ def conflict_list(conflicts: Sequence[RefusedPath]) -> list[dict[str, object]]:
 
 
 def _shortened(value: object, limit: int) -> tuple[object, int, bool]:
-    """Return a value of JSON's types, its size and whether it is cut: then it is the start of its text or of its JSON."""
+    """Return a value of JSON's types, its size and whether it is cut to the start of its text or of its JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= limit:
