@@ -15,6 +15,7 @@ from marshmallow import ValidationError, fields
 
 from app.observability.masking import MASK, mask_credentials
 from app.settings.groups import PROJECT
+from app.settings.providers import GitHub, GitLab
 from app.settings.server import error_text
 from app.settings.variables import Environment, SettingGroups, declarations
 
@@ -53,6 +54,11 @@ class Settings(SettingGroups):
     def is_production(self) -> bool:
         """Return whether weak secrets and development drivers are refused."""
         return self.env == "production"
+
+    @property
+    def remote_hosts(self) -> Mapping[str, GitHub | GitLab]:
+        """Return the settings of the remote Git hosts by the name of the provider."""
+        return {"github": self.github, "gitlab": self.gitlab}
 
     def __repr__(self) -> str:
         """Return the masked settings. A log line or a traceback may contain them."""

@@ -14,21 +14,21 @@ from app.core.emails import email_key
 from app.core.permissions import Role
 from app.database import transactions
 from app.drivers.git.errors import RepositoryExists
-from app.drivers.git.port import RepoRef
+from app.drivers.git.port import RepoRef, Repository
 from app.extensions import db, drivers
 from app.models.organization import Membership, Organization
-from app.models.project import Project, Provider
+from app.models.project import Project
 from app.models.user import User
 from app.resources.organization import service as organizations
 from app.resources.project import service as projects
-from app.resources.project.repository_access import BranchRef, detect_site, verify_access
+from app.resources.project.repository_access import default_branch, detect_site, verify_access
 from app.resources.user.events import email_verified
 from app.security.passwords import hash_password, verify_password
 from app.security.private_files import read_or_create
 from config import Settings
 
 SITE = Path(__file__).with_name("demo_site")
-REPOSITORY, BRANCH = "demo/harbour-journal", "main"
+REPOSITORY = "demo/harbour-journal"
 ORGANIZATION, PROJECT = "Harbour", "The Harbour Journal"
 PEOPLE = {
     Role.OWNER: ("owner@demo.example.org", "Olive Owner"),
@@ -100,11 +100,11 @@ def demo() -> None:
     password = read_or_create(
         settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}"
     )
-    _repository()
+    repository = _repository()
     with transactions.write_transaction():
         people = {role: _person(*PEOPLE[role], password) for role in PEOPLE}
         organization = _organization(people, settings)
-    _project(organization, people[Role.OWNER], settings)
+    _project(organization, repository, people[Role.OWNER], settings)
     for line in _sign_ins(people, password):
         click.echo(line)
     # stderr: `make run` stores stdout, and these lines depend on the settings.
@@ -149,19 +149,18 @@ def _organization(people: dict[Role, User], settings: Settings) -> Organization:
     return organization
 
 
-def _repository() -> None:
+def _repository() -> Repository:
     try:
-        host().create(REPOSITORY, source=SITE)
+        return host().create(REPOSITORY, source=SITE)
     except RepositoryExists:
-        host().repository(RepoRef(REPOSITORY))
+        return host().repository(RepoRef(REPOSITORY))
 
 
-def _project(organization: Organization, owner: User, settings: Settings) -> None:
+def _project(organization: Organization, repository: Repository, owner: User, settings: Settings) -> None:
     existing = sa.select(Project.id).where(Project.organization_id == organization.id, Project.name == PROJECT)
     if db.session.scalar(existing) is not None:
         return
-    branch_ref = BranchRef(Provider.LOCAL, REPOSITORY, None, BRANCH)
-    access = verify_access(branch_ref, organization.id, hosts=drivers.git, user=owner)
+    access = verify_access(default_branch(repository), organization.id, hosts=drivers.git, user=owner)
     kind = detect_site(access, framework=None, generator=None)
     values = {
         "name": PROJECT,

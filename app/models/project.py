@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.ext.hybrid import hybrid_property
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.errors import ErrorMessage
@@ -19,6 +20,11 @@ class Provider(StrEnum):
     GITHUB = "github"
     GITLAB = "gitlab"
     LOCAL = "local"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the repositories are stored on this installation."""
+        return self == Provider.LOCAL
 
 
 class Visibility(StrEnum):
@@ -104,6 +110,11 @@ class Project(Timestamps, Base):
     connection_account: Mapped[str | None]
     installation_id: Mapped[str | None] = mapped_column(sa.String(40))
     organization: Mapped[Organization] = relationship(lazy="raise")
+
+    @hybrid_property
+    def is_local(self) -> bool:
+        """Whether the repository is stored on this installation. The class attribute is a condition of statements."""
+        return self.provider == Provider.LOCAL
 
 
 class LocalRepository(Timestamps, Base):

@@ -69,7 +69,7 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
         meta=meta,
         problem=problem,
         providers=providers,
-        imports=imports.latest(scope.organization) if provider == Provider.LOCAL else [],
+        imports=imports.latest(scope.organization) if Provider(provider).is_local else [],
     )
 
 
@@ -86,14 +86,13 @@ def _by_likelihood(scope: OrganizationScope) -> list[str]:
     """Return the providers: those with an account of the user, those that are set up, this server, the others."""
     settings = current_settings()
     accounts = {account["provider"] for account in api.read(credentials.list_connected, {"userId": scope.user.id})}
-    clients = {Provider.GITHUB: settings.github.client_id, Provider.GITLAB: settings.gitlab.client_id}
 
     def rank(provider: Provider) -> int:
-        if provider == Provider.LOCAL:
+        if provider.is_local:
             return 2
-        return 0 if provider in accounts else 1 if clients[provider] else 3
+        return 0 if provider in accounts else 1 if settings.remote_hosts[provider].client_id else 3
 
-    available = [host for host in Provider if host != Provider.LOCAL or settings.git.local_enabled]
+    available = [host for host in Provider if not host.is_local or settings.git.local_enabled]
     return [str(host) for host in sorted(available, key=rank)]
 
 
@@ -123,9 +122,9 @@ def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: F
 @Page(guard=GUARD, query=ConnectQuery, inputs=(), shown_by="connect")
 def start_connection(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
-    if query.provider not in (Provider.GITHUB, Provider.GITLAB):
+    view = exchange.STARTS.get(query.provider or "")
+    if view is None:
         raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
-    view = exchange.start_a if query.provider == Provider.GITHUB else exchange.start_b
     # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
     response = page("organization/continue.html", url=api.write(view)["url"], query=query)
     response.headers["Cache-Control"] = "no-store"

@@ -24,7 +24,6 @@ from app.core.permissions import Permission
 from app.extensions import current_settings
 from app.http.validation import Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState, WebhookFormat, WebhookState
-from app.models.project import Provider
 from app.resources.git_push.addresses import clone_url
 from app.resources.outbound_webhook import queries
 from app.resources.outbound_webhook import routes as webhooks
@@ -75,7 +74,7 @@ class RequestedBuildQuery(RequestQuery):
 def rebuild(*, scope: ProjectScope, query: RebuildQuery) -> Response:
     """Show where the URL of the deploy hook is at the host, and its input."""
     project = scope.project
-    is_local = project.provider == Provider.LOCAL and project.repository
+    is_local = project.is_local and project.repository
     return page(
         "project/rebuild.html",
         hosts=HOSTS,

@@ -19,7 +19,7 @@ from app.database import transactions
 from app.drivers.errors import DriverError
 from app.extensions import drivers
 from app.models.organization import Organization
-from app.models.project import Project, Provider
+from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.resources.change_set import queries as change_sets
 from app.resources.outbound_webhook import queries as webhook_queries
@@ -68,7 +68,7 @@ class Frame:
     @property
     def suggests_rebuild(self) -> bool:
         """True for a manager of a project on this server that no webhook reports, unless the hint is hidden."""
-        if self.project is None or self.project.provider != Provider.LOCAL or not self.may("MANAGE_ORG"):
+        if self.project is None or not self.project.is_local or not self.may("MANAGE_ORG"):
             return False
         return REBUILD_COOKIE not in request.cookies and not webhook_queries.reports(self.project)
 

@@ -39,7 +39,17 @@ class InstallationAccounts(Accounts, Protocol):
         """Revoke the token of an installation. A token that no longer exists is not an error."""
 
 
-class InstallationApp(Protocol):
+class AccountApp(Protocol):
+    """The app of Galley on a host."""
+
+    def refresh(self, refresh_token: str) -> TokenSet:
+        """Refresh the tokens of a user. The old tokens become invalid. Raises ReconnectRequired."""
+
+    def revoke(self, token: str) -> None:
+        """Revoke a token of the user."""
+
+
+class InstallationApp(AccountApp, Protocol):
     """The app of Galley on a host with installed apps (provider A)."""
 
     def start_url(self, state: str) -> str:
@@ -47,9 +57,6 @@ class InstallationApp(Protocol):
 
     def exchange(self, code: str) -> TokenSet:
         """Exchange a code for the tokens of the user. Raises CodeRejected."""
-
-    def refresh(self, refresh_token: str) -> TokenSet:
-        """Refresh the tokens of a user. The old tokens become invalid. Raises ReconnectRequired."""
 
     def installation_token(
         self,
@@ -61,11 +68,8 @@ class InstallationApp(Protocol):
     ) -> InstallationToken:
         """Return a token for an installation, or for one repository of it. Raises ReconnectRequired."""
 
-    def revoke(self, token: str) -> None:
-        """Revoke the token of a user."""
 
-
-class OAuthApp(Protocol):
+class OAuthApp(AccountApp, Protocol):
     """The OAuth application of Galley on a host without installed apps (provider B)."""
 
     def authorize_url(self, *, redirect_uri: str, state: str, code_challenge: str) -> str:
@@ -73,9 +77,3 @@ class OAuthApp(Protocol):
 
     def exchange(self, code: str, *, redirect_uri: str, code_verifier: str | None = None) -> TokenSet:
         """Exchange a code for tokens. Raises CodeRejected."""
-
-    def refresh(self, refresh_token: str, *, redirect_uri: str | None = None) -> TokenSet:
-        """Refresh tokens. The old tokens become invalid. Raises ReconnectRequired."""
-
-    def revoke(self, token: str) -> None:
-        """Revoke an access token or a refresh token."""

@@ -9,14 +9,13 @@ from typing import Protocol
 
 from app.concurrency.child_processes import ChildProcess
 from app.drivers.errors import UpstreamUnavailable
-from app.drivers.git.account_ports import Accounts, InstallationAccounts, InstallationApp, OAuthApp
+from app.drivers.git.account_ports import AccountApp, Accounts, InstallationAccounts, InstallationApp, OAuthApp
 from app.drivers.git.errors import RepositoryUnavailable
-from app.drivers.git.port import Bundles, GitProvider, RepoRef, Repository
+from app.drivers.git.port import Bundles, Capabilities, GitProvider, RepoRef, Repository
 from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
 from app.drivers.http.client import LIMITS
 
-LOCAL, GITHUB, GITLAB = "local", "github", "gitlab"
-
+LOCAL = "local"
 
 MakeProvider = Callable[[TokenSupplier, float], GitProvider]
 """Function of a token supplier and the time limit of a call with its retries (seconds). It returns the provider."""
@@ -46,6 +45,10 @@ class BackendCall:
 
 class LocalHost(GitProvider, Protocol):
     """The host of the repositories on this machine. Needs no credential."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Return what this host does differently."""
 
     @property
     def bundles(self) -> Bundles:
@@ -101,31 +104,34 @@ class LocalHost(GitProvider, Protocol):
 
 
 @dataclass(frozen=True)
-class GitHubHost:
-    """The host of provider A. `app` is None if the app is not configured."""
+class InstallationHost:
+    """A remote host on which the app of Galley is installed. `app` is None if it is not configured."""
 
     provider: MakeProvider
+    capabilities: Capabilities
     accounts: InstallationAccounts
     app: InstallationApp | None
 
 
 @dataclass(frozen=True)
-class GitLabHost:
-    """The host of provider B. `app` is None if the application is not configured."""
+class OAuthHost:
+    """A remote host with an OAuth application of Galley. `app` is None if it is not configured."""
 
     provider: MakeProvider
+    capabilities: Capabilities
     accounts: Accounts
     app: OAuthApp | None
 
 
-class GitHosts:
-    """The Git hosts by name. `local` is None if it is disabled."""
+RemoteHost = InstallationHost | OAuthHost
 
-    def __init__(
-        self, local: LocalHost | None, *, github: GitHubHost | None = None, gitlab: GitLabHost | None = None
-    ) -> None:
+
+class GitHosts:
+    """The Git hosts by the name of the provider. `local` is None if it is disabled."""
+
+    def __init__(self, local: LocalHost | None, remote: Mapping[str, RemoteHost] | None = None) -> None:
         self.local = local
-        self._github, self._gitlab = github, gitlab
+        self._remote = remote or {}
 
     def provider_for(
         self, provider: str, token: str | TokenSupplier | None = None, *, deadline_s: float = LIMITS.deadline_s
@@ -140,36 +146,45 @@ class GitHosts:
         """
         if provider == LOCAL and self.local is not None:
             return self.local
-        host = self._remote(provider)
+        host = self._remote.get(provider)
         if host is None:
             raise RepositoryUnavailable(f"This installation has no repositories of {provider}")
         if token is None:
             raise RepositoryUnavailable("Connect an account that can read this repository first")
         return host.provider(supplier_of(token), deadline_s)
 
+    def capabilities(self, provider: str) -> Capabilities:
+        """Return what a host does differently. A host that is not part of this installation does nothing."""
+        host = self.local if provider == LOCAL else self._remote.get(provider)
+        return Capabilities() if host is None else host.capabilities
+
     def accounts(self, provider: str) -> Accounts:
         """Return the accounts of a remote host. Raises UpstreamUnavailable."""
-        host = self._remote(provider)
+        host = self._remote.get(provider)
         if host is None:
             raise _not_set_up(provider)
         return host.accounts
 
-    @property
-    def github(self) -> tuple[InstallationApp, InstallationAccounts]:
-        """Return the app on GitHub and the accounts there. Raises UpstreamUnavailable."""
-        if self._github is None or self._github.app is None:
-            raise _not_set_up(GITHUB)
-        return self._github.app, self._github.accounts
+    def app(self, provider: str) -> AccountApp:
+        """Return the app on a host. Raises UpstreamUnavailable."""
+        host = self._remote.get(provider)
+        if host is None or host.app is None:
+            raise _not_set_up(provider)
+        return host.app
 
-    @property
-    def gitlab(self) -> tuple[OAuthApp, Accounts]:
-        """Return the application on GitLab and the accounts there. Raises UpstreamUnavailable."""
-        if self._gitlab is None or self._gitlab.app is None:
-            raise _not_set_up(GITLAB)
-        return self._gitlab.app, self._gitlab.accounts
+    def installations(self, provider: str) -> tuple[InstallationApp, InstallationAccounts]:
+        """Return the app on a host with installed apps, and the accounts there. Raises UpstreamUnavailable."""
+        host = self._remote.get(provider)
+        if not isinstance(host, InstallationHost) or host.app is None:
+            raise _not_set_up(provider)
+        return host.app, host.accounts
 
-    def _remote(self, provider: str) -> GitHubHost | GitLabHost | None:
-        return {GITHUB: self._github, GITLAB: self._gitlab}.get(provider)
+    def oauth(self, provider: str) -> tuple[OAuthApp, Accounts]:
+        """Return the OAuth application on a host and the accounts there. Raises UpstreamUnavailable."""
+        host = self._remote.get(provider)
+        if not isinstance(host, OAuthHost) or host.app is None:
+            raise _not_set_up(provider)
+        return host.app, host.accounts
 
 
 def _not_set_up(provider: str) -> UpstreamUnavailable:

@@ -128,6 +128,20 @@ class Commit:
     url: str | None = None
 
 
+@dataclass(frozen=True)
+class Capabilities:
+    """What the hosts do differently, apart from their calls.
+
+    `bulk_reads`: many blobs are read without one request each.
+    `installations`: the app of Galley is installed for an account, and has tokens of its own there.
+    `revokes_refresh_tokens`: the app of Galley can revoke refresh tokens.
+    """
+
+    bulk_reads: bool = False
+    installations: bool = False
+    revokes_refresh_tokens: bool = False
+
+
 class GitProvider(Protocol):
     """A Git host with one credential. Safe to share between greenlets.
 

@@ -1,6 +1,6 @@
 """Selection of the Git hosts from the settings. An implementation is imported when it is selected."""
 
-from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
+from app.drivers.git.hosts import GitHosts, InstallationHost, OAuthHost
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Person
 from app.drivers.git.rest.client import SharedState
@@ -25,8 +25,10 @@ def git_hosts(settings: Settings) -> GitHosts:
     local = LocalGit(git.local_root, bot=bot, clone_hosts=git.clone_hosts) if git.local_enabled else None
     return GitHosts(
         local,
-        github=github_host(settings, bot, shared, hold),
-        gitlab=gitlab_host(settings, bot, shared, hold),
+        {
+            "github": github_host(settings, bot, shared, hold),
+            "gitlab": gitlab_host(settings, bot, shared, hold),
+        },
     )
 
 
@@ -39,10 +41,10 @@ def rate_budgets(settings: Settings) -> RateBudgets:
     return RateBudgets(RedisBudgets(settings.redis_url))
 
 
-def github_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitHubHost:
+def github_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> InstallationHost:
     """Return GitHub. Its app requires all `GITHUB_APP_*` variables."""
     from app.drivers.git.github.accounts import GitHubAccounts
-    from app.drivers.git.github.provider import GitHubProvider
+    from app.drivers.git.github.provider import CAPABILITIES, GitHubProvider
 
     about = settings.github
     app = None
@@ -63,13 +65,13 @@ def github_host(settings: Settings, bot: Person, shared: SharedState, hold: Bran
     def provider(token: TokenSupplier, deadline_s: float) -> GitHubProvider:
         return GitHubProvider(about.api_url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
 
-    return GitHubHost(provider, GitHubAccounts(about.api_url, shared=shared), app)
+    return InstallationHost(provider, CAPABILITIES, GitHubAccounts(about.api_url, shared=shared), app)
 
 
-def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitLabHost:
+def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> OAuthHost:
     """Return GitLab. Its OAuth application requires `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
     from app.drivers.git.gitlab.accounts import GitLabAccounts
-    from app.drivers.git.gitlab.provider import GitLabProvider
+    from app.drivers.git.gitlab.provider import CAPABILITIES, GitLabProvider
 
     about = settings.gitlab
     app = None
@@ -81,4 +83,4 @@ def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: Bran
     def provider(token: TokenSupplier, deadline_s: float) -> GitLabProvider:
         return GitLabProvider(about.url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
 
-    return GitLabHost(provider, GitLabAccounts(about.url, shared=shared), app)
+    return OAuthHost(provider, CAPABILITIES, GitLabAccounts(about.url, shared=shared), app)

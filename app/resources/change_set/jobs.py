@@ -18,7 +18,7 @@ from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetSchedule, ScheduledAction
 from app.models.change_set import ChangeSetState as State
 from app.models.organization import ArchiveStatus, Membership, Organization
-from app.models.project import Project, Provider
+from app.models.project import Project
 from app.models.user import Actor, User
 from app.resources.change_set import branches, host_changes, publishing, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
@@ -211,7 +211,7 @@ def follow(*, project_id: str, change_set_id: str | None = None, git: GitHosts) 
 @job("change_sets.follow_remote", every=FOLLOW_INTERVAL, retries=0, transaction=True)
 def follow_remote() -> None:
     """Enqueue a check of the open sets at remote hosts, because notifications of Git hosts can be lost."""
-    host_changes.enqueue_follow(Project.provider != Provider.LOCAL, Project.status == ArchiveStatus.ACTIVE)
+    host_changes.enqueue_follow(sa.not_(Project.is_local), Project.status == ArchiveStatus.ACTIVE)
 
 
 @job("change_sets.delete_branch", retries=8, uses=("git",))

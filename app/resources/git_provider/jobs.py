@@ -64,14 +64,12 @@ def delete_old_rows() -> None:
 
 
 def _end(provider: Provider, kind: str, token: str, hosts: GitHosts) -> None:
-    """Revoke a token. The app cannot revoke tokens of other apps or refresh tokens of GitHub."""
+    """Revoke a token. The app cannot revoke tokens of other apps, and at some hosts no refresh tokens."""
     try:
-        if provider == Provider.GITLAB:
-            hosts.gitlab[0].revoke(token)
-        elif kind == token_encryption.INSTALLATION:
-            hosts.github[1].revoke_installation_token(token)
-        elif kind == token_encryption.ACCESS:
-            hosts.github[0].revoke(token)
+        if kind == token_encryption.INSTALLATION:
+            hosts.installations(provider)[1].revoke_installation_token(token)
+        elif kind == token_encryption.ACCESS or hosts.capabilities(provider).revokes_refresh_tokens:
+            hosts.app(provider).revoke(token)
     except UpstreamUnavailable as absent:
         if absent.code != "PROVIDER_NOT_CONFIGURED":
             raise

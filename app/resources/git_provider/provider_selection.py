@@ -87,6 +87,7 @@ write_access = WriteAccessCache()
 class Connection:
     """The provider and account for a repository that is being connected. The account of `local` is None."""
 
+    provider: Provider
     git: GitProvider
     account: str | None
     hosts: GitHosts = field(repr=False)
@@ -106,7 +107,7 @@ class Connection:
         """Return the installation that reaches the repository and that the caller sees, or None."""
         if self.tokens is None or self.installation_id is None:
             return None
-        app, accounts = self.hosts.github
+        app, accounts = self.hosts.installations(self.provider)
         owner = facts.full_name.partition("/")[0].lower()
         visible = accounts.installations(self.tokens())
         for installation in sorted(visible, key=lambda item: item.account_login.lower() != owner):
@@ -114,10 +115,8 @@ class Connection:
                 try:
                     issued = app.installation_token(installation.id, repository=facts.full_name)
                     token = FixedToken(issued.token, issued.issued_at)
-                    if (
-                        self.hosts.provider_for(Provider.GITHUB, token).repository(RepoRef(facts.full_name)).id
-                        == facts.id
-                    ):
+                    git = self.hosts.provider_for(self.provider, token)
+                    if git.repository(RepoRef(facts.full_name)).id == facts.id:
                         return installation.id
                 except (ReconnectRequired, RepositoryUnavailable):
                     continue
@@ -138,7 +137,7 @@ def provider_for(project: Project, *, hosts: GitHosts, user: HasId | None = None
         RepositoryUnavailable: the repository is no longer the organization's, or its host is not part of this
             installation.
     """
-    if project.provider == Provider.LOCAL:
+    if project.is_local:
         local_repositories.check_reachable(project.repository, project.organization_id, connected=True)
         _release_connection()
         return hosts.provider_for(project.provider)
@@ -158,10 +157,10 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
     Raises:
         RepositoryUnavailable: the caller has no account there, or the organization cannot reach a local one.
     """
-    if provider == Provider.LOCAL:
+    if provider.is_local:
         local_repositories.check_reachable(repository, organization_id)
         _release_connection()
-        return Connection(hosts.provider_for(provider), None, hosts)
+        return Connection(provider, hosts.provider_for(provider), None, hosts)
     own = db.session.execute(
         sa.select(GitCredential.id, GitCredential.account_login, GitCredential.installation_id).where(
             GitCredential.user_id == user.id, GitCredential.provider == provider
@@ -171,7 +170,8 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
         raise RepositoryUnavailable("Connect an account that can access this repository first")
     _release_connection()
     tokens = OwnTokens(token_refresher(hosts), own.id)
-    return Connection(hosts.provider_for(provider, tokens), own.account_login, hosts, tokens, own.installation_id)
+    git = hosts.provider_for(provider, tokens)
+    return Connection(provider, git, own.account_login, hosts, tokens, own.installation_id)
 
 
 def _release_connection() -> None:

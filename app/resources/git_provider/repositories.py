@@ -33,7 +33,7 @@ def reachable(
         RepositoryUnavailable: local repositories are disabled, or no account of the provider is connected.
         ReconnectRequired: the tokens of the account cannot be refreshed.
     """
-    if provider != Provider.LOCAL:
+    if not provider.is_local:
         return _remote(user, provider, hosts=hosts, search=search, cursor=cursor)
     return _local(user, host=local_host(hosts), search=search, cursor=cursor, limit=limit)
 

@@ -13,7 +13,8 @@ from app.http.validation import DateTimeMs, IdField, Length, PageQuery, RequestB
 from app.models.git_credential import CredentialStatus
 from app.models.project import Provider
 
-ALIASES = {"provider_a": Provider.GITHUB, "provider_b": Provider.GITLAB}
+PROVIDER_A, PROVIDER_B = Provider.GITHUB, Provider.GITLAB
+ALIASES = {"provider_a": PROVIDER_A, "provider_b": PROVIDER_B}
 TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 LAST_TIME_MS = 253_402_300_799_999
@@ -64,7 +65,7 @@ class RemoteProviderName(ProviderName):
 
     def _deserialize(self, value: object, attr: str | None, data: object, **kwargs: object) -> Provider:
         provider = super()._deserialize(value, attr, data, **kwargs)
-        if provider == Provider.LOCAL:
+        if provider.is_local:
             raise ValidationError("Must be one of: github, gitlab.")
         return provider
 

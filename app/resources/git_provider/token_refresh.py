@@ -26,7 +26,6 @@ from app.drivers.git.hosts import GitHosts
 from app.drivers.git.rest.tokens import REJECTED, seconds_since
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
-from app.models.project import Provider
 from app.resources.git_provider import token_encryption
 from app.resources.git_provider.credentials import token_columns
 from app.resources.git_provider.stored_credentials import StoredCredentials
@@ -124,8 +123,7 @@ class TokenRefresher(StoredCredentials):
         refresh_token = self._decrypt(row, token_encryption.REFRESH)
         if refresh_token is None:
             return None
-        app = self.hosts.github[0] if row.provider == Provider.GITHUB else self.hosts.gitlab[0]
-        return app.refresh(refresh_token)
+        return self.hosts.app(row.provider).refresh(refresh_token)
 
     def _pair(self, row: GitCredential, tokens: TokenSet) -> dict[str, object]:
         """Return the columns of a new pair. The refresh token stays if the host did not replace it."""
@@ -135,9 +133,10 @@ class TokenRefresher(StoredCredentials):
         return {name: value for name, value in columns.items() if name not in excluded}
 
     def _fetch_installation_token(self, row: GitCredential) -> dict[str, object]:
-        if row.installation_id is None or row.provider != Provider.GITHUB:
+        if row.installation_id is None:
             return {}
-        issued, now = self.hosts.github[0].installation_token(row.installation_id, fresh=True), utcnow_ms()
+        app, _ = self.hosts.installations(row.provider)
+        issued, now = app.installation_token(row.installation_id, fresh=True), utcnow_ms()
         return {
             token_encryption.column(token_encryption.INSTALLATION): token_encryption.encrypt_token(
                 self.keyring, row.id, token_encryption.INSTALLATION, issued.token

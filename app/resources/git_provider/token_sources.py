@@ -80,7 +80,8 @@ class InstallationTokens:
 
     def __call__(self, rejected: str | None = None) -> str:
         """Return a token that reaches only the repository of the project."""
-        app, target = self._refresher.hosts.github[0], self._target
+        target = self._target
+        app, _ = self._refresher.hosts.installations(target.provider)
         try:
             self._current = app.installation_token(
                 self._installation_id,

@@ -13,7 +13,7 @@ from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef
 from app.extensions import db
 from app.models.organization import ArchiveStatus
-from app.models.project import Project, Provider
+from app.models.project import Project
 from app.models.user import User
 from app.resources.git_push import service
 from app.resources.git_push.service import PermittedPush, Update
@@ -38,7 +38,7 @@ def follow_push(*, repository: str, updates: list[Update], user_id: str, token_i
         return
     project_ids = db.session.scalars(
         sa.select(Project.id).where(
-            Project.provider == Provider.LOCAL,
+            Project.is_local,
             Project.repository == repository,
             Project.status == ArchiveStatus.ACTIVE,
         )

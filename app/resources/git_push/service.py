@@ -17,6 +17,9 @@ from app.models.project import Project, Provider
 from app.resources.project.branches import ChangeSetRequired
 from app.resources.project.events import BranchWriter, branch_written
 
+HOST = Provider.LOCAL
+"""The host of the repositories that this installation serves."""
+
 Update = tuple[str, str | None, str | None]
 """A branch with its commits before and after a push."""
 
@@ -67,7 +70,7 @@ def projects_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[Se
         sa.select(Project, Organization.status, Membership.role)
         .join(Organization, Organization.id == Project.organization_id)
         .outerjoin(Membership, _is_member(user_id))
-        .where(Project.provider == Provider.LOCAL, Project.repository == repository)
+        .where(Project.is_local, Project.repository == repository)
     )
     projects = tuple(
         ServedProject(
@@ -89,7 +92,7 @@ def remote_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[Prov
         .join(Membership, Membership.organization_id == Project.organization_id)
         .where(
             Membership.user_id == user_id,
-            Project.provider != Provider.LOCAL,
+            sa.not_(Project.is_local),
             sa.func.lower(Project.repository) == repository.lower(),
         )
     )
@@ -144,7 +147,7 @@ def record_permission(push: PermittedPush, *, check_after: timedelta) -> None:
 
 def _record_writer(push: PermittedPush) -> None:
     for branch, _, _ in push.updates:
-        branch_written.publish(BranchWriter(Provider.LOCAL, push.repository, branch, push.user_id))
+        branch_written.publish(BranchWriter(HOST, push.repository, branch, push.user_id))
 
 
 def enqueue_effects(push: PermittedPush) -> None:
@@ -153,7 +156,7 @@ def enqueue_effects(push: PermittedPush) -> None:
     The user is recorded again: a new change set has a branch before its row is stored.
     """
     _record_writer(push)
-    delivery = {"provider": Provider.LOCAL, "delivery": push.id, "received_at": utcnow_ms()}
+    delivery = {"provider": HOST, "delivery": push.id, "received_at": utcnow_ms()}
     dialect, unique = db.session.connection().dialect.name, ("provider", "delivery")
     statement = insert_or_ignore(dialect, GitDelivery, delivery, unique=unique).returning(GitDelivery.delivery)
     if push.updates and db.session.scalar(statement) is not None:

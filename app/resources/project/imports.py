@@ -19,11 +19,11 @@ from app.drivers.git.port import RepoRef, Repository
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
-from app.models.project import ImportStatus, LocalRepository, Project, Provider, RepositoryImport
+from app.models.project import ImportStatus, LocalRepository, Project, RepositoryImport
 from app.models.user import User
 from app.resources.git_provider.repositories import local_host, name_taken
 from app.resources.project import service
-from app.resources.project.repository_access import BranchRef, ReachableBranch, detect_site, verify_access
+from app.resources.project.repository_access import ReachableBranch, default_branch, detect_site, verify_access
 from app.resources.project.site_detection import SiteKind
 from app.resources.user.creation_limits import limits_of
 
@@ -140,8 +140,7 @@ def _clone(host: LocalHost, name: str, url: str, watch: Callable[[int], None]) -
 def _connect(import_id: str, repository: Repository, hosts: GitHosts) -> None:
     row = db.session.get_one(RepositoryImport, import_id)
     user = db.session.get_one(User, row.user_id)
-    target = BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
-    reached = verify_access(target, row.organization_id, hosts=hosts, user=user)
+    reached = verify_access(default_branch(repository), row.organization_id, hosts=hosts, user=user)
     kind = detect_site(reached, framework=None, generator=None)
     with transactions.write_transaction():
         row = db.session.get_one(RepositoryImport, import_id, populate_existing=True)
@@ -197,7 +196,7 @@ def fail(import_id: str, name: str, error: AppError | DriverError | None, hosts:
     The repository stays if a project uses it.
     """
     row = db.session.get(RepositoryImport, import_id, populate_existing=True)
-    users = sa.select(Project.id).where(Project.provider == Provider.LOCAL, Project.repository == name)
+    users = sa.select(Project.id).where(Project.is_local, Project.repository == name)
     is_removed = db.session.scalar(users.limit(1)) is None and (row is None or row.status in OPEN)
     if is_removed:
         with transactions.outside_transaction():

@@ -13,7 +13,7 @@ from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.project import Project, Provider, RepositoryImport
+from app.models.project import Project, RepositoryImport
 from app.resources.project import imports
 from app.resources.project.events import branch_deleted, branch_moved
 from app.resources.system.retention import purge
@@ -46,7 +46,7 @@ def import_repository(*, import_id: str, git: GitHosts) -> None:
 @job("project.follow_branch", uses=("git",), priority=10)
 def follow_branch(*, repository: str, git: GitHosts) -> None:
     """Set HEAD of a local repository to the working branch of its oldest project."""
-    on_repository = (Project.provider == Provider.LOCAL, Project.repository == repository)
+    on_repository = (Project.is_local, Project.repository == repository)
     branch = db.session.scalar(sa.select(Project.branch).where(*on_repository).order_by(Project.id).limit(1))
     if branch is not None and git.local is not None:
         with transactions.outside_transaction(), suppress(RepositoryUnavailable):

@@ -10,7 +10,7 @@ from app.core.errors import ErrorMessage, FieldError, InvalidRequest, Unprocessa
 from app.core.outbound import OutsideResource
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef
+from app.drivers.git.port import GitProvider, RepoRef, Repository
 from app.models.organization import Organization
 from app.models.project import Generator, Project, Provider
 from app.models.user import User
@@ -44,6 +44,11 @@ class ReachableBranch:
     head: str
     git: GitProvider
     installation_id: str | None = None
+
+
+def default_branch(repository: Repository) -> BranchRef:
+    """Return the default branch of a local repository."""
+    return BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
 
 
 def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, user: User) -> ReachableBranch:
@@ -137,8 +142,7 @@ def make_connected(organization: Organization, name: str, *, source: Path, hosts
     organization_id = organization.id
     repository = repositories.make(organization, name, hosts=hosts, source=source)
     try:
-        target = BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
-        reached = verify_access(target, organization_id, hosts=hosts, user=by)
+        reached = verify_access(default_branch(repository), organization_id, hosts=hosts, user=by)
         kind = detect_site(reached, framework=None, generator=None)
     except BaseException:
         repositories.local_host(hosts).remove(repository.full_name)

@@ -11,7 +11,7 @@ from app.database.transactions import flushed, savepoint
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus, Organization
-from app.models.project import ConnectionStatus, Project, Provider
+from app.models.project import ConnectionStatus, Project
 from app.models.user import User
 from app.resources.git_provider import local_repositories
 from app.resources.media_asset.service import image_error, release_image
@@ -156,7 +156,7 @@ def move(project: Project, source: Organization, destination: Organization, *, b
     if project.status == ArchiveStatus.ACTIVE:
         _check_organization(destination, limits.projects_per_organization)
     _change_organization(project, destination)
-    if project.provider == Provider.LOCAL and project.repository:
+    if project.is_local and project.repository:
         hand_over_repository(project.repository, destination.id)
         project.connection_status = ConnectionStatus.ACTIVE
         db.session.flush()
@@ -184,7 +184,7 @@ def delete(project: Project) -> str:
 def hand_over_repository(name: str, organization_id: str) -> None:
     """Assign a local repository to an organization. Projects of other organizations on it need a new connection."""
     local_repositories.assign(name, organization_id)
-    on_repository = sa.and_(Project.provider == Provider.LOCAL, Project.repository == name)
+    on_repository = sa.and_(Project.is_local, Project.repository == name)
     for organizations, status in (
         (Project.organization_id == organization_id, ConnectionStatus.ACTIVE),
         (Project.organization_id != organization_id, ConnectionStatus.NEEDS_RECONNECT),
@@ -199,7 +199,7 @@ def mark_disconnected(user_id: str, organization_id: str | None = None) -> None:
     """Mark the projects that use the credential of a former member. Installations stay connected (contract 4.13)."""
     where = [
         Project.connected_by == user_id,
-        Project.provider != Provider.LOCAL,
+        sa.not_(Project.is_local),
         Project.installation_id.is_(None),
     ]
     if organization_id is not None:
@@ -219,7 +219,7 @@ def _connect(project: Project, reached: ReachableBranch, by: User) -> None:
 
 
 def _claim(project: Project) -> None:
-    if project.provider == Provider.LOCAL:
+    if project.is_local:
         local_repositories.claim(project.repository, project.organization_id)
 
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from app.extensions import db, jobs
 from app.models.organization import Membership, Organization
-from app.models.project import ConnectionStatus, Project, Provider
+from app.models.project import ConnectionStatus, Project
 from app.models.user import User
 from app.resources.organization.events import membership_ended, organization_deleting
 from app.resources.project import service
@@ -16,7 +16,7 @@ from app.resources.user.events import user_deleting
 @project_deleting.subscribe
 def follow_branch(project: Project) -> None:
     """Enqueue the job that sets HEAD of a local repository."""
-    if project.provider == Provider.LOCAL and project.repository:
+    if project.is_local and project.repository:
         name = f"project.follow_branch:{project.repository}"
         jobs.enqueue("project.follow_branch", repository=project.repository, unique=name, lock=name, priority=10)
 
@@ -38,7 +38,7 @@ def disconnect_member_projects(organization: Organization, user_id: str) -> None
 def check_connection(project: Project, _previous_organization_id: str) -> None:
     """Mark a project that uses the credential of a user who is not a member of its new organization."""
     by = project.connected_by
-    if project.provider == Provider.LOCAL or project.installation_id is not None or by is None:
+    if project.is_local or project.installation_id is not None or by is None:
         return
     if db.session.get(Membership, (project.organization_id, by)) is None:
         project.connection_status = ConnectionStatus.NEEDS_RECONNECT

@@ -15,7 +15,7 @@ from app.drivers.git.port import RepoRef
 from app.drivers.storage.cached import CachedObjectStore
 from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
-from app.models.project import Project, Provider
+from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
 from app.models.project_log import LogAction
 from app.models.user import User
@@ -55,9 +55,8 @@ def index_branch(
         return
     project = db.session.get_one(Project, index.project_id)
     try:
-        is_local = project.provider == Provider.LOCAL
         source = source_of(project, git, branch=index.branch)
-        indexing.update_index(index, source, progress, is_local=is_local, max_files=max_files)
+        indexing.update_index(index, source, progress, is_local=project.is_local, max_files=max_files)
     except (UpstreamRejected, RepositoryDamaged, Disconnected, ReconnectRequired) as error:
         _fail(index_id, str(error))
     except DriverError as error:
@@ -136,7 +135,7 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
     if index is None:
         return
     project = db.session.get_one(Project, index.project_id)
-    at_most = None if project.provider == Provider.LOCAL else max_blobs
+    at_most = None if git.capabilities(project.provider).bulk_reads else max_blobs
     try:
         source = source_of(project, git, branch=index.branch)
         with long_runs.slot(project.organization_id) as is_free:
@@ -214,7 +213,7 @@ def follow_local(*, git: GitHosts) -> None:
     rows = db.session.execute(
         sa.select(ContentIndex, Project)
         .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))
-        .where(Project.provider == Provider.LOCAL, Project.status == ArchiveStatus.ACTIVE, Project.repository != "")
+        .where(Project.is_local, Project.status == ArchiveStatus.ACTIVE, Project.repository != "")
     ).all()
     moved = [index.id for index, project in rows if _is_behind(index, project, git)]
     for index_id in moved:

@@ -13,7 +13,7 @@ from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus
-from app.models.project import ConnectionStatus, Project, Provider
+from app.models.project import ConnectionStatus, Project
 from app.models.project_content import ContentIndex
 from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.source import source_of
@@ -44,7 +44,7 @@ def _due(max_branches: int) -> list[str]:
         sa.select(ContentIndex.id)
         .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))
         .where(
-            Project.provider != Provider.LOCAL,
+            sa.not_(Project.is_local),
             Project.status == ArchiveStatus.ACTIVE,
             Project.connection_status == ConnectionStatus.ACTIVE,
             Project.repository != "",

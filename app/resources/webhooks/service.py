@@ -51,7 +51,7 @@ def process_notification(notification: Notification) -> None:
     if isinstance(notification.event, BranchPushed):
         _follow_push(notification.provider, notification.event)
     else:
-        _mark_disconnected(notification.event.installation_id)
+        _mark_disconnected(notification.provider, notification.event.installation_id)
 
 
 def _is_new(notification: Notification) -> bool:
@@ -79,7 +79,7 @@ def _follow_push(provider: Provider, pushed: BranchPushed) -> None:
     enqueue_follow(followed, sa.or_(ChangeSet.branch == pushed.branch, Project.branch == pushed.branch))
 
 
-def _mark_disconnected(installation_id: str) -> None:
+def _mark_disconnected(provider: Provider, installation_id: str) -> None:
     """Mark everything that uses the installation."""
     for table, column, status in (
         (Project, Project.connection_status, ConnectionStatus.NEEDS_RECONNECT),
@@ -87,7 +87,7 @@ def _mark_disconnected(installation_id: str) -> None:
     ):
         db.session.execute(
             sa.update(table)
-            .where(table.installation_id == installation_id, table.provider == Provider.GITHUB)
+            .where(table.installation_id == installation_id, table.provider == provider)
             .values({column: status}),
             execution_options={"synchronize_session": False},
         )

@@ -7,7 +7,7 @@ import pytest
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef
+from app.drivers.git.port import Capabilities, RepoRef
 from app.drivers.registry.git import git_hosts
 from config import Settings
 from tests.support.doubles.github import GitHub
@@ -38,7 +38,7 @@ class TestGitHosts:
         assert provider.head(RepoRef("team/site"), "main") == git.head()
         with provider.branch_lock(RepoRef("team/site"), "main"):
             pass
-        code_flow, accounts = made.gitlab
+        code_flow, accounts = made.oauth("gitlab")
         assert code_flow.authorize_url(redirect_uri="https://x", state="s", code_challenge="c").startswith(double.url)
         assert accounts.whoami(double.token("grace")).login == "grace"
         double.close()
@@ -54,7 +54,16 @@ class TestGitHosts:
 
     def test_unconfigured_app_raises_provider_not_configured(self, tmp_path: Path) -> None:
         made = hosts(tmp_path, GITHUB_APP_ID="1")
-        for ask in (lambda: made.github, lambda: made.gitlab):
+        for ask in (lambda: made.installations("github"), lambda: made.oauth("gitlab"), lambda: made.app("github")):
             with pytest.raises(UpstreamUnavailable, match="not set up") as told:
                 ask()
             assert told.value.code == "PROVIDER_NOT_CONFIGURED"
+
+    def test_each_host_declares_its_capabilities(self, tmp_path: Path) -> None:
+        made = hosts(tmp_path)
+        assert made.capabilities("local") == Capabilities(bulk_reads=True)
+        assert made.capabilities("github") == Capabilities(installations=True)
+        assert made.capabilities("gitlab") == Capabilities(revokes_refresh_tokens=True)
+
+    def test_host_outside_the_installation_has_no_capability(self) -> None:
+        assert GitHosts(None).capabilities("local") == Capabilities()

@@ -127,7 +127,7 @@ class TestGitHub:
         project = new_project(me, organization(world, me, (editor, Role.EDITOR)), "github", repository.name)
         app = hosts.github.installations.pop(int(repository.installation))
         with world.app.app_context():
-            drivers.git.github[0]._tokens.clear()
+            drivers.git.installations("github")[0]._tokens.clear()
         hosts.github.journal.clear()
         for _ in range(3):
             editor.get(f"/project/{project}/branches").fails(409, "NEEDS_RECONNECT")
@@ -433,7 +433,7 @@ class TestRejectedToken:
 
     def forget_installation_tokens(self, world: World) -> None:
         with world.app.app_context():
-            drivers.git.github[0]._tokens.clear()
+            drivers.git.installations("github")[0]._tokens.clear()
 
 
 @pytest.mark.one_database

@@ -8,13 +8,14 @@ from app.drivers.git.github.commit import GitHubCommit
 from app.drivers.git.github.pull_requests import GitHubPulls
 from app.drivers.git.github.revisions import GitHubHistory, GitHubRevisions
 from app.drivers.git.github.trees import GitHubTrees
-from app.drivers.git.port import Branch, Person, RepoRef
+from app.drivers.git.port import Branch, Capabilities, Person, RepoRef
 from app.drivers.git.rest.client import RestClient, SharedState
 from app.drivers.git.rest.provider import BranchLock, RestGitProvider, no_lock
 from app.drivers.git.rest.revisions import RemoteRevisions
 from app.drivers.git.rest.tokens import TokenSupplier
 from app.drivers.http.client import LIMITS
 
+CAPABILITIES = Capabilities(installations=True)
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 
 

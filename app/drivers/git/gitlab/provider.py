@@ -8,13 +8,14 @@ from app.drivers.git.gitlab.commit import GitLabCommit
 from app.drivers.git.gitlab.merge_requests import GitLabMerges
 from app.drivers.git.gitlab.revisions import GitLabRevisions
 from app.drivers.git.gitlab.trees import GitLabHistory, GitLabTrees
-from app.drivers.git.port import Branch, Person, RepoRef
+from app.drivers.git.port import Branch, Capabilities, Person, RepoRef
 from app.drivers.git.rest.client import RestClient, SharedState, segment
 from app.drivers.git.rest.provider import BranchLock, RestGitProvider, no_lock
 from app.drivers.git.rest.revisions import RemoteRevisions
 from app.drivers.git.rest.tokens import TokenSupplier
 from app.drivers.http.client import LIMITS
 
+CAPABILITIES = Capabilities(revokes_refresh_tokens=True)
 API = "/api/v4"
 HEADERS = {"Accept": "application/json"}
 

@@ -27,6 +27,7 @@ from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, li
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
     Branch,
+    Capabilities,
     Commit,
     CommitInfo,
     EntryType,
@@ -44,6 +45,8 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
 
     `clone_hosts` are the hosts with private addresses from which repositories may be cloned.
     """
+
+    capabilities = Capabilities(bulk_reads=True)
 
     def __init__(self, root: Path, *, bot: Person, timeout_s: float = 30.0, clone_hosts: Sequence[str] = ()) -> None:
         check_person(bot)

@@ -8,6 +8,7 @@ from app.access.tokens import MANAGES, READS
 from app.core.errors import PermissionDenied
 from app.core.permissions import Permission
 from app.drivers.errors import ReconnectRequired
+from app.drivers.git.account_ports import InstallationAccounts
 from app.drivers.git.accounts import InstallationToken, TokenRejected, TokenSet
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Repository
@@ -37,10 +38,10 @@ def verify_token(body: CreateCredentialBody, *, hosts: GitHosts) -> VerifiedToke
     """
     token, installation_id = body.access_token, body.installation_id
     account = hosts.accounts(body.provider).whoami(token)
-    if body.provider != Provider.GITHUB:
+    if not hosts.capabilities(body.provider).installations:
         installation_id = None
     if installation_id is not None:
-        _check_sees(hosts, token, installation_id)
+        _check_sees(hosts.installations(body.provider)[1], token, installation_id)
     tokens = TokenSet(
         token,
         body.token_type.lower(),
@@ -66,9 +67,8 @@ def rotated(body: RotateCredentialBody) -> tuple[Provider, str, RotatedTokens]:
     return body.provider, body.old_refresh_token, pair
 
 
-def _check_sees(hosts: GitHosts, token: str, installation_id: str) -> None:
+def _check_sees(accounts: InstallationAccounts, token: str, installation_id: str) -> None:
     """Check that the account sees the installation, because other members will act through it."""
-    _, accounts = hosts.github
     try:
         is_visible = accounts.can_access_installation(token, installation_id)
     except (ReconnectRequired, RequestRefused) as fault:

@@ -1,6 +1,9 @@
 """Routes that connect an account of a Git host (spec 4.12): start, exchange of the code, refresh of the tokens."""
 
+from collections.abc import Callable, Mapping
 from functools import partial
+
+from flask import Response
 
 from app.access.guards import verified
 from app.access.scope import Scope
@@ -24,6 +27,8 @@ from app.resources.git_provider.connection_recovery import attempts
 from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.oauth_state import OAuthState
 from app.resources.git_provider.schemas import (
+    PROVIDER_A,
+    PROVIDER_B,
     CredentialSchema,
     ExchangeCodeBody,
     ExchangeInstallationBody,
@@ -44,12 +49,12 @@ WITH_STATE = verified(
 def begin_a(scope: Scope) -> tuple[OAuthState, str]:
     """Create a state for provider A and return it with the URL of the provider."""
     attempt = oauth_state.begin("")
-    return attempt, _hosts().github[0].start_url(attempt.state)
+    return attempt, _hosts().installations(PROVIDER_A)[0].start_url(attempt.state)
 
 
 def begin_b(scope: Scope, body: StartConnectionBody) -> tuple[OAuthState, str]:
     """Create a state with PKCE for provider B and return it with the URL of the provider."""
-    app, _ = _hosts().gitlab
+    app, _ = _hosts().oauth(PROVIDER_B)
     attempt = oauth_state.begin(_own_page(body.redirect_uri) if body.redirect_uri else _redirect_uri())
     url = app.authorize_url(redirect_uri=attempt.redirect_uri, state=attempt.state, code_challenge=attempt.challenge)
     return attempt, url
@@ -72,7 +77,7 @@ def redeem_a(scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstal
     """
     code = _sent("code", body.code or query.code)
     installation_id = _sent("installation_id", body.installation_id or query.installation_id)
-    app, accounts = _hosts().github
+    app, accounts = _hosts().installations(PROVIDER_A)
     _state(scope, A, body.state or query.state)
     with transactions.outside_transaction():
         tokens = app.exchange(code)
@@ -91,7 +96,7 @@ def redeem_b(scope: Scope, body: ExchangeCodeBody) -> VerifiedTokens:
         InvalidState: the state is not one of this session.
         CodeRejected: the host refuses the code.
     """
-    app, accounts = _hosts().gitlab
+    app, accounts = _hosts().oauth(PROVIDER_B)
     attempt = _state(scope, B, body.state)
     redirect_uri, verifier = body.redirect_uri or _redirect_uri(), body.code_verifier
     if attempt is not None:
@@ -225,6 +230,9 @@ def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthSta
     return store_state(scope, B, *prepared)
 
 
+STARTS: Mapping[str, Callable[..., Response]] = {PROVIDER_A: start_a, PROVIDER_B: start_b}
+
+
 @blueprint.post("/provider_a")
 @connect(
     operation_id="connectProviderA", body=ExchangeInstallationBody, query=ExchangeInstallationQuery, upstream=redeem_a
@@ -233,25 +241,25 @@ def exchange_a(
     *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery, prepared: VerifiedTokens
 ) -> GitCredential:
     """Exchange the code of an installation and store the tokens."""
-    return credentials.store(scope.user, Provider.GITHUB, prepared, ring=keyring)[0]
+    return credentials.store(scope.user, PROVIDER_A, prepared, ring=keyring)[0]
 
 
 @blueprint.post("/provider_b")
 @connect(operation_id="connectProviderB", body=ExchangeCodeBody, upstream=redeem_b)
 def exchange_b(*, scope: Scope, body: ExchangeCodeBody, prepared: VerifiedTokens) -> GitCredential:
     """Exchange an authorization code and store the tokens."""
-    return credentials.store(scope.user, Provider.GITLAB, prepared, ring=keyring)[0]
+    return credentials.store(scope.user, PROVIDER_B, prepared, ring=keyring)[0]
 
 
 @blueprint.post("/provider_a/refresh")
-@refresh_tokens(operation_id="refreshProviderA", upstream=partial(refresh, provider=Provider.GITHUB))
+@refresh_tokens(operation_id="refreshProviderA", upstream=partial(refresh, provider=PROVIDER_A))
 def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller and of the installation."""
-    return credentials.own(scope.user, Provider.GITHUB)
+    return credentials.own(scope.user, PROVIDER_A)
 
 
 @blueprint.post("/provider_b/refresh")
-@refresh_tokens(operation_id="refreshProviderB", upstream=partial(refresh, provider=Provider.GITLAB))
+@refresh_tokens(operation_id="refreshProviderB", upstream=partial(refresh, provider=PROVIDER_B))
 def refresh_b(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller."""
-    return credentials.own(scope.user, Provider.GITLAB)
+    return credentials.own(scope.user, PROVIDER_B)

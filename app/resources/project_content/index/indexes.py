@@ -13,7 +13,7 @@ from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
 from app.extensions import db
-from app.models.project import Project, Provider
+from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content.index import cleanup, indexing
 from app.resources.project_content.source import source_of
@@ -124,7 +124,7 @@ def mark_stale_if_moved(project: Project, index: ContentIndex | None, *, hosts: 
 
 def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
     """Return the head of a local branch, or None if a network call would be needed."""
-    if project.provider != Provider.LOCAL or hosts.local is None:
+    if not project.is_local or hosts.local is None:
         return None
     try:
         return hosts.local.head(RepoRef(project.repository), branch)

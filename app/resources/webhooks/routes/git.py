@@ -15,7 +15,7 @@ from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.body import header, raw_body
 from app.http.endpoint import endpoint
-from app.models.project import Provider
+from app.resources.git_provider.schemas import PROVIDER_A, PROVIDER_B
 from app.resources.webhooks.errors import BadSignature, UnreadableEvent
 from app.resources.webhooks.schemas import AcknowledgedSchema, GitHubEventSchema, GitLabEventSchema
 from app.resources.webhooks.service import AppUninstalled, BranchPushed, Notification, process_notification
@@ -42,7 +42,7 @@ def read_a(scope: Scope) -> Notification:
     _check(header("X-Hub-Signature-256") or "", signatures)
     parsers: dict[str, Parser] = {"push": _parse_push_a, "installation": _parse_installation}
     parser = parsers.get(header("X-GitHub-Event") or "")
-    return Notification(Provider.GITHUB, _delivery_id("X-GitHub-Delivery"), _parse(parser, body))
+    return Notification(PROVIDER_A, _delivery_id("X-GitHub-Delivery"), _parse(parser, body))
 
 
 def read_b(scope: Scope) -> Notification:
@@ -55,7 +55,7 @@ def read_b(scope: Scope) -> Notification:
     _check(header("X-Gitlab-Token") or "", current_settings().gitlab.webhook_secrets)
     is_push = header("X-Gitlab-Event") in ("Push Hook", "System Hook")
     event = _parse(_parse_push_b if is_push else None, raw_body())
-    return Notification(Provider.GITLAB, _delivery_id("X-Gitlab-Event-UUID"), event)
+    return Notification(PROVIDER_B, _delivery_id("X-Gitlab-Event-UUID"), event)
 
 
 def _check(signature: str, expected: Iterable[str]) -> None:
