@@ -150,8 +150,9 @@ class TestPublication:
 
     def test_sets_of_one_minute_share_the_call_at_their_time(self, team: Team) -> None:
         team.world.work_off()
+        body = {"wall_time": "2029-05-01T10:00", "timezone": "UTC"}
         for number in range(3):
-            team.schedule(team.approved(text=TEXT.replace("First", f"Text {number}")))
+            team.put_schedule(team.approved(text=TEXT.replace("First", f"Text {number}")), body).ok()
         assert waiting(team, "change_sets.publish_due") == 1
 
 
