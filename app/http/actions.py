@@ -6,19 +6,21 @@ from http import HTTPStatus
 from typing import Any, Literal, TypeVar, overload
 
 import structlog
-from flask import Response, g
+from flask import Response, current_app, g, request
 from sqlalchemy.exc import DBAPIError
 
 from app.access import authentication
 from app.access.guards import Guard
 from app.access.scope import Scope
-from app.core.errors import Archived
+from app.core.errors import Archived, NotFound, PreconditionFailed
 from app.core.outbound import LateRecord, UnrecordedAct
 from app.database import transactions
 from app.database.errors import is_deadlock
 from app.drivers.errors import DriverError
-from app.http import late_records, rate_limits
+from app.http import caching, late_records, rate_limits
 from app.http.error_handlers import to_app_error
+from app.http.loading import load_query
+from app.http.results import render
 
 T = TypeVar("T")
 Ids = Mapping[str, str]
@@ -32,6 +34,9 @@ log = structlog.get_logger(__name__)
 class DeclaredAction:
     """A function with what it needs to run for a caller.
 
+    A declaration without `view` is the common part of a route and of a page: `@endpoint(**vars(declared), ...)` and
+    `run(view, ids, declared)`.
+
     Attributes:
         guard: resolves the ids and checks the permission.
         view: the function. It runs in the transaction, and receives the keyword `scope`.
@@ -40,6 +45,7 @@ class DeclaredAction:
         outside: the view itself runs before the transaction, as `upstream` does. Its result is the response, or an
             `UnrecordedAct`, whose `record` runs in the transaction and returns the response.
         allow_archived: the action also changes archived targets.
+        etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
         rate: a row of the rate-limit table.
     """
 
@@ -48,12 +54,8 @@ class DeclaredAction:
     upstream: Callable[..., object] | None = None
     outside: bool = False
     allow_archived: bool = False
+    etag_of: str | None = None
     rate: str | None = None
-
-    @property
-    def locks_target(self) -> bool:
-        """True if the target is locked in the transaction, and the guard checks it again."""
-        return False
 
 
 class ActionSteps:
@@ -89,7 +91,7 @@ class ActionSteps:
     @property
     def is_locked(self) -> bool:
         """True if the guard resolves the target before its lock and again under it."""
-        return not self.is_read and not self._is_upstream and self.declared.locks_target
+        return not self.is_read and not self._is_upstream and self.declared.etag_of is not None
 
     @property
     def _is_upstream(self) -> bool:
@@ -126,7 +128,19 @@ class ActionSteps:
         return {"scope": self.declared.guard.resolve(self.ids, is_read=self.is_read)}
 
     def check_precondition(self, scope: Scope) -> None:
-        """Compare the target with the version that the caller knows, if it names one."""
+        """Compare `If-Match` with the tag of the present object. Only the comparison under the lock is final."""
+        header = request.headers.get("If-Match")
+        if header is None or self.declared.etag_of is None:
+            return
+        current: Any = current_app.view_functions[self.declared.etag_of]
+        schema = current.endpoint.query_schema
+        query = {} if schema is None else {"query": load_query(schema, request)}
+        try:
+            response = render(current.endpoint, current.endpoint.view(scope=scope, **query))
+        except NotFound as error:
+            raise PreconditionFailed from error
+        if not caching.etag_matches(header, caching.compute_etag(response.get_data())):
+            raise PreconditionFailed
 
     def conclude(self, value: object) -> Any:
         """Return the result of the run for the result of the view."""
@@ -165,7 +179,7 @@ class ActionSteps:
         Other requests may have changed the target in the meantime.
         """
         transactions.begin_write()
-        if self.declared.locks_target:
+        if self.declared.etag_of is not None:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
             self.check_precondition(arguments["scope"])
         return self._commit(self._run_view(arguments, prepared))
@@ -212,13 +226,17 @@ def run(
 ) -> T: ...
 @overload
 def run(view: Callable[..., T], ids: Ids, *, guard: Guard, rate: str | None = None) -> T: ...
-def run(view: Callable[..., Any], ids: Ids, **declared: Any) -> Any:
+@overload
+def run(view: Callable[..., Any], ids: Ids, declared: DeclaredAction) -> Any: ...
+def run(view: Callable[..., Any], ids: Ids, declared: DeclaredAction | None = None, **more: Any) -> Any:
     """Run an action that has no URL as the caller of the present request, and return its result.
 
     It has the guard, the rates and the transaction of a request; its events and jobs belong to the transaction. The
-    parameters are those of `DeclaredAction`. Raises the errors of the guard and of the functions.
+    keywords are those of `DeclaredAction`, for an action that no route declares. Raises the errors of the guard and of
+    the functions.
     """
-    return ActionSteps(DeclaredAction(view=view, **declared), ids).call()
+    action = replace(declared, view=view) if declared is not None else DeclaredAction(view=view, **more)
+    return ActionSteps(action, ids).call()
 
 
 def _close_unsent(prepared: dict[str, object], error: BaseException, *, is_known: bool) -> None:

@@ -64,7 +64,6 @@ class Endpoint(DeclaredAction):
         documented_body: schema of a body that `upstream` reads after it has identified the sender.
         other_status: a second status that a `ViewResult` may have.
         form: the body is a multipart form.
-        etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
         raw_response: the view returns a complete response. `result`, `events` and `media_type` document it.
         events: schemas of the events of a stream. `events_note` is a sentence about them.
         media_type: media type of a response that is not JSON.
@@ -92,7 +91,6 @@ class Endpoint(DeclaredAction):
     max_bytes: int = bodies.DEFAULT_BYTES
     any_type: bool = False
     form: bool = False
-    etag_of: str | None = None
     raw_response: bool = False
     events: tuple[type[Schema], ...] | None = None
     events_note: str = ""
@@ -152,10 +150,6 @@ class Endpoint(DeclaredAction):
         """
         result: CallResult = DirectCall(self, ids, method=method, body=body or {}, query=query or {}).call()
         return result
-
-    @property
-    def locks_target(self) -> bool:
-        return self.etag_of is not None
 
     @property
     def body_schema(self) -> type[Schema] | None:

@@ -4,16 +4,14 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from flask import Response, current_app, request
+from flask import Response, request
 from marshmallow import Schema
 
 from app.access import authentication
-from app.access.scope import Scope
-from app.core.errors import NotFound, PreconditionFailed
 from app.database import transactions
 from app.extensions import current_settings
 from app.http import body as bodies
-from app.http import body_admission, caching, idempotency, rate_limits, uploads
+from app.http import body_admission, idempotency, rate_limits, uploads
 from app.http.actions import ActionSteps
 from app.http.loading import load, load_query, load_values
 from app.http.results import CallResult, dump, render
@@ -112,21 +110,6 @@ class RequestSteps(ActionSteps):
     def _load_body(self, body: type[Schema] | type[RequestBody]) -> object:
         schema = body.schema if issubclass(body, RequestBody) else body
         return load(schema, self.data, is_change=self.method in ("PATCH", "PUT"))
-
-    def check_precondition(self, scope: Scope) -> None:
-        """Compare `If-Match` with the tag of the present object. Only the comparison under the lock is final."""
-        header = request.headers.get("If-Match")
-        if header is None or self.declared.etag_of is None:
-            return
-        current: Any = current_app.view_functions[self.declared.etag_of]
-        schema = current.endpoint.query_schema
-        query = {} if schema is None else {"query": load_query(schema, request)}
-        try:
-            response = render(current.endpoint, current.endpoint.view(scope=scope, **query))
-        except NotFound as error:
-            raise PreconditionFailed from error
-        if not caching.etag_matches(header, caching.compute_etag(response.get_data())):
-            raise PreconditionFailed
 
 
 class DirectCall(RequestSteps):

@@ -11,25 +11,32 @@ from marshmallow import fields, validate
 from app.access.scope import OrganizationScope, Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.organization.webhook_texts import failure_text
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core import clock
 from app.core.errors import NotFound
-from app.http.endpoint import endpoint_of
+from app.core.outbound import UnrecordedAct
+from app.extensions import current_settings, drivers, keyring
+from app.http.actions import run
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState
-from app.resources.outbound_webhook import queries, responses, service
-from app.resources.outbound_webhook import routes as webhooks
+from app.resources.outbound_webhook import actions, guards, queries, responses, service
+from app.resources.outbound_webhook.guards import WebhookScope
+from app.resources.outbound_webhook.responses import Shown
 from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST, event_types
-from app.resources.outbound_webhook.schemas.requests import TYPES
-from app.resources.project.routes import projects
+from app.resources.outbound_webhook.schemas.requests import (
+    TYPES,
+    CreateWebhookBody,
+    RecoverWebhookBody,
+    UpdateWebhookBody,
+)
+from app.resources.project import queries as projects
 
 ALL = "/organizations/<org_id>/webhooks"
 HOOK_URL = f"{ALL}/<webhook_id>"
 DELIVERY = f"{HOOK_URL}/deliveries/<delivery_id>"
-GUARD = endpoint_of(webhooks.list_all).guard
+GUARD = guards.CREATE.guard
 PER_PAGE = 50
 TEST = WEBHOOK_TEST.name
 DEPLOYED = [event_type.name for event_type in event_types.values() if event_type.is_deployed]
@@ -74,10 +81,10 @@ def with_newest_delivery(organization_id: str, listed: list[dict[str, Any]]) -> 
 @Page(guard=GUARD, query=NewWebhookQuery)
 def list_webhooks(*, scope: OrganizationScope, query: NewWebhookQuery) -> Response:
     """List the webhooks of an organization."""
-    ids = {"org_id": scope.path["org_id"]}
+    listed = [responses.shown(row, keyring) for row in queries.of_organization(scope.organization.id)]
     return page(
         "organization/webhooks.html",
-        webhooks=with_newest_delivery(scope.organization.id, api.read(webhooks.list_all, ids)),
+        webhooks=with_newest_delivery(scope.organization.id, listed),
         projects=_project_names(scope),
         project=query.project,
         groups=_groups(),
@@ -98,7 +105,7 @@ def create_webhook(*, scope: OrganizationScope, query: NewWebhookQuery, form: Fo
         "events": list(form.all("events")),
         "project_id": form.optional("project"),
     }
-    return _secret(scope, api.write(webhooks.create, {"org_id": scope.path["org_id"]}, data))
+    return _secret(scope, create_hook(scope.organization.id, data))
 
 
 @blueprint.get(HOOK_URL)
@@ -106,20 +113,16 @@ def create_webhook(*, scope: OrganizationScope, query: NewWebhookQuery, form: Fo
 def webhook(*, scope: OrganizationScope, query: DeliveryListQuery) -> Response:
     """Show a webhook with its deliveries, newest first."""
     details = read_webhook(scope)
-    listed, meta = api.read_page(
-        webhooks.list_deliveries,
-        {"id": details["id"]},
-        limit=PER_PAGE,
-        cursor=query.cursor,
-        state=query.state,
-        type=query.type,
+    state = DeliveryState(query.state) if query.state else None
+    listed = queries.deliveries(
+        details["id"], limit=PER_PAGE, cursor=query.cursor, state=state, event_type=query.type, since=None
     )
     today = clock.now().date()
     return page(
         "organization/webhook.html",
         webhook=details,
-        deliveries=listed,
-        cursor=meta["next_cursor"],
+        deliveries=[responses.item(row) for row in listed.rows],
+        cursor=listed.next_cursor,
         query=query,
         types=[*(details["events"] or DEPLOYED), TEST],
         projects=_project_names(scope),
@@ -139,7 +142,7 @@ def change_webhook(*, scope: OrganizationScope, form: Form) -> Response:
         data["url"] = form.text("url")
     if details["events"]:
         data["events"] = list(form.all("events"))
-    api.write(webhooks.update, {"id": details["id"]}, data, method="PATCH")
+    change_hook(details["id"], data)
     return see_other(webhooks_url(scope, f"/{details['id']}?done=saved"))
 
 
@@ -147,38 +150,46 @@ def change_webhook(*, scope: OrganizationScope, form: Form) -> Response:
 @Page(guard=GUARD, inputs=("state",), shown_by="webhook")
 def change_webhook_state(*, scope: OrganizationScope, form: Form) -> Response:
     """Pause or activate a webhook."""
-    return _act(scope, webhooks.update, {"state": form.text("state")}, done="saved", method="PATCH")
+    webhook_id = read_webhook(scope)["id"]
+    change_hook(webhook_id, form.texts("state"))
+    return see_other(webhooks_url(scope, f"/{webhook_id}?done=saved"))
 
 
 @blueprint.post(f"{HOOK_URL}/test")
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def test_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Send a test and show its delivery."""
-    details = read_webhook(scope)
-    sent = api.write(webhooks.send_test, {"id": details["id"]})
-    return see_other(webhooks_url(scope, f"/{details['id']}/deliveries/{sent['id']}?done=tested"))
+    webhook_id = read_webhook(scope)["id"]
+    return see_other(webhooks_url(scope, f"/{webhook_id}/deliveries/{send_test(webhook_id)}?done=tested"))
 
 
 @blueprint.post(f"{HOOK_URL}/rotate")
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def rotate_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret and show the new one."""
-    return _secret(scope, api.write(webhooks.rotate, {"id": read_webhook(scope)["id"]}))
+
+    def rotate(scope: WebhookScope) -> Shown:
+        return responses.signed(service.rotate(scope.webhook, ring=keyring), keyring)
+
+    return _secret(scope, run(rotate, {"id": read_webhook(scope)["id"]}, guard=guards.webhook()))
 
 
 @blueprint.post(f"{HOOK_URL}/recover")
 @Page(guard=GUARD, inputs=("since",), shown_by="webhook")
 def recover_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Send the failed and discarded messages since a day again."""
-    day = form.text("since")
-    return _act(scope, webhooks.recover, {"since": f"{day}T00:00:00Z" if day else None}, done="resent")
+    webhook_id, day, limits = read_webhook(scope)["id"], form.text("since"), current_settings().limits.webhooks
+    body = RecoverWebhookBody.loaded({"since": f"{day}T00:00:00Z" if day else None})
+    ids = {"id": webhook_id}
+    run(lambda scope: service.recover(scope.webhook, body.since, limits=limits), ids, guard=guards.webhook())
+    return see_other(webhooks_url(scope, f"/{webhook_id}?done=resent"))
 
 
 @blueprint.post(f"{HOOK_URL}/delete")
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def delete_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete a webhook with its deliveries."""
-    api.write(webhooks.delete, {"id": read_webhook(scope)["id"]}, method="DELETE")
+    run(lambda scope: service.delete(scope.webhook), {"id": read_webhook(scope)["id"]}, guards.DELETE)
     return see_other(webhooks_url(scope, "?done=deleted"))
 
 
@@ -187,7 +198,7 @@ def delete_webhook(*, scope: OrganizationScope, form: Form) -> Response:
 def webhook_delivery(*, scope: OrganizationScope) -> Response:
     """Show a delivery with its request and its attempts."""
     details = read_webhook(scope)
-    delivery = api.read(webhooks.delivery_details, {"id": details["id"], "delivery_id": scope.path["delivery_id"]})
+    delivery = read_delivery(details["id"], scope.path["delivery_id"])
     attempts = [attempt | {"result": failure_text(attempt)} for attempt in delivery["attempts"]]
     return page(
         "organization/webhook_delivery.html",
@@ -201,30 +212,56 @@ def webhook_delivery(*, scope: OrganizationScope) -> Response:
 @Page(guard=GUARD, inputs=(), shown_by="webhook_delivery")
 def replay_delivery(*, scope: OrganizationScope, form: Form) -> Response:
     """Send a message again."""
-    details, delivery_id = read_webhook(scope), scope.path["delivery_id"]
-    api.write(webhooks.replay, {"id": details["id"], "delivery_id": delivery_id})
-    return see_other(webhooks_url(scope, f"/{details['id']}/deliveries/{delivery_id}?done=resent"))
+    ids = {"id": read_webhook(scope)["id"], "delivery_id": scope.path["delivery_id"]}
+    run(lambda scope: service.replay(scope.webhook, scope.delivery), ids, guard=guards.webhook_delivery())
+    return see_other(webhooks_url(scope, f"/{ids['id']}/deliveries/{ids['delivery_id']}?done=resent"))
+
+
+def create_hook(organization_id: str, data: dict[str, Any]) -> Any:
+    """Create a webhook and return it with its secret. Raises the errors of the schema and of `actions.create`."""
+    body, client, limits = CreateWebhookBody.loaded(data), drivers.webhooks, current_settings().limits.webhooks
+
+    def create(scope: OrganizationScope) -> UnrecordedAct[Shown]:
+        return actions.create(scope.organization, body.url, body.values(), client=client, limits=limits)
+
+    return run(create, {"org_id": organization_id}, guards.CREATE)
+
+
+def change_hook(webhook_id: str, data: dict[str, Any]) -> None:
+    """Change a webhook. Raises the errors of the schema and of `actions.update`."""
+    body, client = UpdateWebhookBody.loaded(data, is_change=True), drivers.webhooks
+    url, changes = body.sent().get("url"), body.changes()
+    run(lambda scope: actions.update(scope.webhook, url, changes, client=client), {"id": webhook_id}, guards.UPDATE)
+
+
+def send_test(webhook_id: str) -> str:
+    """Send a test and return the id of its delivery."""
+    return run(lambda scope: service.send_test(scope.webhook), {"id": webhook_id}, guard=guards.webhook())
+
+
+def read_hook(webhook_id: str) -> dict[str, Any]:
+    """Return a webhook that the user may change. Raises NotFound."""
+    scope: Any = guards.webhook().resolve({"id": webhook_id}, is_read=True)
+    return responses.shown(scope.webhook, keyring)
+
+
+def read_delivery(webhook_id: str, delivery_id: str) -> dict[str, Any]:
+    """Return a delivery with its request and its attempts. Raises NotFound."""
+    scope: Any = guards.webhook_delivery().resolve({"id": webhook_id, "delivery_id": delivery_id}, is_read=True)
+    return responses.detailed(queries.details(scope.delivery.id), scope.webhook)
 
 
 def read_webhook(scope: OrganizationScope) -> dict[str, Any]:
     """Return the webhook of the URL. Raises NotFound, also for a webhook of another organization."""
-    details: dict[str, Any] = api.read(webhooks.details, {"id": scope.path["webhook_id"]})
+    details = read_hook(scope.path["webhook_id"])
     if details["org_id"] != scope.organization.id:
         raise NotFound("The webhook does not exist")
     return details
 
 
-def _act(
-    scope: OrganizationScope, view: api.View, data: dict[str, Any], *, done: str, method: str = "POST"
-) -> Response:
-    webhook_id = read_webhook(scope)["id"]
-    api.write(view, {"id": webhook_id}, data, method=method)
-    return see_other(webhooks_url(scope, f"/{webhook_id}?done={done}"))
-
-
-def _project_names(scope: OrganizationScope) -> dict[str, str]:
-    listed = api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all")
-    return {webhook["project_id"]: webhook["project_name"] for webhook in listed}
+def _project_names(scope: OrganizationScope) -> dict[object, object]:
+    listed = projects.of_organization(scope.organization.id, status=None)
+    return {project["project_id"]: project["project_name"] for project in listed}
 
 
 def _groups() -> dict[str, list[str]]:

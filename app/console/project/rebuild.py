@@ -12,9 +12,9 @@ from app.access.guards import project_permission
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.files.scope import BASE, project_url
+from app.console.organization import webhooks
 from app.console.organization.webhook_texts import failure_text
 from app.console.project.connect_page import PATH as CONNECT
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.frame import REBUILD_COOKIE
 from app.console.shell.pages import Page, see_other
@@ -26,7 +26,6 @@ from app.http.validation import Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState, WebhookFormat, WebhookState
 from app.resources.git_push.addresses import clone_url
 from app.resources.outbound_webhook import queries
-from app.resources.outbound_webhook import routes as webhooks
 
 URL = f"{BASE}/rebuild"
 HOOK_URL = f"{URL}/<hook_id>"
@@ -94,8 +93,7 @@ def create_deploy_hook(*, scope: ProjectScope, query: RebuildQuery, form: Form) 
         "project_id": scope.project.id,
         "description": HOSTS[query.host].name if query.host in HOSTS else "",
     }
-    created = api.write(webhooks.create, {"org_id": scope.organization.id}, data)
-    return _request_build(scope, created["id"])
+    return _request_build(scope, webhooks.create_hook(scope.organization.id, data)["id"])
 
 
 @blueprint.get(HOOK_URL)
@@ -105,7 +103,7 @@ def requested_build(*, scope: ProjectScope, query: RequestedBuildQuery) -> Respo
     hook = _read_hook(scope)
     newest = queries.newest_deliveries(scope.organization.id).get(hook["id"])
     delivery_id = query.delivery or (newest[0].id if newest is not None else None)
-    delivery = _read_delivery(hook, delivery_id) if delivery_id else None
+    delivery = webhooks.read_delivery(hook["id"], delivery_id) if delivery_id else None
     refusal = failure_text(delivery["attempts"][0]) if delivery is not None and delivery["attempts"] else ""
     response = page("project/requested_build.html", hook=hook, delivery=delivery, refusal=refusal)
     is_open = delivery is not None and delivery["state"] == DeliveryState.WAITING and not refusal
@@ -126,7 +124,7 @@ def request_build(*, scope: ProjectScope, form: Form) -> Response:
 def correct_deploy_hook(*, scope: ProjectScope, form: Form) -> Response:
     """Replace the URL of the deploy hook, activate it and request a build."""
     hook, data = _read_hook(scope), {"url": form.text("url"), "state": str(WebhookState.ACTIVE)}
-    api.write(webhooks.update, {"id": hook["id"]}, data, method="PATCH")
+    webhooks.change_hook(hook["id"], data)
     return _request_build(scope, hook["id"])
 
 
@@ -149,18 +147,12 @@ def hide_rebuild_hint(*, scope: ProjectScope, form: Form) -> Response:
 
 
 def _request_build(scope: ProjectScope, hook_id: str) -> Response:
-    sent = api.write(webhooks.send_test, {"id": hook_id})
-    return see_other(project_url(scope, f"/rebuild/{hook_id}?delivery={sent['id']}"))
+    return see_other(project_url(scope, f"/rebuild/{hook_id}?delivery={webhooks.send_test(hook_id)}"))
 
 
 def _read_hook(scope: ProjectScope) -> dict[str, Any]:
     """Return the deploy hook of the URL. Raises NotFound, also for a hook of another project."""
-    hook: dict[str, Any] = api.read(webhooks.details, {"id": scope.path["hook_id"]})
+    hook = webhooks.read_hook(scope.path["hook_id"])
     if hook["project_id"] != scope.project.id or hook["format"] != WebhookFormat.EMPTY:
         raise NotFound("The webhook does not exist")
     return hook
-
-
-def _read_delivery(hook: dict[str, Any], delivery_id: str) -> dict[str, Any]:
-    delivery: dict[str, Any] = api.read(webhooks.delivery_details, {"id": hook["id"], "delivery_id": delivery_id})
-    return delivery

@@ -23,7 +23,9 @@ from app.resources.organization.events import (
     membership_ended,
 )
 from app.resources.organization.locks import lock_organizations
+from app.resources.user.creation_limits import limits_of
 from app.resources.user.mail import language_of, notify
+from app.settings.server import ServerSettings
 
 INVITED_FOR = timedelta(seconds=CodeLimits().invitation_ttl_s)
 
@@ -39,16 +41,14 @@ class OwnerCannotLeave(PermissionDenied):
     )
 
 
-def invite(
-    organization: Organization, email: str, role: Role, *, by: User, limit: int, web_url: str, invitation_url: str
-) -> MemberResult:
+def invite(organization: Organization, email: str, role: Role, *, by: User, server: ServerSettings) -> MemberResult:
     """Add a verified user with exactly this e-mail address, or create an invitation for 7 days.
 
     A repeated invitation is renewed. The mail is sent after the commit.
 
     Raises:
         Conflict: the user is already a member.
-        LimitReached: members and open invitations reach `limit`.
+        LimitReached: members and open invitations reach the limit of the owner.
     """
     lock_organizations(organization.id)
     key = email_key(email)
@@ -63,13 +63,13 @@ def invite(
         raise Conflict(ErrorMessage("This user is already a member"), code="ALREADY_MEMBER")
     open_invitation = _invitation(organization, key)
     if open_invitation is None or open_invitation.expires_at <= utcnow_ms():
-        _check_limit(organization, limit)
+        _check_limit(organization)
     if user is not None and user.email_verified:
         outcome = _add(organization, user, role, open_invitation)
-        notify(user, "member_added", inviter=by.name, organization=organization.name, link=web_url)
+        notify(user, "member_added", inviter=by.name, organization=organization.name, link=server.web_url)
         return outcome
     invitation = _create_invitation(organization, open_invitation, email, key, role, by)
-    _mail_invitation(invitation, by, invitation_url)
+    _mail_invitation(invitation, by, server.invitation_url)
     member_invited.publish(MemberChange(organization.id, None, email, role))
     return {"email": email, "role": role, "user_id": None, "status": "invited"}
 
@@ -185,7 +185,8 @@ def _mail_invitation(invitation: Invitation, by: User, invitation_url: str) -> N
     )
 
 
-def _check_limit(organization: Organization, limit: int) -> None:
+def _check_limit(organization: Organization) -> None:
+    limit = limits_of(organization.owner_id).members
     members = sa.select(sa.func.count()).where(Membership.organization_id == organization.id).scalar_subquery()
     invited = (
         sa.select(sa.func.count())

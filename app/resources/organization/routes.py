@@ -1,14 +1,14 @@
 """Routes of organizations and their members (spec 4.4)."""
 
-from app.access.guards import permission, roles, verified
+from app.access.guards import permission, verified
 from app.access.scope import OrganizationScope, Scope
 from app.access.tokens import MANAGES, READS
-from app.core.permissions import Permission, Role
+from app.core.permissions import Permission
 from app.extensions import current_settings
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.results import page_of
-from app.resources.organization import members, queries, service
+from app.resources.organization import guards, members, queries, service
 from app.resources.organization import schemas as s
 from app.resources.user.creation_limits import limits_of
 
@@ -22,7 +22,6 @@ blueprint = ApiBlueprint(
         "status": "Only objects with this status.",
     },
 )
-DETAILS = "organization.details"
 
 
 @blueprint.get("/user")
@@ -70,30 +69,25 @@ def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
 
 @blueprint.patch("/member/<org_id>")
 @endpoint(
+    **vars(guards.INVITE),
     operation_id="inviteOrganizationMember",
-    guard=permission(Permission.MANAGE_MEMBERS),
     body=s.InviteMemberBody,
     result=s.InvitedMemberSchema,
-    etag_of=DETAILS,
     message="Member invited",
-    rate="invite",
     errors=("ALREADY_MEMBER", "LIMIT_REACHED"),
 )
 def invite(*, scope: OrganizationScope, body: s.InviteMemberBody) -> ViewResult:
     """Add a user with this e-mail address, or invite the person. The mail is sent after the commit."""
-    limit, server = limits_of(scope.organization.owner_id).members, current_settings().server
-    urls = {"web_url": server.web_url, "invitation_url": server.invitation_url}
-    result = members.invite(scope.organization, body.email, body.role, by=scope.user, limit=limit, **urls)
+    result = members.invite(scope.organization, **body.sent(), by=scope.user, server=current_settings().server)
     return ViewResult(result, message="Member added" if result["status"] == "active" else "Member invited")
 
 
 @blueprint.patch("/update-role/<org_id>")
 @endpoint(
+    **vars(guards.CHANGE_ROLE),
     operation_id="updateOrganizationMemberRole",
-    guard=permission(Permission.MANAGE_MEMBERS),
     body=s.ChangeRoleBody,
     result=s.ChangedRoleSchema,
-    etag_of=DETAILS,
     message="Member role updated",
 )
 def update_role(*, scope: OrganizationScope, body: s.ChangeRoleBody) -> members.MemberResult:
@@ -103,11 +97,9 @@ def update_role(*, scope: OrganizationScope, body: s.ChangeRoleBody) -> members.
 
 @blueprint.patch("/remove-member/<org_id>")
 @endpoint(
-    guard=permission(Permission.MANAGE_MEMBERS),
+    **vars(guards.REMOVE_MEMBER),
     body=s.MemberBody,
     result=s.RemovedMemberSchema,
-    allow_archived=True,
-    etag_of=DETAILS,
     message="Member removed",
 )
 def remove_member(*, scope: OrganizationScope, body: s.MemberBody) -> members.MemberResult:
@@ -117,10 +109,8 @@ def remove_member(*, scope: OrganizationScope, body: s.MemberBody) -> members.Me
 
 @blueprint.patch("/leave/<org_id>")
 @endpoint(
-    guard=permission(Permission.VIEW_MEMBERS),
+    **vars(guards.LEAVE),
     result=s.OrganizationDepartureSchema,
-    allow_archived=True,
-    etag_of=DETAILS,
     message="You have left the organization",
     errors=("OWNER_CANNOT_LEAVE",),
 )
@@ -131,7 +121,7 @@ def leave(*, scope: OrganizationScope) -> members.MemberResult:
 
 @blueprint.post("/transfer/<org_id>")
 @endpoint(
-    guard=roles(Role.OWNER, organization="org_id"),
+    **vars(guards.TRANSFER),
     body=s.TransferOwnershipBody,
     result=s.OrganizationSchema,
     message="Organization transferred",
@@ -139,17 +129,14 @@ def leave(*, scope: OrganizationScope) -> members.MemberResult:
 )
 def transfer(*, scope: OrganizationScope, body: s.TransferOwnershipBody) -> queries.OrganizationDict:
     """Transfer the organization to another member."""
-    limits = limits_of(body.member_id)
-    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.user, limits=limits))
+    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.user))
 
 
 @blueprint.patch("/status/<org_id>")
 @endpoint(
-    guard=permission(Permission.MANAGE_ORG),
+    **vars(guards.SET_STATUS),
     body=s.ChangeStatusBody,
     result=s.OrganizationSchema,
-    allow_archived=True,
-    etag_of=DETAILS,
     message="Status updated",
     errors=("DEFAULT_ORGANIZATION", "LIMIT_REACHED"),
 )
@@ -160,10 +147,9 @@ def set_status(*, scope: OrganizationScope, body: s.ChangeStatusBody) -> queries
 
 @blueprint.patch("/<org_id>")
 @endpoint(
-    guard=permission(Permission.MANAGE_ORG),
+    **vars(guards.UPDATE),
     body=s.UpdateOrganizationBody,
     result=s.OrganizationSchema,
-    etag_of=DETAILS,
     message="Organization updated",
     errors=("NAME_TAKEN",),
 )
@@ -174,10 +160,8 @@ def update(*, scope: OrganizationScope, body: s.UpdateOrganizationBody) -> queri
 
 @blueprint.delete("/<org_id>")
 @endpoint(
-    guard=permission(Permission.DELETE_ORG),
+    **vars(guards.DELETE),
     result=s.DeletedOrganizationSchema,
-    allow_archived=True,
-    etag_of=DETAILS,
     message="Organization deleted",
     errors=("DEFAULT_ORGANIZATION",),
 )

@@ -5,7 +5,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, ErrorMessage, InvalidRequest, LimitReached, NotFound, PermissionDenied
-from app.core.limits import Limits
 from app.core.permissions import Role
 from app.database.transactions import savepoint
 from app.extensions import db
@@ -17,6 +16,7 @@ from app.resources.media_asset.service import image_error, release_image
 from app.resources.organization.events import member_role_changed, organization_deleting
 from app.resources.organization.locks import lock_organizations, lock_users
 from app.resources.organization.members import change_of
+from app.resources.user.creation_limits import limits_of
 
 DEFAULT_NAME = "Personal"
 
@@ -86,7 +86,7 @@ def set_status(organization: Organization, status: ArchiveStatus) -> Organizatio
     return organization
 
 
-def transfer(organization: Organization, member_id: str, *, by: User, limits: Limits) -> Organization:
+def transfer(organization: Organization, member_id: str, *, by: User) -> Organization:
     """Make another member the owner. The previous owner becomes an admin.
 
     Raises:
@@ -107,6 +107,7 @@ def transfer(organization: Organization, member_id: str, *, by: User, limits: Li
     if organization.is_default:
         raise Conflict("The default organization cannot be transferred", code="DEFAULT_ORGANIZATION")
     lock_users(member_id)
+    limits = limits_of(member_id)
     _check_owned(member_id, limits.organizations)
     _check_projects(organization, member_id, limits.projects)
     _swap(organization, old, new)

@@ -1,4 +1,4 @@
-"""Guards of webhooks. Reading needs the scope `admin` as well, because messages contain data of the organization."""
+"""Guards and declared changes of webhooks. Messages contain data, so reading needs the scope `admin` as well."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,6 +16,7 @@ from app.core.errors import NotFound
 from app.core.ids import is_id
 from app.core.permissions import Permission, grants
 from app.extensions import db
+from app.http.actions import DeclaredAction
 from app.models.organization import Membership, Organization
 from app.models.outbound_webhook import WebhookDelivery, WebhookEndpoint
 from app.models.project import Project
@@ -104,3 +105,8 @@ def _fields(endpoint_id: object, caller: Caller) -> Mapping[str, Any]:
     if row is None:
         raise NotFound("The webhook does not exist")
     return dict(zip(("webhook", "organization", "project", "role"), row, strict=True))
+
+
+CREATE = DeclaredAction(guard=manage_webhooks(), outside=True)
+UPDATE = DeclaredAction(guard=webhook(), outside=True, etag_of="outbound_webhook.details")
+DELETE = DeclaredAction(guard=webhook(), allow_archived=True, etag_of="outbound_webhook.details")

@@ -1,13 +1,14 @@
 """Routes of outbound webhooks and their deliveries."""
 
 from app.access.scope import OrganizationScope
+from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, drivers, keyring
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.results import page_of
-from app.http.validation import ABSENT, ListQuery
+from app.http.validation import ListQuery
 from app.models.outbound_webhook import WebhookState
-from app.resources.outbound_webhook import queries, responses, service
+from app.resources.outbound_webhook import actions, guards, queries, responses, service
 from app.resources.outbound_webhook.guards import (
     WebhookDeliveryScope,
     WebhookScope,
@@ -18,7 +19,6 @@ from app.resources.outbound_webhook.guards import (
 from app.resources.outbound_webhook.responses import Shown
 from app.resources.outbound_webhook.schemas import requests as bodies
 from app.resources.outbound_webhook.schemas import results
-from app.resources.outbound_webhook.service import Destination
 
 blueprint = ApiBlueprint(
     "outbound_webhook",
@@ -34,17 +34,6 @@ blueprint = ApiBlueprint(
 )
 ALL, ONE = "/organization/<org_id>/webhooks", "/webhook/<id>"
 DELIVERIES, DELIVERY = f"{ONE}/deliveries", f"{ONE}/delivery/<delivery_id>"
-DETAILS = "outbound_webhook.details"
-
-
-def check_url(scope: OrganizationScope, body: bodies.CreateWebhookBody) -> Destination:
-    """Check the addresses of the URL. Raises InvalidRequest."""
-    return service.check_destination(body.url, drivers.webhooks)
-
-
-def check_new_url(scope: WebhookScope, body: bodies.UpdateWebhookBody) -> Destination | None:
-    """Check the addresses of the new URL, if there is one. Raises InvalidRequest."""
-    return None if body.url is ABSENT else service.check_destination(body.url, drivers.webhooks)
 
 
 @blueprint.get(ALL)
@@ -57,28 +46,18 @@ def list_all(*, scope: OrganizationScope, query: ListQuery) -> PageResult:
 
 @blueprint.post(ALL)
 @endpoint(
-    guard=manage_webhooks(),
+    **vars(guards.CREATE),
     body=bodies.CreateWebhookBody,
     result=results.SignedWebhookSchema,
     status=201,
     message="Webhook created",
-    upstream=check_url,
     secret_fields=("secret",),
     errors=("LIMIT_REACHED", "NOT_FOUND"),
 )
-def create(*, scope: OrganizationScope, body: bodies.CreateWebhookBody, prepared: Destination) -> Shown:
+def create(*, scope: OrganizationScope, body: bodies.CreateWebhookBody) -> UnrecordedAct[Shown]:
     """Create a webhook. Only this response contains the secret."""
-    issued = service.create(
-        scope.organization,
-        prepared,
-        endpoint_format=body.format,
-        events=body.events or (),
-        project_id=body.project_id,
-        description=body.description or "",
-        ring=keyring,
-        limits=current_settings().limits.webhooks,
-    )
-    return responses.signed(issued, keyring)
+    limits = current_settings().limits.webhooks
+    return actions.create(scope.organization, body.url, body.values(), client=drivers.webhooks, limits=limits)
 
 
 @blueprint.get(ONE)
@@ -89,27 +68,14 @@ def details(*, scope: WebhookScope) -> Shown:
 
 
 @blueprint.patch(ONE)
-@endpoint(
-    guard=webhook(),
-    body=bodies.UpdateWebhookBody,
-    result=results.WebhookSchema,
-    etag_of=DETAILS,
-    message="Webhook updated",
-    upstream=check_new_url,
-)
-def update(*, scope: WebhookScope, body: bodies.UpdateWebhookBody, prepared: Destination | None) -> Shown:
+@endpoint(**vars(guards.UPDATE), body=bodies.UpdateWebhookBody, result=results.WebhookSchema, message="Webhook updated")
+def update(*, scope: WebhookScope, body: bodies.UpdateWebhookBody) -> UnrecordedAct[Shown]:
     """Change the URL, the events, the description or the state of a webhook."""
-    return responses.shown(service.update(scope.webhook, prepared, **body.changes(), ring=keyring), keyring)
+    return actions.update(scope.webhook, body.sent().get("url"), body.changes(), client=drivers.webhooks)
 
 
 @blueprint.delete(ONE)
-@endpoint(
-    guard=webhook(),
-    result=results.DeletedWebhookSchema,
-    etag_of=DETAILS,
-    allow_archived=True,
-    message="Webhook deleted",
-)
+@endpoint(**vars(guards.DELETE), result=results.DeletedWebhookSchema, message="Webhook deleted")
 def delete(*, scope: WebhookScope) -> dict[str, object]:
     """Delete a webhook with its deliveries."""
     return {"id": service.delete(scope.webhook), "deleted": True}

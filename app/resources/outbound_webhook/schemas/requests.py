@@ -88,6 +88,15 @@ class CreateWebhookBody(RequestBody):
         if self.format == WebhookFormat.EMPTY and self.project_id is None:
             raise ValidationError("A webhook with the format empty needs a project.", "project_id")
 
+    def values(self) -> dict[str, Any]:
+        """Return the values of the webhook without the URL."""
+        return {
+            "endpoint_format": self.format,
+            "events": self.events or (),
+            "project_id": self.project_id,
+            "description": self.description or "",
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateWebhookBody(RequestBody):
