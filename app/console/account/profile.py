@@ -1,21 +1,32 @@
 """The own account: profile, password, sessions, preferences, deletion."""
 
+from typing import Any
+
 from flask import Response
 
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.account.devices import device_name
 from app.console.blueprint import ROOT, blueprint
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.locales import LANGUAGES, time_zones
-from app.resources.auth.routes import account as auth
-from app.resources.git_provider.routes import credentials
-from app.resources.user import routes as users
-from app.resources.user_preference import routes as preferences
+from app.extensions import keyring
+from app.http.actions import run
+from app.http.loading import instance
+from app.resources.auth.schemas import AccountSchema, ListedSessionSchema, RevokeSessionBody, UpdateUserBody
+from app.resources.git_provider import credentials
+from app.resources.git_provider.schemas import CredentialSchema
+from app.resources.user import actions, service
+from app.resources.user import sessions as user_sessions
+from app.resources.user.guards import DELETE
+from app.resources.user.schemas import DeleteAccountBody, ProfileSchema, SetPasswordBody
+from app.resources.user_preference import service as preferences
+from app.resources.user_preference.guards import CHANGE
+from app.resources.user_preference.schemas import PreferencesBody, PreferenceSchema
 
+GUARD = verified()
 URL = f"{ROOT}/account"
 PASSWORD_NAMES = {"newPassword": "new_password", "currentPassword": "current_password"}
 
@@ -25,91 +36,105 @@ def _ids(scope: Scope) -> dict[str, str]:
 
 
 @blueprint.get("/account")
-@Page(guard=verified())
+@Page(guard=GUARD)
 def profile(*, scope: Scope) -> Response:
     """Show name, e-mail address and password."""
-    return page("account/profile.html", user=api.read(users.read, _ids(scope)))
+    user = instance(ProfileSchema).dump(service.profile(scope.user, by=scope.user))
+    return page("account/profile.html", user=user)
 
 
 @blueprint.post("/account/profile")
-@Page(guard=verified(), inputs=("name",), shown_by="profile")
+@Page(guard=GUARD, inputs=("name",), shown_by="profile")
 def change_profile(*, scope: Scope, form: Form) -> Response:
     """Change the name."""
-    api.write(auth.update_user, data={"name": form.text("name")})
+    values = UpdateUserBody.loaded(form.texts("name")).sent()
+    run(lambda scope: service.update(scope.user, values), {}, guard=GUARD)
     return see_other(f"{URL}?done=saved")
 
 
 @blueprint.post("/account/password")
-@Page(guard=verified(), inputs=("new_password", "current_password"), shown_by="profile", names=PASSWORD_NAMES)
+@Page(guard=GUARD, inputs=("new_password", "current_password"), shown_by="profile", names=PASSWORD_NAMES)
 def change_password(*, scope: Scope, form: Form) -> Response:
     """Change the password, or set the first one."""
     data = {"newPassword": form.text("new_password"), "currentPassword": form.text("current_password")}
-    api.write(users.set_password, data=data, method="PATCH")
+    body = SetPasswordBody.loaded(data, is_change=True)
+    new, current = body.new_password, body.current_password
+    run(
+        lambda scope: actions.set_password(scope.user, scope.session, new, current=current),
+        {},
+        guard=GUARD,
+        outside=True,
+    )
     return see_other(f"{URL}?done=password")
 
 
 @blueprint.post("/account/delete")
-@Page(guard=verified(), inputs=("delete_password",), shown_by="profile", names={"password": "delete_password"})
+@Page(guard=GUARD, inputs=("delete_password",), shown_by="profile", names={"password": "delete_password"})
 def delete_account(*, scope: Scope, form: Form) -> Response:
     """Delete the account."""
-    api.write(users.delete, _ids(scope), {"password": form.text("delete_password")}, method="DELETE")
+    password = DeleteAccountBody.loaded({"password": form.text("delete_password")}).password
+    run(lambda scope: actions.delete(scope.target, scope.session, password=password), _ids(scope), DELETE)
     return see_other(f"{ROOT}/sign-in?done=deleted")
 
 
 @blueprint.get("/account/sessions")
-@Page(guard=verified())
+@Page(guard=GUARD)
 def sessions(*, scope: Scope) -> Response:
     """List the browsers in which the user is signed in."""
-    rows = [row | {"device": device_name(row["userAgent"])} for row in api.read(auth.list_sessions)]
-    return page("account/sessions.html", sessions=rows, current=scope.caller.session.id)
+    rows: Any = instance(ListedSessionSchema, many=True).dump(user_sessions.of_user(scope.caller.id))
+    listed = [row | {"device": device_name(row["userAgent"])} for row in rows]
+    return page("account/sessions.html", sessions=listed, current=scope.caller.session.id)
 
 
 @blueprint.post("/account/sessions/end")
-@Page(guard=verified(), inputs=("session_id",), shown_by="sessions")
+@Page(guard=GUARD, inputs=("session_id",), shown_by="sessions")
 def end_session(*, scope: Scope, form: Form) -> Response:
     """End one session, or all other sessions."""
     if form.text("session_id"):
-        api.write(auth.revoke_session, data={"token": form.text("session_id")})
+        session_id = RevokeSessionBody.loaded({"token": form.text("session_id")}).token
+        run(lambda scope: user_sessions.end(scope.user.id, session_id), {}, guard=GUARD)
     else:
-        api.write(auth.revoke_other_sessions)
+        run(lambda scope: user_sessions.end_all(scope.user.id, but=scope.session.id), {}, guard=GUARD)
     return see_other(f"{URL}/sessions?done=ended")
 
 
 @blueprint.get("/account/preferences")
-@Page(guard=verified())
+@Page(guard=GUARD)
 def show_preferences(*, scope: Scope) -> Response:
     """Show theme, language, time zone and attribution."""
     return page(
         "account/preferences.html",
-        preferences=api.read(preferences.read, _ids(scope)),
+        preferences=instance(PreferenceSchema).dump(preferences.read(scope.user)),
         languages=LANGUAGES,
         zones=sorted(time_zones()),
     )
 
 
 @blueprint.post("/account/preferences")
-@Page(guard=verified(), inputs=("theme", "language", "timezone", "impersonate"), shown_by="show_preferences")
+@Page(guard=GUARD, inputs=("theme", "language", "timezone", "impersonate"), shown_by="show_preferences")
 def change_preferences(*, scope: Scope, form: Form) -> Response:
     """Change theme, language, time zone and attribution."""
-    data = form.texts("theme", "language", "timezone")
-    api.write(preferences.update, _ids(scope), data | {"impersonate": form.is_checked("impersonate")}, method="PATCH")
+    data = form.texts("theme", "language", "timezone") | {"impersonate": form.is_checked("impersonate")}
+    values = PreferencesBody.loaded(data, is_change=True).sent()
+    run(lambda scope: preferences.change(scope.target, values), _ids(scope), CHANGE)
     return see_other(f"{URL}/preferences?done=saved")
 
 
 @blueprint.get("/account/connections")
-@Page(guard=verified())
+@Page(guard=GUARD)
 def connections(*, scope: Scope) -> Response:
     """List the connected accounts of Git providers and the sign-in methods."""
     return page(
         "account/connections.html",
-        credentials=api.read(credentials.list_connected, {"userId": scope.caller.id}),
-        methods=api.read(auth.list_accounts),
+        credentials=instance(CredentialSchema, many=True).dump(credentials.credentials_of(scope.user)),
+        methods=instance(AccountSchema, many=True).dump(service.sign_in_methods(scope.user)),
     )
 
 
 @blueprint.post("/account/connections/remove")
-@Page(guard=verified(), inputs=("id",), shown_by="connections")
+@Page(guard=GUARD, inputs=("id",), shown_by="connections")
 def remove_connection(*, scope: Scope, form: Form) -> Response:
     """Disconnect an account of a Git provider."""
-    api.write(credentials.disconnect, {"id": form.text("id")}, method="DELETE")
+    credential_id = form.text("id")
+    run(lambda scope: credentials.disconnect_own(scope.user, credential_id, ring=keyring), {}, guard=GUARD)
     return see_other(f"{URL}/connections?done=removed")

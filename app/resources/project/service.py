@@ -26,6 +26,7 @@ from app.resources.project.events import (
 )
 from app.resources.project.repository_access import ReachableBranch
 from app.resources.project.site_detection import SiteKind
+from app.resources.user.creation_limits import limits_of
 
 
 def create(
@@ -99,7 +100,7 @@ def follow_site(project: Project, previous: SiteKind, present: SiteKind) -> None
         project_updated.publish(project)
 
 
-def set_status(project: Project, organization: Organization, status: ArchiveStatus, *, limits: Limits) -> Project:
+def set_status(project: Project, organization: Organization, status: ArchiveStatus) -> Project:
     """Archive or activate a project. The limits of a creation apply to an activation.
 
     Raises:
@@ -108,7 +109,7 @@ def set_status(project: Project, organization: Organization, status: ArchiveStat
     lock_organizations(organization.id)
     _refresh(project, organization.id)
     if status == ArchiveStatus.ACTIVE and project.status != ArchiveStatus.ACTIVE:
-        _check_limits(organization, limits)
+        _check_limits(organization, limits_of(organization.owner_id))
     is_changed, project.status = project.status != status, status
     db.session.flush()
     if is_changed:
@@ -136,7 +137,7 @@ def connect(project: Project, reached: ReachableBranch | None, *, by: User) -> P
     return project
 
 
-def move(project: Project, source: Organization, destination: Organization, *, by: User, limits: Limits) -> Project:
+def move(project: Project, source: Organization, destination: Organization, *, by: User) -> Project:
     """Move a project and its local repository to another organization of the same owner.
 
     Raises:
@@ -154,7 +155,7 @@ def move(project: Project, source: Organization, destination: Organization, *, b
     if destination.status == ArchiveStatus.ARCHIVED:
         raise Archived("The destination is archived; make it active first")
     if project.status == ArchiveStatus.ACTIVE:
-        _check_organization(destination, limits.projects_per_organization)
+        _check_organization(destination, limits_of(destination.owner_id).projects_per_organization)
     _change_organization(project, destination)
     if project.is_local and project.repository:
         hand_over_repository(project.repository, destination.id)

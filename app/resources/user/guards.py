@@ -1,8 +1,12 @@
-"""Guard of the changes for which a signed-in user enters the password again."""
+"""Guards of the changes for which a signed-in user enters the password again."""
 
+from app.access.guards import own_user
+from app.http.actions import DeclaredAction
 from app.http.rate_limits import FailureCounter
 from app.models.user import User
 from app.resources.user.passwords import InvalidPassword, matches
+
+DELETE = DeclaredAction(guard=own_user("id", spec_name="verifyAuth+self+fresh"), outside=True, etag_of="user.read")
 
 
 def compare_password(user: User, password: str | None) -> None:

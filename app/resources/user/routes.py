@@ -1,18 +1,16 @@
 """Routes of user accounts (spec 4.3)."""
 
-from app.access import authentication
 from app.access.guards import own_user, verified
 from app.access.scope import Scope, UserScope
 from app.access.tokens import EDITS, READS
 from app.core.limits import InputLimits
-from app.extensions import current_settings
+from app.core.outbound import UnrecordedAct
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.user import User
-from app.resources.user import creation_limits, service
+from app.resources.user import actions, creation_limits, service
 from app.resources.user.creation_limits import limits_of
-from app.resources.user.guards import compare_password
-from app.resources.user.passwords import check_new, hashed
+from app.resources.user.guards import DELETE
 from app.resources.user.schemas import (
     ChangeCountryBody,
     ChangeNewsletterBody,
@@ -26,32 +24,6 @@ from app.resources.user.schemas import (
 )
 
 BYTES = InputLimits.auth_bytes
-
-
-def hash_passwords(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
-    """Return the hash with which the current password was compared (None if it is not set), and the new hash.
-
-    Raises:
-        InvalidPassword: a password is set, and the sent one is missing or wrong.
-    """
-    stored = scope.user.password_hash
-    if stored is not None:
-        compare_password(scope.user, body.current_password)
-    check_new(body.new_password, scope.user)
-    return stored, hashed(body.new_password)
-
-
-def confirm_identity(scope: Scope, body: DeleteAccountBody) -> None:
-    """Confirm the identity of the user.
-
-    Raises:
-        InvalidPassword: the password is wrong.
-        ReauthRequired: no password was sent, and the session is older than 15 minutes.
-    """
-    if body.password is not None:
-        compare_password(scope.user, body.password)
-    elif not service.is_fresh(scope.session, limits=current_settings().limits.sessions):
-        raise service.ReauthRequired
 
 
 blueprint = ApiBlueprint(
@@ -76,20 +48,16 @@ def read(*, scope: UserScope) -> service.Profile:
     body=SetPasswordBody,
     result=StatusSchema,
     message="Password set",
-    upstream=hash_passwords,
+    outside=True,
     max_bytes=BYTES,
     errors=(
         "INVALID_PASSWORD",
         "CONFLICT",
     ),
 )
-def set_password(*, scope: Scope, body: SetPasswordBody, prepared: tuple[str | None, str]) -> dict[str, bool]:
+def set_password(*, scope: Scope, body: SetPasswordBody) -> UnrecordedAct[dict[str, bool]]:
     """Set or update the password."""
-    limits, link = current_settings().limits.sessions, f"{current_settings().server.web_url}/forgot-password"
-    authentication.set_session_cookie(
-        service.set_password(scope.user, scope.session, prepared, limits=limits, link=link)
-    )
-    return {"status": True}
+    return actions.set_password(scope.user, scope.session, body.new_password, current=body.current_password)
 
 
 @blueprint.post("/check-limits")
@@ -129,19 +97,17 @@ def update_newsletter(*, scope: UserScope, body: ChangeNewsletterBody) -> User:
 
 @blueprint.delete("/delete/<id>")
 @endpoint(
-    guard=own_user("id", spec_name="verifyAuth+self+fresh"),
+    **vars(DELETE),
     body=DeleteAccountBody,
     result=DeletedUserSchema,
     message="Account deleted",
-    upstream=confirm_identity,
     max_bytes=BYTES,
-    etag_of="user.read",
     errors=(
         "REAUTH_REQUIRED",
         "OWNS_ORGANIZATIONS",
         "INVALID_PASSWORD",
     ),
 )
-def delete(*, scope: UserScope, body: DeleteAccountBody, prepared: None) -> dict[str, bool]:
+def delete(*, scope: UserScope, body: DeleteAccountBody) -> UnrecordedAct[dict[str, bool]]:
     """Delete the account with its data."""
-    return authentication.clear_session_cookie(service.delete(scope.target, reason=body.reason))
+    return actions.delete(scope.target, scope.session, **vars(body))

@@ -1,10 +1,10 @@
 """Routes of projects and their branches (spec 4.6)."""
 
-from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
+from app.access.guards import own_user, roles
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, UserScope
 from app.access.tokens import READS
 from app.core.outbound import UnrecordedAct
-from app.core.permissions import Permission, Role
+from app.core.permissions import Role
 from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
@@ -12,14 +12,11 @@ from app.http.endpoint import GIT_READ, GIT_WRITE, PageResult, endpoint
 from app.http.results import page_of
 from app.http.validation import ListQuery
 from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
-from app.resources.project import actions, branches, queries, service
+from app.resources.project import actions, branches, guards, queries, service
 from app.resources.project import schemas as s
 from app.resources.project.repository_access import BranchRef
-from app.resources.user.creation_limits import limits_of
 
-MANAGERS = (Role.OWNER, Role.ADMIN)
 EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
-CURRENT = "project.details"
 
 
 blueprint = ApiBlueprint(
@@ -74,13 +71,11 @@ def _page(projects: list[queries.Shown], query: ListQuery) -> PageResult:
 
 @blueprint.post("/create")
 @endpoint(
-    guard=roles_in_body(*MANAGERS, organization="org_id"),
+    **vars(guards.CREATE),
     body=s.CreateProjectBody,
     result=s.ProjectSchema,
     status=201,
     message="Project created",
-    outside=True,
-    rate="project_create",
     errors=("NAME_TAKEN", "LIMIT_REACHED", *GIT_READ),
 )
 def create(*, scope: OrganizationScope, body: s.CreateProjectBody) -> UnrecordedAct[queries.Shown]:
@@ -91,10 +86,9 @@ def create(*, scope: OrganizationScope, body: s.CreateProjectBody) -> Unrecorded
 
 @blueprint.patch("/<projectId>")
 @endpoint(
-    guard=roles(*MANAGERS, project="projectId"),
+    **vars(guards.UPDATE),
     body=s.UpdateProjectBody,
     result=s.ProjectSchema,
-    etag_of=CURRENT,
     message="Project updated",
     errors=("NAME_TAKEN",),
 )
@@ -105,10 +99,9 @@ def update(*, scope: ProjectScope, body: s.UpdateProjectBody) -> queries.Shown:
 
 @blueprint.patch("/visibility/<projectId>")
 @endpoint(
-    guard=roles(*MANAGERS, project="projectId"),
+    **vars(guards.UPDATE),
     body=s.ChangeVisibilityBody,
     result=s.ProjectSchema,
-    etag_of=CURRENT,
     message="Visibility updated",
 )
 def set_visibility(*, scope: ProjectScope, body: s.ChangeVisibilityBody) -> queries.Shown:
@@ -118,27 +111,22 @@ def set_visibility(*, scope: ProjectScope, body: s.ChangeVisibilityBody) -> quer
 
 @blueprint.patch("/status/<projectId>")
 @endpoint(
-    guard=roles(*MANAGERS, project="projectId"),
+    **vars(guards.SET_STATUS),
     body=ChangeStatusBody,
     result=s.ProjectSchema,
-    allow_archived=True,
-    etag_of=CURRENT,
     message="Status updated",
     errors=("LIMIT_REACHED",),
 )
 def set_status(*, scope: ProjectScope, body: ChangeStatusBody) -> queries.Shown:
     """Archive or activate the project."""
-    limits = limits_of(scope.organization.owner_id)
-    changed = service.set_status(scope.project, scope.organization, body.status, limits=limits)
-    return queries.shown(changed, scope.index)
+    return queries.shown(service.set_status(scope.project, scope.organization, body.status), scope.index)
 
 
 @blueprint.patch("/generator/<projectId>")
 @endpoint(
-    guard=roles(*MANAGERS, project="projectId"),
+    **vars(guards.UPDATE),
     body=s.ChangeGeneratorBody,
     result=s.ProjectSchema,
-    etag_of=CURRENT,
     message="Generator updated",
 )
 def set_generator(*, scope: ProjectScope, body: s.ChangeGeneratorBody) -> queries.Shown:
@@ -148,12 +136,10 @@ def set_generator(*, scope: ProjectScope, body: s.ChangeGeneratorBody) -> querie
 
 @blueprint.patch("/git/<projectId>")
 @endpoint(
-    guard=roles(*MANAGERS, project="projectId"),
+    **vars(guards.CONNECT),
     body=s.ChangeConnectionBody,
     result=s.ProjectSchema,
-    etag_of=CURRENT,
     message="Repository updated",
-    outside=True,
     errors=GIT_READ,
 )
 def set_connection(*, scope: ProjectScope, body: s.ChangeConnectionBody) -> UnrecordedAct[queries.Shown]:
@@ -163,26 +149,21 @@ def set_connection(*, scope: ProjectScope, body: s.ChangeConnectionBody) -> Unre
 
 @blueprint.patch("/move/<orgId>/<projectId>")
 @endpoint(
-    guard=can_move_project("projectId", "orgId"),
+    **vars(guards.MOVE),
     result=s.ProjectSchema,
-    allow_archived=True,
-    etag_of=CURRENT,
     message="Project moved",
     errors=("OWNER_CHANGED", "NAME_TAKEN", "LIMIT_REACHED", "ARCHIVED"),
 )
 def move(*, scope: MoveScope) -> queries.Shown:
     """Move the project to another organization of the same owner."""
-    limits = limits_of(scope.destination.owner_id)
-    service.move(scope.project, scope.organization, scope.destination, by=scope.user, limits=limits)
-    return queries.shown(scope.project, scope.index)
+    moved = service.move(scope.project, scope.organization, scope.destination, by=scope.user)
+    return queries.shown(moved, scope.index)
 
 
 @blueprint.delete("/<projectId>")
 @endpoint(
-    guard=project_permission(Permission.MANAGE_PROJECTS),
+    **vars(guards.DELETE),
     result=s.DeletedProjectSchema,
-    allow_archived=True,
-    etag_of=CURRENT,
     message="Project deleted",
 )
 def delete(*, scope: ProjectScope) -> dict[str, object]:
