@@ -1,5 +1,6 @@
 """Pages of API tokens: personal tokens and the service accounts of an organization. A secret is shown once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
@@ -9,19 +10,22 @@ from marshmallow import fields, validate
 
 from app.access.scope import OrganizationScope, Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.extensions import current_settings
-from app.http.endpoint import endpoint_of
+from app.http.actions import run
+from app.http.loading import instance, load
 from app.http.validation import Length, RequestQuery
-from app.resources.api_token.routes import service_accounts as accounts
-from app.resources.api_token.routes import tokens as own
-from app.resources.organization import routes as organizations
-from app.resources.project.routes import projects
+from app.models.login import ApiToken
+from app.models.organization import ArchiveStatus
+from app.resources.api_token import guards, service
+from app.resources.api_token.schemas import ApiTokenSchema, CreateTokenBody, IssuedTokenSchema
+from app.resources.api_token.service import IssuedToken
+from app.resources.organization import queries as organizations
+from app.resources.project import queries as projects
 
 TOKENS = "/account/tokens"
 ACCOUNTS = "/organizations/<org_id>/service-accounts"
@@ -47,70 +51,85 @@ class NewTokenQuery(RequestQuery):
 
 
 @blueprint.get(TOKENS)
-@Page(guard=endpoint_of(own.list_own).guard, query=NewTokenQuery)
+@Page(guard=guards.CREATE.guard, query=NewTokenQuery)
 def tokens(*, scope: Scope, query: NewTokenQuery) -> Response:
     """List the personal API tokens of the user."""
-    mine = api.read(organizations.list_own, status="active")
+    mine: Any = organizations.of_user(scope.user, status=ArchiveStatus.ACTIVE)
     reached = [project for organization in mine for project in organization["projects"]]
-    return page("account/tokens.html", **_values(api.read(own.list_own), reached), query=query, base=_tokens_url())
+    values = _values(service.of_user(scope.caller.id), reached)
+    return page("account/tokens.html", **values, query=query, base=_tokens_url())
 
 
 @blueprint.post(TOKENS)
-@Page(guard=endpoint_of(own.create).guard, inputs=INPUTS, shown_by="tokens")
+@Page(guard=guards.CREATE.guard, inputs=INPUTS, shown_by="tokens")
 def create_token(*, scope: Scope, form: Form) -> Response:
     """Create a personal API token and show its secret."""
-    return _secret(api.write(own.create, data=_new_token(form)), back=_tokens_url())
+    values, limits = _new_token(form), current_settings().limits.tokens
+    issued = run(lambda scope: service.create(values, by=scope.user, limits=limits), {}, guards.CREATE)
+    return _secret(issued, back=_tokens_url())
 
 
 @blueprint.post(f"{TOKENS}/rotate")
-@Page(guard=endpoint_of(own.list_own).guard, inputs=("token_id",), shown_by="tokens")
+@Page(guard=guards.CREATE.guard, inputs=("token_id",), shown_by="tokens")
 def rotate_token(*, scope: Scope, form: Form) -> Response:
     """Replace the secret of a personal API token and show the new one."""
-    return _secret(api.write(own.rotate, {"id": form.text("token_id")}), back=_tokens_url())
+    ids, limits = {"id": form.text("token_id")}, current_settings().limits.tokens
+    issued = run(lambda scope: service.rotate(scope.token, by=scope.user, limits=limits), ids, guards.ROTATE)
+    return _secret(issued, back=_tokens_url())
 
 
 @blueprint.post(f"{TOKENS}/revoke")
-@Page(guard=endpoint_of(own.list_own).guard, inputs=("token_id",), shown_by="tokens")
+@Page(guard=guards.CREATE.guard, inputs=("token_id",), shown_by="tokens")
 def revoke_token(*, scope: Scope, form: Form) -> Response:
     """Delete a personal API token, which ends its validity."""
-    api.write(own.delete, {"id": form.text("token_id")}, method="DELETE")
+    run(lambda scope: service.delete(scope.token), {"id": form.text("token_id")}, guards.DELETE)
     return see_other(f"{_tokens_url()}?done=revoked")
 
 
 @blueprint.get(ACCOUNTS)
-@Page(guard=endpoint_of(accounts.list_all).guard, query=NewTokenQuery)
+@Page(guard=guards.CREATE_ACCOUNT.guard, query=NewTokenQuery)
 def service_accounts(*, scope: OrganizationScope, query: NewTokenQuery) -> Response:
     """List the service accounts of an organization."""
-    members = api.read(organizations.details, scope.path)["members"]
-    reached = api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="active")
+    details: Any = organizations.details(scope.organization)
+    reached = projects.of_organization(scope.organization.id, status=ArchiveStatus.ACTIVE)
     return page(
         "organization/service_accounts.html",
-        **_values(api.read(accounts.list_all, scope.path), reached),
-        owners={member["user_id"]: member["full_name"] for member in members if member["user_id"]},
+        **_values(service.of_organization(scope.organization.id), reached),
+        owners={member["user_id"]: member["full_name"] for member in details["members"] if member["user_id"]},
         query=query,
         base=_accounts_url(scope),
     )
 
 
 @blueprint.post(ACCOUNTS)
-@Page(guard=endpoint_of(accounts.create).guard, inputs=INPUTS, shown_by="service_accounts")
+@Page(guard=guards.CREATE_ACCOUNT.guard, inputs=INPUTS, shown_by="service_accounts")
 def create_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Create a service account and show its secret."""
-    return _secret(api.write(accounts.create, scope.path, _new_token(form)), back=_accounts_url(scope))
+    values, limits = _new_token(form), current_settings().limits.tokens
+
+    def create(scope: OrganizationScope) -> IssuedToken:
+        return service.create(values, by=scope.user, organization=scope.organization, limits=limits)
+
+    return _secret(run(create, scope.path, guards.CREATE_ACCOUNT), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/rotate")
-@Page(guard=endpoint_of(accounts.list_all).guard, inputs=("token_id",), shown_by="service_accounts")
+@Page(guard=guards.CREATE_ACCOUNT.guard, inputs=("token_id",), shown_by="service_accounts")
 def rotate_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret of a service account and show the new one."""
-    return _secret(api.write(accounts.rotate, _account_ids(scope, form)), back=_accounts_url(scope))
+    limits = current_settings().limits.tokens
+
+    def rotate(scope: guards.ServiceAccountScope) -> IssuedToken:
+        return service.rotate(scope.token, by=scope.user, organization=scope.organization, limits=limits)
+
+    return _secret(run(rotate, _account_ids(scope, form), guards.ROTATE_ACCOUNT), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/revoke")
-@Page(guard=endpoint_of(accounts.list_all).guard, inputs=("token_id",), shown_by="service_accounts")
+@Page(guard=guards.CREATE_ACCOUNT.guard, inputs=("token_id",), shown_by="service_accounts")
 def revoke_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Delete a service account, which ends its validity."""
-    api.write(accounts.delete, _account_ids(scope, form), method="DELETE")
+    run(lambda scope: service.delete(scope.token), _account_ids(scope, form), guards.DELETE_ACCOUNT)
     return see_other(f"{_accounts_url(scope)}?done=revoked")
 
 
@@ -126,22 +145,23 @@ def _account_ids(scope: Scope, form: Form) -> dict[str, str]:
     return {"org_id": scope.path["org_id"], "id": form.text("token_id")}
 
 
-def _new_token(form: Form) -> dict[str, object]:
-    """Return the body of the API. A date stands for the end of that day in UTC."""
+def _new_token(form: Form) -> Any:
+    """Return the `TokenValues` of a form. A date stands for the end of that day in UTC."""
     day = form.optional("expires_at")
-    return {
+    data = {
         "name": form.text("name"),
         "scopes": list(form.all("scopes")),
         "projects": list(form.all("projects")) if form.text("reach") == "some" else None,
         "expires_at": f"{day}T23:59:59Z" if day else None,
     }
+    return load(CreateTokenBody, data, is_change=False)
 
 
-def _values(listed: list[dict[str, object]], reached: list[dict[str, object]]) -> dict[str, Any]:
+def _values(listed: Sequence[ApiToken], reached: list[dict[str, object]]) -> dict[str, Any]:
     """Return the values of a list of tokens and its form. `first_day`, `last_day` and `usual_day` are ISO dates."""
     limits, today = current_settings().limits.tokens, clock.now().date()
     return {
-        "tokens": listed,
+        "tokens": instance(ApiTokenSchema, many=True).dump(listed),
         "projects": [(project["project_id"], project["project_name"]) for project in reached],
         "first_day": today.isoformat(),
         "last_day": (today + timedelta(days=limits.absolute_s // DAY_S - 1)).isoformat(),
@@ -149,8 +169,8 @@ def _values(listed: list[dict[str, object]], reached: list[dict[str, object]]) -
     }
 
 
-def _secret(issued: dict[str, object], *, back: str) -> Response:
+def _secret(issued: IssuedToken, *, back: str) -> Response:
     """Return the only page that contains the secret. No cache may store it."""
-    response = page("tokens/secret.html", token=issued, back=back)
+    response = page("tokens/secret.html", token=instance(IssuedTokenSchema).dump(issued), back=back)
     response.headers["Cache-Control"] = "no-store"
     return response

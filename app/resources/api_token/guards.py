@@ -1,4 +1,4 @@
-"""Guards of API tokens. A token cannot use these routes: it cannot create, change or read tokens."""
+"""Guards and declared changes of API tokens. A token cannot create, change or read tokens."""
 
 from dataclasses import dataclass, replace
 
@@ -6,13 +6,14 @@ import sqlalchemy as sa
 
 from app.access import targets
 from app.access.caller import Caller
-from app.access.guards import Guard, permission
+from app.access.guards import Guard, permission, verified
 from app.access.scope import OrganizationScope, Scope
 from app.access.tokens import SESSION_ONLY
 from app.core.errors import NotFound
 from app.core.ids import is_id
 from app.core.permissions import Permission
 from app.extensions import db
+from app.http.actions import DeclaredAction
 from app.models.login import ApiToken
 
 
@@ -75,3 +76,11 @@ def _token(token_id: object, where: sa.ColumnElement[bool]) -> ApiToken:
     if row is None:
         raise NotFound("The token does not exist")
     return row
+
+
+CREATE = DeclaredAction(guard=verified(), rate="token_create")
+ROTATE = DeclaredAction(guard=own_token(), rate="token_create")
+DELETE = DeclaredAction(guard=own_token(), etag_of="api_token.details")
+CREATE_ACCOUNT = DeclaredAction(guard=manage_service_accounts(), rate="token_create")
+ROTATE_ACCOUNT = DeclaredAction(guard=service_account(), rate="token_create")
+DELETE_ACCOUNT = DeclaredAction(guard=service_account(), etag_of="service_account.details", allow_archived=True)

@@ -7,8 +7,8 @@ from app.http.endpoint import PageResult, endpoint
 from app.http.results import page_of
 from app.http.validation import ListQuery
 from app.models.login import ApiToken
+from app.resources.api_token import guards, service
 from app.resources.api_token import schemas as s
-from app.resources.api_token import service
 from app.resources.api_token.guards import ServiceAccountScope, manage_service_accounts, service_account
 
 blueprint = ApiBlueprint(
@@ -35,13 +35,12 @@ def list_all(*, scope: OrganizationScope, query: ListQuery) -> PageResult:
 
 @blueprint.post(ALL)
 @endpoint(
-    guard=manage_service_accounts(),
+    **vars(guards.CREATE_ACCOUNT),
     body=s.CreateTokenBody,
     result=s.IssuedTokenSchema,
     status=201,
     message="Service account created",
     secret_fields=("token",),
-    rate="token_create",
     errors=("LIMIT_REACHED", "MEMBERSHIP_ENDED"),
 )
 def create(*, scope: OrganizationScope, body: service.TokenValues) -> service.IssuedToken:
@@ -75,10 +74,8 @@ def update(*, scope: ServiceAccountScope, body: service.TokenChanges) -> ApiToke
 
 @blueprint.delete(ONE)
 @endpoint(
-    guard=service_account(),
+    **vars(guards.DELETE_ACCOUNT),
     result=s.DeletedTokenSchema,
-    etag_of=DETAILS,
-    allow_archived=True,
     message="Service account deleted",
 )
 def delete(*, scope: ServiceAccountScope) -> dict[str, object]:
@@ -88,12 +85,11 @@ def delete(*, scope: ServiceAccountScope) -> dict[str, object]:
 
 @blueprint.post(f"{ONE}/rotate")
 @endpoint(
-    guard=service_account(),
+    **vars(guards.ROTATE_ACCOUNT),
     body=s.RotateTokenBody,
     result=s.IssuedTokenSchema,
     message="Service account rotated",
     secret_fields=("token",),
-    rate="token_create",
     errors=("MEMBERSHIP_ENDED",),
 )
 def rotate(*, scope: ServiceAccountScope, body: s.RotateTokenBody) -> service.IssuedToken:

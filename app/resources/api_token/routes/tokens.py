@@ -8,8 +8,8 @@ from app.http.endpoint import PageResult, endpoint
 from app.http.results import page_of
 from app.http.validation import ListQuery
 from app.models.login import ApiToken
+from app.resources.api_token import guards, service
 from app.resources.api_token import schemas as s
-from app.resources.api_token import service
 from app.resources.api_token.guards import ApiTokenScope, own_token
 
 blueprint = ApiBlueprint(
@@ -31,13 +31,12 @@ def list_own(*, scope: Scope, query: ListQuery) -> PageResult:
 
 @blueprint.post("")
 @endpoint(
-    guard=verified(),
+    **vars(guards.CREATE),
     body=s.CreateTokenBody,
     result=s.IssuedTokenSchema,
     status=201,
     message="API token created",
     secret_fields=("token",),
-    rate="token_create",
     errors=("LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
 )
 def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
@@ -63,7 +62,7 @@ def update(*, scope: ApiTokenScope, body: service.TokenChanges) -> ApiToken:
 
 
 @blueprint.delete("/<id>")
-@endpoint(guard=own_token(), result=s.DeletedTokenSchema, etag_of=DETAILS, message="API token deleted")
+@endpoint(**vars(guards.DELETE), result=s.DeletedTokenSchema, message="API token deleted")
 def delete(*, scope: ApiTokenScope) -> dict[str, object]:
     """Delete a personal API token. It is invalid from now on."""
     return {"id": service.delete(scope.token), "deleted": True}
@@ -71,12 +70,11 @@ def delete(*, scope: ApiTokenScope) -> dict[str, object]:
 
 @blueprint.post("/<id>/rotate")
 @endpoint(
-    guard=own_token(),
+    **vars(guards.ROTATE),
     body=s.RotateTokenBody,
     result=s.IssuedTokenSchema,
     message="API token rotated",
     secret_fields=("token",),
-    rate="token_create",
 )
 def rotate(*, scope: ApiTokenScope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a personal API token. Only this response contains the new secret."""
