@@ -2,22 +2,24 @@
 
 from flask import Response
 
+from app.access.scope import Scope
 from app.console.blueprint import blueprint
 from app.console.files.page_source import EDITOR_INPUTS, edited, open_edited
 from app.console.files.scope import BASE, EDITOR, EditorScope
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.core.errors import InvalidRequest
 from app.extensions import current_settings
+from app.http.actions import run
 from app.http.envelope import json_response
-from app.resources.ai import diffs
-from app.resources.ai import routes as ai
+from app.resources.ai import diffs, handlers
 from app.resources.ai.credentials import CallerCredentials, choose
 from app.resources.ai.errors import KeyRequired
-from app.resources.ai.schemas.requests import DIFF_CHARACTERS
+from app.resources.ai.guards import ASK
+from app.resources.ai.responses import client_of, conversation_for
+from app.resources.ai.schemas.requests import DIFF_CHARACTERS, CommitMessageBody
 
 
 def is_configured() -> bool:
@@ -38,5 +40,9 @@ def suggest_message(*, scope: EditorScope, form: Form) -> Response:
     diff = diffs.unified(path, opened.data.decode(), edited(opened, form).decode())
     if not diff:
         raise InvalidRequest(_("Nothing was changed"))
-    data = {"diff": diff[:DIFF_CHARACTERS], "locale": current_language(), "projectId": scope.path["project_id"]}
-    return json_response({"text": api.write(ai.commit, data=data)["subject"]}, 200)
+    body = CommitMessageBody.loaded({"diff": diff[:DIFF_CHARACTERS], "locale": current_language()})
+
+    def suggest(scope: Scope) -> dict[str, object]:
+        return handlers.write_commit(conversation_for(scope, client_of(body), "commit"), body.diff, body.locale)
+
+    return json_response({"text": run(suggest, scope.path, ASK)["subject"]}, 200)

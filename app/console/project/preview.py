@@ -10,17 +10,18 @@ from app.console.blueprint import blueprint
 from app.console.files.page_source import EDITOR_INPUTS, edited, open_edited
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, project_url
 from app.console.project.project_home import read_preview
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.errors import InvalidRequest
 from app.extensions import drivers
+from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.loading import field_errors, instance
 from app.models.sandbox import PreviewState
-from app.resources.sandbox import host_sync, lifecycle, service
-from app.resources.sandbox import routes as sandbox
+from app.resources.sandbox import actions, host_sync, lifecycle, service
+from app.resources.sandbox.guards import STOP
+from app.resources.sandbox.lifecycle import CreateResult
 from app.resources.sandbox.schemas import CreateSandboxBody
 
 
@@ -28,6 +29,10 @@ def _body(scope: ProjectScope, **more: Any) -> Any:
     """Return the body of a start. A page of a change set starts a preview of the set."""
     branch = {"branch": scope.branch} if scope.branch != scope.project.branch else {}
     return instance(CreateSandboxBody.schema).load({"projectId": scope.path["project_id"]} | branch | more)
+
+
+def _connect(scope: ProjectScope, body: Any) -> CreateResult:
+    return actions.connect(scope.project, scope.user, body, git=drivers.git, host=drivers.sandbox)
 
 
 def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) -> str | None:
@@ -40,7 +45,7 @@ def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) 
         body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved)
     except ValidationError as error:
         raise InvalidRequest(fields=field_errors(error)) from error
-    result = sandbox.connect(scope, body)
+    result = _connect(scope, body)
     if result.handle is None:
         return None
     address: str | None = lifecycle.wait(result).get("previewUrl")
@@ -77,7 +82,7 @@ def preview(*, scope: ProjectScope) -> Response:
 @Page(guard=EDITOR, inputs=("file",), shown_by="preview")
 def start_preview(*, scope: EditorScope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one. The page shows the steps."""
-    sandbox.connect(scope, _body(scope, forceSync=True))
+    _connect(scope, _body(scope, forceSync=True))
     file = form.text("file")
     return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))
 
@@ -99,5 +104,5 @@ def preview_text(*, scope: EditorScope, form: Form) -> Response:
 @Page(guard=MEMBER, inputs=(), shown_by="preview")
 def stop_preview(*, scope: ProjectScope, form: Form) -> Response:
     """Stop the preview."""
-    api.write(sandbox.stop, data={"projectId": scope.path["project_id"]})
+    run(lambda scope: lifecycle.stop(service.find_active(scope.project.id), drivers.sandbox), scope.path, STOP)
     return see_other(project_url(scope, "/preview?done=stopped"))

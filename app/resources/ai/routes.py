@@ -8,20 +8,18 @@ from app.access.scope import ProjectScope, Scope
 from app.access.tokens import READS
 from app.concurrency.background import Blocks
 from app.core.limits import AiLimits, InputLimits
-from app.database import transactions
 from app.drivers.ai.port import Prompt
-from app.extensions import context_runner, current_settings, db, drivers
+from app.extensions import context_runner, current_settings, drivers
 from app.http.blueprint import ApiBlueprint, Header
 from app.http.endpoint import GIT_READ, UPSTREAM, endpoint
 from app.models.project import Project
 from app.resources.ai import diffs, editor_command, handlers, messages, prompts, queries, streams
 from app.resources.ai.conversation import Conversation, closing
-from app.resources.ai.credentials import CallerCredentials, choose
-from app.resources.ai.responses import Client, HttpResponse, client_of_request, event_stream, json_response
+from app.resources.ai.guards import ASK
+from app.resources.ai.responses import HttpResponse, client_of, conversation_for, event_stream, json_response
 from app.resources.ai.schemas import requests, results
 from app.resources.ai.stream_parsers import FenceStripper
 from app.resources.ai.tools import ProjectTools
-from app.resources.ai.usage_ledger import UsageEntry, UsageMeter
 
 CODE_EDITED = "Code edited"
 DEFAULT_PATH = "code"
@@ -56,34 +54,6 @@ KEY_HEADERS = (
 def limits() -> AiLimits:
     """Return the limits of the AI handlers."""
     return current_settings().limits.ai
-
-
-def _client(body: requests.AiRequestBody) -> Client:
-    return client_of_request(CallerCredentials(body.api_key, body.provider, body.model))
-
-
-def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float | None = None) -> Conversation:
-    """Return a conversation for the caller and release the connection of the request.
-
-    Raises:
-        InvalidRequest, KeyRequired: there is no valid key, provider or model.
-    """
-    settings = current_settings()
-    credentials = choose(client.credentials, settings.ai)
-    organization = scope.organization
-    entry = UsageEntry(
-        user_id=scope.user.id,
-        organization_id=organization.id if organization is not None else None,
-        handler=handler,
-        provider=credentials.provider,
-        model=credentials.access.model,
-        own_key=credentials.own,
-    )
-    meter = UsageMeter(db.engine, settings.limits.ai, entry)
-    transactions.release_connection()
-    total_s = total_s or settings.limits.ai.total_timeout_s
-    model = drivers.ai[credentials.provider]
-    return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=client.watch)
 
 
 def _tools(scope: Scope, project: Project) -> ProjectTools:
@@ -138,11 +108,8 @@ usage_blueprint = ApiBlueprint(
 
 ask = partial(
     endpoint,
-    guard=member_of_named(),
-    outside=True,
-    rate="ai",
+    **vars(ASK),
     request_headers=KEY_HEADERS,
-    allow_archived=True,
     max_bytes=BYTES,
     errors=MODEL,
 )
@@ -161,7 +128,7 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     requested = editor_command.read(
         body.messages, body.prompt, body.ctx or {}, max_characters=limits().context_characters
     )
-    conversation = _conversation(scope, _client(body), "command")
+    conversation = conversation_for(scope, client_of(body), "command")
     return _stream(conversation, requested.answer(conversation), _optional_tools(scope))
 
 
@@ -175,7 +142,7 @@ def command(*, scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
 )
 def copilot(*, scope: Scope, body: requests.CompleteBody) -> dict[str, object]:
     """Complete a text by at most 50 tokens."""
-    conversation = _conversation(scope, _client(body), "copilot", total_s=limits().copilot_timeout_s)
+    conversation = conversation_for(scope, client_of(body), "copilot", total_s=limits().copilot_timeout_s)
     return handlers.complete(conversation, body.prompt, body.instructions)
 
 
@@ -191,7 +158,7 @@ def chat(*, scope: ProjectScope, body: requests.ChatBody) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
     turns = messages.turns(body.messages, max_characters=limits().context_characters)
     tools = _tools(scope, scope.project)
-    conversation = _conversation(scope, _client(body), "chat")
+    conversation = conversation_for(scope, client_of(body), "chat")
     blocks = handlers.chat(conversation, turns, scope.project.name, library=tools, limits=limits())
     return _stream(conversation, blocks, tools)
 
@@ -222,8 +189,8 @@ def resume_chat(*, scope: Scope) -> HttpResponse:
 def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
     prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
-    client = _client(body)
-    conversation = _conversation(scope, client, "code-edit")
+    client = client_of(body)
+    conversation = conversation_for(scope, client, "code-edit")
     old, path = body.code, body.path or DEFAULT_PATH
     if not client.accepts_stream:
         return json_response(complete(conversation, prompt, old=old, path=path), CODE_EDITED)
@@ -238,7 +205,7 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
 )
 def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
     """Explain code or a template."""
-    conversation = _conversation(scope, _client(body), "code-explain")
+    conversation = conversation_for(scope, client_of(body), "code-explain")
     blocks = handlers.explain(conversation, body.code, language=body.language, path=body.path, question=body.question)
     return _stream(conversation, blocks, _optional_tools(scope))
 
@@ -252,7 +219,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody) -> HttpRespons
 )
 def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, object]:
     """Write a commit message for a diff."""
-    return handlers.write_commit(_conversation(scope, _client(body), "commit"), body.diff, body.locale)
+    return handlers.write_commit(conversation_for(scope, client_of(body), "commit"), body.diff, body.locale)
 
 
 @blueprint.post("/metadata")
@@ -265,7 +232,7 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody) -> dict[str, objec
 def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, object]:
     """Write the SEO metadata of a page."""
     return handlers.write_metadata(
-        _conversation(scope, _client(body), "metadata"),
+        conversation_for(scope, client_of(body), "metadata"),
         body.content,
         path=body.path,
         locale=body.locale,
@@ -282,7 +249,7 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody) -> dict[str, obj
 )
 def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, object]:
     """Fix SEO issues of a page."""
-    conversation = _conversation(scope, _client(body), "seo-fix")
+    conversation = conversation_for(scope, client_of(body), "seo-fix")
     return handlers.fix_seo(conversation, body.content, body.issues, front_matter=body.front_matter, locale=body.locale)
 
 

@@ -1,4 +1,4 @@
-"""Guard of routes whose body names a project or a sandbox."""
+"""Guard of routes whose body names a project or a sandbox, the declared stop, and the rate of starts."""
 
 from dataclasses import dataclass
 
@@ -9,6 +9,8 @@ from app.access.scope import ProjectScope
 from app.access.tokens import EDITS
 from app.core.errors import NotFound
 from app.extensions import db
+from app.http import rate_limits
+from app.http.actions import DeclaredAction
 from app.models.sandbox import Sandbox
 
 
@@ -28,10 +30,23 @@ def member_of_named() -> Guard:
 def _named(caller: Caller | None, ids: targets.Ids) -> SandboxScope:
     """Return the project with its organization, and the sandbox if the body contains its id."""
     project_id, sandbox = ids["project_id"], None
-    if ids["sandbox_id"] is not None:
+    if ids.get("sandbox_id") is not None:
         sandbox = db.session.get(Sandbox, ids["sandbox_id"])
         if sandbox is None or project_id not in (None, sandbox.project_id):
             raise NotFound("There is no such sandbox")
         project_id = sandbox.project_id
     scope = targets.project("project_id").find(caller, {**ids, "project_id": project_id})
     return SandboxScope(**vars(scope) | {"sandbox": sandbox, "path": ids})
+
+
+STOP = DeclaredAction(guard=member_of_named(), outside=True, allow_archived=True, rate="sandbox_stop")
+
+
+def count_start(user_id: str) -> None:
+    """Count a start of a sandbox. Raises TooManyRequests."""
+    rate_limits.count("sandbox_create", user_id)
+
+
+def confirm_start() -> None:
+    """Keep the count of a start that runs, also if the site fails."""
+    rate_limits.confirm_recorded()

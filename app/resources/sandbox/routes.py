@@ -6,51 +6,23 @@ from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.core.limits import MIB
 from app.extensions import current_settings, drivers
-from app.http import rate_limits
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, UPSTREAM, endpoint
 from app.models.sandbox import Sandbox
-from app.resources.sandbox import lifecycle, responses, service
+from app.resources.sandbox import actions, lifecycle, responses, service
 from app.resources.sandbox import schemas as s
-from app.resources.sandbox.guards import SandboxScope, member_of_named
-from app.resources.sandbox.lifecycle import CreateResult, PreviewUrls, SandboxStarter
+from app.resources.sandbox.guards import STOP, SandboxScope, member_of_named
+from app.resources.sandbox.lifecycle import CreateResult
 from app.resources.sandbox.schemas import CreateSandboxBody
-from app.security.preview_links import PreviewLinkSigner
 
 CREATE_BYTES = 5 * MIB
 """A file of a million characters in any encoding of JSON."""
 
 
-def connect(scope: ProjectScope, body: CreateSandboxBody) -> CreateResult:
-    """Connect to the sandbox of the project or start it. Only starts count in the rate `sandbox_create`."""
-    user_id, organization_id = scope.user.id, scope.organization.id
-    host, urls = drivers.sandbox, preview_urls()
-    starter = SandboxStarter(drivers.git, host, current_settings().sandbox.module_proxy)
-    handle = lifecycle.create(
-        scope.project,
-        scope.user,
-        body,
-        starter=starter,
-        urls=urls,
-        limits=current_settings().limits.sandbox,
-        count_start=lambda: rate_limits.count("sandbox_create", user_id),
-    )
-    if handle is not None and handle.is_new:
-        rate_limits.confirm_recorded()  # A start that runs counts, also if the site fails.
-    return CreateResult(handle, user_id, organization_id, urls, host, body.uncommitted_file is not None)
-
-
 def create_sandbox(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, object] | None]:
     """Create the sandbox and wait for it if the caller accepts JSON only."""
-    result = connect(scope, body)
+    result = actions.connect(scope.project, scope.user, body, git=drivers.git, host=drivers.sandbox)
     return result, None if responses.accepts_events() and result.handle is not None else lifecycle.wait(result)
-
-
-def preview_urls() -> PreviewUrls:
-    """Return the URLs of previews as configured."""
-    settings = current_settings()
-    signer = PreviewLinkSigner(settings.security.secret_key)
-    return PreviewUrls(settings.server.base_url, settings.sandbox.preview_host, signer)
 
 
 def _sandbox_of(scope: SandboxScope) -> Sandbox | None:
@@ -118,14 +90,11 @@ def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, obje
 
 @blueprint.post("/stop")
 @endpoint(
-    guard=member_of_named(),
+    **vars(STOP),
     body=s.SandboxNameBody,
     result=s.StoppedSandboxSchema,
-    outside=True,
     any_type=True,
-    allow_archived=True,
     message="Preview stopped",
-    rate="sandbox_stop",
     errors=(
         "SANDBOX_UNAVAILABLE",
         *UPSTREAM,
