@@ -9,11 +9,15 @@ from marshmallow import fields
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
-from app.console.shell import api, errors, headers
+from app.console.shell import errors, headers
 from app.console.shell.mail_links import blueprint
 from app.console.shell.pages import Page, see_other
+from app.extensions import drivers
+from app.http.actions import run
 from app.http.validation import Length, RequestQuery
-from app.resources.git_provider.routes import exchange
+from app.resources.git_provider import actions
+from app.resources.git_provider.guards import EXCHANGE
+from app.resources.git_provider.schemas import ExchangeCodeBody, ExchangeInstallationBody
 
 CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
 
@@ -34,7 +38,8 @@ class ExchangeQuery(RequestQuery):
 @Page(guard=verified(), query=ExchangeQuery)
 def connect_provider_a(*, scope: Scope, query: ExchangeQuery) -> Response:
     """Store the tokens of an installation. The state of the URL belongs to the session of the user."""
-    api.write(exchange.exchange_a, data={name: value for name, value in vars(query).items() if value})
+    body = ExchangeInstallationBody.loaded({name: value for name, value in vars(query).items() if value})
+    run(lambda scope: actions.exchange_a(scope.user, scope.session, **vars(body), hosts=drivers.git), {}, EXCHANGE)
     return see_other(CONNECTIONS)
 
 
@@ -43,5 +48,6 @@ def connect_provider_a(*, scope: Scope, query: ExchangeQuery) -> Response:
 def connect_provider_b(*, scope: Scope, query: ExchangeQuery) -> Response:
     """Store the tokens of an account. The state of the URL belongs to the session of the user."""
     values = {"code": query.code, "state": query.state}
-    api.write(exchange.exchange_b, data={name: value for name, value in values.items() if value})
+    body = ExchangeCodeBody.loaded({name: value for name, value in values.items() if value})
+    run(lambda scope: actions.exchange_b(scope.user, scope.session, **vars(body), hosts=drivers.git), {}, EXCHANGE)
     return see_other(CONNECTIONS)

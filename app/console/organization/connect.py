@@ -1,7 +1,7 @@
 """Connection of a repository to an organization as a project."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -11,22 +11,30 @@ from marshmallow import fields, validate
 from app.access.guards import permission
 from app.access.scope import OrganizationScope
 from app.console.blueprint import ROOT, blueprint
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.core.errors import AppError, InvalidRequest
+from app.core.outbound import UnrecordedAct
 from app.core.permissions import Permission
 from app.drivers.errors import DriverError
-from app.extensions import current_settings
+from app.drivers.git.port import Repository
+from app.extensions import current_settings, drivers
+from app.http.actions import run
 from app.http.error_handlers import to_app_error
+from app.http.loading import instance
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.project import Provider
-from app.resources.git_provider.routes import credentials, exchange
-from app.resources.project import imports
-from app.resources.project.routes import projects
+from app.resources.git_provider import actions as accounts
+from app.resources.git_provider import credentials, repositories
+from app.resources.git_provider.guards import CREATE_REPOSITORY, START
+from app.resources.git_provider.schemas import CreateRepositoryBody, RepositoriesQuery, RepositoryItemSchema
+from app.resources.project import actions, imports, queries
+from app.resources.project.guards import CREATE
+from app.resources.project.repository_access import BranchRef
+from app.resources.project.schemas import CreateProjectBody
 
 GUARD = permission(Permission.MANAGE_PROJECTS)
 URL = "/organizations/<org_id>/connect"
@@ -51,20 +59,19 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
     providers = _by_likelihood(scope)
     provider = query.provider or providers[0]
-    listed: list[dict[str, object]] = []
+    listed: Sequence[Repository] = []
     meta: Mapping[str, object] = {}
     problem = None
     try:
-        listed, meta = api.read_page(
-            credentials.list_repositories, provider=provider, search=query.q or None, cursor=query.cursor
-        )
+        sent = RepositoriesQuery.loaded({"provider": provider, "search": query.q or None, "cursor": query.cursor})
+        listed, meta = repositories.reachable(scope.user, **vars(sent), hosts=drivers.git)
     except (AppError, DriverError) as error:
         problem = translate(to_app_error(error).message)
     return page(
         "organization/connect.html",
         query=query,
         provider=provider,
-        repositories=listed,
+        repositories=instance(RepositoryItemSchema, many=True).dump(listed),
         connected=_connected(scope, provider),
         meta=meta,
         problem=problem,
@@ -76,21 +83,21 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
 def _connected(scope: OrganizationScope, provider: str) -> dict[str, list[dict[str, object]]]:
     """Return the projects of the organization at a provider by their repository."""
     connected: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for project in api.read(projects.list_of_organization, {"orgId": scope.path["org_id"]}, status="all"):
+    for project in queries.of_organization(scope.organization.id, status=None):
         if project["provider"] == provider:
-            connected[project["repository"]].append(project)
+            connected[str(project["repository"])].append(project)
     return connected
 
 
 def _by_likelihood(scope: OrganizationScope) -> list[str]:
     """Return the providers: those with an account of the user, those that are set up, this server, the others."""
     settings = current_settings()
-    accounts = {account["provider"] for account in api.read(credentials.list_connected, {"userId": scope.user.id})}
+    connected = {account.provider for account in credentials.credentials_of(scope.user)}
 
     def rank(provider: Provider) -> int:
         if provider.is_local:
             return 2
-        return 0 if provider in accounts else 1 if settings.remote_hosts[provider].client_id else 3
+        return 0 if provider in connected else 1 if settings.remote_hosts[provider].client_id else 3
 
     available = [host for host in Provider if not host.is_local or settings.git.local_enabled]
     return [str(host) for host in sorted(available, key=rank)]
@@ -109,12 +116,22 @@ def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: F
     org_id, provider = scope.path["org_id"], query.provider or Provider.LOCAL
     repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
     if repository == NEW:
-        data = {"org_id": org_id, "provider": "local", "name": form.text("new_name")}
-        repository_created = api.write(credentials.create_repository, data=data)
-        repository, branch, repository_id = repository_created["full_name"], repository_created["default_branch"], None
+        new = CreateRepositoryBody.loaded({"org_id": org_id, "provider": "local", "name": form.text("new_name")}).name
+        made = run(
+            lambda scope: accounts.create_repository(scope.organization, new, hosts=drivers.git),
+            scope.path,
+            CREATE_REPOSITORY,
+        )
+        repository, branch, repository_id = made.full_name, made.default_branch, None
     chosen = {"repository": repository, "repository_id": repository_id, "branch": branch or "main"}
     name = form.text("project_name") or repository.rpartition("/")[2]
-    created = api.write(projects.create, data={"org_id": org_id, "provider": provider, "project_name": name} | chosen)
+    body = CreateProjectBody.loaded({"org_id": org_id, "provider": provider, "project_name": name} | chosen)
+    target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
+
+    def create(scope: OrganizationScope) -> UnrecordedAct[queries.Shown]:
+        return actions.create_on_branch(scope.organization, target, body.sent(), hosts=drivers.git, by=scope.user)
+
+    created = run(create, scope.path, CREATE)
     return see_other(f"{ROOT}/projects/{created['project_id']}?done=connected")
 
 
@@ -122,10 +139,11 @@ def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: F
 @Page(guard=GUARD, query=ConnectQuery, inputs=(), shown_by="connect")
 def start_connection(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
-    view = exchange.STARTS.get(query.provider or "")
-    if view is None:
+    start = accounts.STARTS.get(Provider(query.provider)) if query.provider else None
+    if start is None:
         raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
+    url = run(lambda scope: start(scope.user, scope.session, hosts=drivers.git), {}, START)["url"]
     # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
-    response = page("organization/continue.html", url=api.write(view)["url"], query=query)
+    response = page("organization/continue.html", url=url, query=query)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
-from app.access.guards import own_user, permission, verified
+from app.access.guards import own_user, verified
 from app.access.scope import OrganizationScope, Scope, UserScope
 from app.access.tokens import MANAGES, READS
 from app.core.errors import PermissionDenied
-from app.core.permissions import Permission
+from app.core.outbound import UnrecordedAct
 from app.drivers.errors import ReconnectRequired
 from app.drivers.git.account_ports import InstallationAccounts
 from app.drivers.git.accounts import InstallationToken, TokenRejected, TokenSet
@@ -21,9 +21,10 @@ from app.http.validation import ListQuery
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential
 from app.models.project import Provider
-from app.resources.git_provider import credentials, repositories
+from app.resources.git_provider import actions, credentials, repositories
 from app.resources.git_provider import schemas as s
 from app.resources.git_provider.credentials import RotatedTokens, VerifiedTokens
+from app.resources.git_provider.guards import CREATE_REPOSITORY
 from app.resources.git_provider.schemas import CreateCredentialBody, RotateCredentialBody
 
 INSTALLATION_LIFE = timedelta(hours=1)  # GitHub: installation access tokens expire after one hour
@@ -181,20 +182,15 @@ def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult
     return PageResult(*page)
 
 
-def _make(scope: OrganizationScope, body: s.CreateRepositoryBody) -> Repository:
-    return repositories.make(scope.organization, body.name, hosts=drivers.git)
-
-
 @blueprint.post("/repositories")
 @endpoint(
-    guard=permission(Permission.MANAGE_PROJECTS, in_body=True),
+    **vars(CREATE_REPOSITORY),
     body=s.CreateRepositoryBody,
     result=s.RepositoryItemSchema,
     status=201,
     message="Repository created",
-    upstream=_make,
     errors=("NAME_TAKEN", "INVALID_NAME", "PROVIDER_NOT_CONFIGURED"),
 )
-def create_repository(*, scope: OrganizationScope, body: s.CreateRepositoryBody, prepared: Repository) -> Repository:
+def create_repository(*, scope: OrganizationScope, body: s.CreateRepositoryBody) -> UnrecordedAct[Repository]:
     """Create a local repository for an organization."""
-    return repositories.record_owner(scope.organization, prepared)
+    return actions.create_repository(scope.organization, body.name, hosts=drivers.git)

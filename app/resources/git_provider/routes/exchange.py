@@ -1,31 +1,23 @@
 """Routes that connect an account of a Git host (spec 4.12): start, exchange of the code, refresh of the tokens."""
 
-from collections.abc import Callable, Mapping
 from functools import partial
-
-from flask import Response
 
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.access.tokens import MANAGES
-from app.core import clock
-from app.core.errors import ErrorMessage, FieldError, InvalidRequest, PermissionDenied
 from app.core.limits import InputLimits
-from app.core.urls import split_url
+from app.core.outbound import UnrecordedAct
 from app.database import transactions
-from app.drivers.errors import DriverError, ReconnectRequired
-from app.drivers.git.account_ports import InstallationApp
-from app.drivers.git.hosts import GitHosts
-from app.drivers.git.rest.tokens import REJECTED, FixedToken
-from app.extensions import current_settings, drivers, keyring
+from app.drivers.errors import ReconnectRequired
+from app.drivers.git.rest.tokens import REJECTED
+from app.extensions import drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import UPSTREAM, endpoint
 from app.models.git_credential import CredentialStatus, GitCredential
 from app.models.project import Provider
-from app.resources.git_provider import credentials, oauth_state, provider_selection
+from app.resources.git_provider import actions, credentials, provider_selection
 from app.resources.git_provider.connection_recovery import attempts
-from app.resources.git_provider.credentials import VerifiedTokens
-from app.resources.git_provider.oauth_state import OAuthState
+from app.resources.git_provider.guards import EXCHANGE, START
 from app.resources.git_provider.schemas import (
     PROVIDER_A,
     PROVIDER_B,
@@ -37,73 +29,7 @@ from app.resources.git_provider.schemas import (
     StartedConnectionSchema,
 )
 
-REDIRECT_PATH = "/connect/provider_b"
-A, B = "provider_a", "provider_b"
 MAX_BYTES = InputLimits.auth_bytes
-WITH_STATE = verified(
-    "verifyAuth + state",
-    description="Needs a user with a verified e-mail address. The state of the start is checked.",
-)
-
-
-def begin_a(scope: Scope) -> tuple[OAuthState, str]:
-    """Create a state for provider A and return it with the URL of the provider."""
-    attempt = oauth_state.begin("")
-    return attempt, _hosts().installations(PROVIDER_A)[0].start_url(attempt.state)
-
-
-def begin_b(scope: Scope, body: StartConnectionBody) -> tuple[OAuthState, str]:
-    """Create a state with PKCE for provider B and return it with the URL of the provider."""
-    app, _ = _hosts().oauth(PROVIDER_B)
-    attempt = oauth_state.begin(_own_page(body.redirect_uri) if body.redirect_uri else _redirect_uri())
-    url = app.authorize_url(redirect_uri=attempt.redirect_uri, state=attempt.state, code_challenge=attempt.challenge)
-    return attempt, url
-
-
-def store_state(scope: Scope, provider: str, attempt: OAuthState, url: str) -> dict[str, str]:
-    """Store the state for this session."""
-    oauth_state.store(attempt, provider, scope.user, scope.session, limits=current_settings().limits.codes)
-    return {"url": url}
-
-
-def redeem_a(scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery) -> VerifiedTokens:
-    """Exchange a code for the tokens of the user and of an installation that the user sees.
-
-    Raises:
-        InvalidRequest: the code or the installation is missing.
-        InvalidState: the state is not one of this session.
-        CodeRejected: the host refuses the code.
-        PermissionDenied: the installation is not visible to the user.
-    """
-    code = _sent("code", body.code or query.code)
-    installation_id = _sent("installation_id", body.installation_id or query.installation_id)
-    app, accounts = _hosts().installations(PROVIDER_A)
-    _state(scope, A, body.state or query.state)
-    with transactions.outside_transaction():
-        tokens = app.exchange(code)
-        token = FixedToken(tokens.access_token, clock.now())
-        if not accounts.can_access_installation(token, installation_id):
-            _revoke(app, tokens.access_token)
-            raise PermissionDenied("This installation is not visible to your account", code="INSTALLATION_NOT_VISIBLE")
-        account = accounts.whoami(token)
-        return VerifiedTokens(tokens, account, installation_id, app.installation_token(installation_id, fresh=True))
-
-
-def redeem_b(scope: Scope, body: ExchangeCodeBody) -> VerifiedTokens:
-    """Exchange a code for the tokens of the user.
-
-    Raises:
-        InvalidState: the state is not one of this session.
-        CodeRejected: the host refuses the code.
-    """
-    app, accounts = _hosts().oauth(PROVIDER_B)
-    attempt = _state(scope, B, body.state)
-    redirect_uri, verifier = body.redirect_uri or _redirect_uri(), body.code_verifier
-    if attempt is not None:
-        redirect_uri, verifier = attempt.redirect_uri, attempt.verifier
-    with transactions.outside_transaction():
-        tokens = app.exchange(body.code, redirect_uri=redirect_uri, code_verifier=verifier)
-        return VerifiedTokens(tokens, accounts.whoami(FixedToken(tokens.access_token, clock.now())))
 
 
 def refresh(scope: Scope, provider: Provider) -> str:
@@ -114,7 +40,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
         ReconnectRequired: the host refuses.
     """
     row: GitCredential = credentials.own(scope.user, provider)
-    refresher = provider_selection.token_refresher(_hosts())
+    refresher = provider_selection.token_refresher(drivers.git)
     is_recovering = row.status != CredentialStatus.ACTIVE
     if is_recovering and not attempts.begin(row.id):
         raise ReconnectRequired(REJECTED)
@@ -128,47 +54,6 @@ def refresh(scope: Scope, provider: Provider) -> str:
         attempts.succeeded(row.id)
         refresher.reactivate(renewed)
     return renewed.id
-
-
-def _state(scope: Scope, provider: str, state: str | None) -> OAuthState | None:
-    required = current_settings().is_production
-    return oauth_state.redeem(state, provider, scope.user, scope.session, required=required)
-
-
-def _sent(name: str, value: str | None) -> str:
-    if not value:
-        raise InvalidRequest(fields=[FieldError(name, ErrorMessage("Missing data for required field."))])
-    return value
-
-
-def _revoke(app: InstallationApp, token: str) -> None:
-    """Revoke a token that is not stored. A failure is ignored."""
-    try:
-        app.revoke(token)
-    except DriverError:
-        return
-
-
-def _redirect_uri() -> str:
-    return f"{current_settings().server.web_url}{REDIRECT_PATH}"
-
-
-def _own_page(address: str) -> str:
-    """Check an absolute URL of the web app.
-
-    Raises:
-        PermissionDenied: the URL has another origin.
-    """
-    server, parts = current_settings().server, split_url(address)
-    origin = f"{parts.scheme}://{parts.netloc}"
-    if "\\" in address or origin not in {server.web_url, server.base_url, *server.allowed_origins}:
-        raise PermissionDenied("The URL is not on an allowed origin", code="INVALID_REDIRECT")
-    return address
-
-
-def _hosts() -> GitHosts:
-    hosts: GitHosts = drivers.git
-    return hosts
 
 
 blueprint = ApiBlueprint(
@@ -186,20 +71,18 @@ blueprint = ApiBlueprint(
 
 start = partial(
     endpoint,
-    guard=verified(),
+    **vars(START),
     result=StartedConnectionSchema,
     message="Continue at the provider",
     max_bytes=MAX_BYTES,
-    rate="provider_exchange",
     errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED"),
 )
 connect = partial(
     endpoint,
-    guard=WITH_STATE,
+    **vars(EXCHANGE),
     result=CredentialSchema,
     message="Account connected",
     max_bytes=MAX_BYTES,
-    rate="provider_exchange",
     errors=(
         *("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED"),
         *UPSTREAM,
@@ -217,38 +100,34 @@ refresh_tokens = partial(
 
 
 @blueprint.post("/provider_a/start")
-@start(operation_id="startProviderA", upstream=begin_a)
-def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]:
+@start(operation_id="startProviderA")
+def start_a(*, scope: Scope) -> UnrecordedAct[dict[str, str]]:
     """Start to connect an installation and return the URL of the provider."""
-    return store_state(scope, A, *prepared)
+    return actions.start_a(scope.user, scope.session, hosts=drivers.git)
 
 
 @blueprint.post("/provider_b/start")
-@start(operation_id="startProviderB", body=StartConnectionBody, upstream=begin_b)
-def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthState, str]) -> dict[str, str]:
+@start(operation_id="startProviderB", body=StartConnectionBody)
+def start_b(*, scope: Scope, body: StartConnectionBody) -> UnrecordedAct[dict[str, str]]:
     """Start to connect an account and return the URL of the provider."""
-    return store_state(scope, B, *prepared)
-
-
-STARTS: Mapping[str, Callable[..., Response]] = {PROVIDER_A: start_a, PROVIDER_B: start_b}
+    return actions.start_b(scope.user, scope.session, **vars(body), hosts=drivers.git)
 
 
 @blueprint.post("/provider_a")
-@connect(
-    operation_id="connectProviderA", body=ExchangeInstallationBody, query=ExchangeInstallationQuery, upstream=redeem_a
-)
+@connect(operation_id="connectProviderA", body=ExchangeInstallationBody, query=ExchangeInstallationQuery)
 def exchange_a(
-    *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery, prepared: VerifiedTokens
-) -> GitCredential:
+    *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery
+) -> UnrecordedAct[GitCredential]:
     """Exchange the code of an installation and store the tokens."""
-    return credentials.store(scope.user, PROVIDER_A, prepared, ring=keyring)[0]
+    values = {name: value or getattr(query, name) for name, value in vars(body).items()}
+    return actions.exchange_a(scope.user, scope.session, **values, hosts=drivers.git)
 
 
 @blueprint.post("/provider_b")
-@connect(operation_id="connectProviderB", body=ExchangeCodeBody, upstream=redeem_b)
-def exchange_b(*, scope: Scope, body: ExchangeCodeBody, prepared: VerifiedTokens) -> GitCredential:
+@connect(operation_id="connectProviderB", body=ExchangeCodeBody)
+def exchange_b(*, scope: Scope, body: ExchangeCodeBody) -> UnrecordedAct[GitCredential]:
     """Exchange an authorization code and store the tokens."""
-    return credentials.store(scope.user, PROVIDER_B, prepared, ring=keyring)[0]
+    return actions.exchange_b(scope.user, scope.session, **vars(body), hosts=drivers.git)
 
 
 @blueprint.post("/provider_a/refresh")
