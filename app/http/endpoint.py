@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,8 +16,8 @@ from app.http import body as bodies
 from app.http import rate_limits
 from app.http.actions import DeclaredAction
 from app.http.blueprint import Header
-from app.http.request_steps import DirectCall, RequestSteps
-from app.http.results import CallResult, PageResult, ViewResult
+from app.http.request_steps import RequestSteps
+from app.http.results import PageResult, ViewResult
 from app.http.validation import RequestBody, RequestQuery
 
 UPSTREAM = ("UPSTREAM_BROKEN", "UPSTREAM_LATE", "UPSTREAM_THROTTLED")
@@ -135,21 +135,6 @@ class Endpoint(DeclaredAction):
 
         respond.endpoint = declared  # type: ignore[attr-defined]
         return respond
-
-    def call(
-        self,
-        ids: Mapping[str, str],
-        *,
-        method: str = "GET",
-        body: Mapping[str, object] | None = None,
-        query: Mapping[str, object] | None = None,
-    ) -> CallResult:
-        """Run the route in this process with plain values, as the caller of the present request.
-
-        It has the guard, the schemas, the rates and the transaction of a request. Raises the errors of the route.
-        """
-        result: CallResult = DirectCall(self, ids, method=method, body=body or {}, query=query or {}).call()
-        return result
 
     @property
     def body_schema(self) -> type[Schema] | None:

@@ -13,8 +13,8 @@ from app.extensions import current_settings
 from app.http import body as bodies
 from app.http import body_admission, idempotency, rate_limits, uploads
 from app.http.actions import ActionSteps
-from app.http.loading import load, load_query, load_values
-from app.http.results import CallResult, dump, render
+from app.http.loading import load, load_query
+from app.http.results import render
 from app.http.validation import RequestBody
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class RequestSteps(ActionSteps):
     """One request of an endpoint.
 
-    Subclasses replace the public steps: `read_body`, `query`, `work` and `conclude`.
+    Subclasses replace the public steps: `read_body`, `work` and `conclude`.
     """
 
     declared: "Endpoint"
@@ -97,40 +97,12 @@ class RequestSteps(ActionSteps):
             arguments["scope"] = declared.guard.resolve(self.ids, is_read=self.is_read, joined=joined)
             if declared.body is not None:
                 arguments["body"] = self._load_body(declared.body)
-        if "body" in arguments:  # A page of the console has none. Its calls of API routes have one.
+        if "body" in arguments:
             declared.guard.check_body(arguments["scope"], arguments["body"])
         if declared.query_schema is not None:
-            arguments["query"] = self.query(declared.query_schema)
+            arguments["query"] = load_query(declared.query_schema, request)
         return arguments
-
-    def query(self, schema: type[Schema]) -> object:
-        """Return the loaded query string. Raises InvalidRequest."""
-        return load_query(schema, request)
 
     def _load_body(self, body: type[Schema] | type[RequestBody]) -> object:
         schema = body.schema if issubclass(body, RequestBody) else body
         return load(schema, self.data, is_change=self.method in ("PATCH", "PUT"))
-
-
-class DirectCall(RequestSteps):
-    """One call of an endpoint in this process, with plain values instead of a body and a query string."""
-
-    def __init__(
-        self,
-        declared: "Endpoint",
-        ids: Mapping[str, str],
-        *,
-        method: str,
-        body: Mapping[str, object],
-        query: Mapping[str, object],
-    ) -> None:
-        super().__init__(declared, ids, method=method)
-        self.data, self._query_values = dict(body), query
-
-    def conclude(self, value: object) -> CallResult:
-        """Return the serialized result of the view."""
-        return dump(self.declared, value)
-
-    def query(self, schema: type[Schema]) -> object:
-        """Return the loaded values of the query. Raises InvalidRequest."""
-        return load_values(schema, self._query_values)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import orjson
 from flask import Response, request
 
 from app.core.cursors import decode_position, encode_position
@@ -57,36 +56,19 @@ class ViewResult:
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class CallResult:
-    """The serialized result of a call in this process, and the `meta` of a page."""
-
-    value: object
-    meta: Mapping[str, object] = field(default_factory=dict)
-
-
-def dump(declared: "Endpoint", value: Any) -> CallResult:
-    """Serialize the result of a view with its declared schema."""
-    if declared.raw_response:
-        return CallResult(orjson.loads(value.get_data()))
-    value, meta = value.value if isinstance(value, ViewResult) else value, {}
-    if isinstance(value, PageResult):
-        value, meta = value.items, value.meta
-    if declared.result is not None:
-        value = instance(declared.result, many=declared.many).dump(value)
-    return CallResult(value, meta)
-
-
 def render(declared: "Endpoint", value: Any) -> Response:
-    """Return the response with the serialized result of a view in the envelope."""
+    """Return the response with the result of a view, serialized with its declared schema, in the envelope."""
     if declared.raw_response:
         response: Response = value
         return response
-    outcome, result = value if isinstance(value, ViewResult) else ViewResult(value), dump(declared, value)
-    status, is_page = outcome.status or declared.status, isinstance(outcome.value, PageResult)
+    outcome = value if isinstance(value, ViewResult) else ViewResult(value)
+    result, status, meta = outcome.value, outcome.status or declared.status, None
+    if isinstance(outcome.value, PageResult):
+        result, meta = outcome.value.items, outcome.value.meta
+    if declared.result is not None:
+        result = instance(declared.result, many=declared.many).dump(result)
     if declared.without_envelope:
-        return envelope.json_response(result.value, status)
-    message, meta = outcome.message or declared.message, dict(result.meta) if is_page else None
-    response = envelope.success(request, result.value, message, status=status, meta=meta)
+        return envelope.json_response(result, status)
+    response = envelope.success(request, result, outcome.message or declared.message, status=status, meta=meta)
     response.headers.update(outcome.headers)
     return response

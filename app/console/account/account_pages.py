@@ -10,14 +10,15 @@ from marshmallow import fields
 from app.access.guards import public
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.shell import api
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, is_signed_in, see_other
 from app.console.shell.rendering import page
 from app.core.errors import EmailNotVerified, NotFound
 from app.extensions import current_settings
+from app.http.actions import run
 from app.http.validation import Length, RequestQuery
-from app.resources.auth.routes import account, email
+from app.resources.auth import actions, guards
+from app.resources.auth import schemas as s
 from app.resources.organization import queries
 
 AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
@@ -58,7 +59,7 @@ def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Sign in and return to the page that required it."""
     data = form.texts("email", "password") | {"rememberMe": form.is_checked("remember")}
     try:
-        api.write(email.sign_in, data=data)
+        run(lambda **_: actions.sign_in(**vars(s.SignInBody.loaded(data))), {}, guards.SIGN_IN)
     except EmailNotVerified:
         return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email')})}")
     return see_other(local_path(query.next))
@@ -75,7 +76,8 @@ def sign_up_page(*, scope: Scope, query: AccountQuery) -> Response:
 @Page(guard=public(), inputs=("name", "email", "password"), shown_by="sign_up_page")
 def sign_up(*, scope: Scope, form: Form) -> Response:
     """Create an account. A code is mailed."""
-    api.write(email.sign_up, data=form.texts("name", "email", "password"))
+    data = form.texts("name", "email", "password")
+    run(lambda **_: actions.sign_up(s.SignUpBody.loaded(data).sent()), {}, guards.SIGN_UP)
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email').strip()})}")
 
 
@@ -90,7 +92,8 @@ def verify_page(*, scope: Scope, query: AccountQuery) -> Response:
 @Page(guard=public(), inputs=("email", "code"), query=AccountQuery, shown_by="verify_page", names=AUTH_NAMES)
 def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Confirm the e-mail address and sign in."""
-    api.write(email.verify_email, data={"email": form.text("email"), "otp": form.text("code").strip()})
+    data = {"email": form.text("email"), "otp": form.text("code").strip()}
+    run(lambda **_: actions.verify_email(**vars(s.VerifyEmailBody.loaded(data))), {}, guards.VERIFY)
     return see_other(ROOT)
 
 
@@ -98,7 +101,7 @@ def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
 @Page(guard=public(), inputs=("email",), query=AccountQuery, shown_by="verify_page")
 def resend_code(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Mail a new code."""
-    api.write(email.send_code, data=form.texts("email"))
+    run(lambda **_: actions.send_code(s.EmailBody.loaded(form.texts("email")).email), {}, guards.SEND_CODE)
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email'), 'done': 'code'})}")
 
 
@@ -114,7 +117,8 @@ def forgot_password_page(*, scope: Scope, query: AccountQuery) -> Response:
 def forgot_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Mail a link to the page for a new password."""
     link = f"{current_settings().server.base_url}{ROOT}/reset-password"
-    api.write(account.forget_password, data={"email": form.text("email"), "redirectTo": link})
+    data = {"email": form.text("email"), "redirectTo": link}
+    run(lambda **_: actions.mail_reset_link(**vars(s.ForgetPasswordBody.loaded(data))), {}, guards.FORGET_PASSWORD)
     return see_other(f"{ROOT}/forgot-password?done=reset")
 
 
@@ -132,7 +136,7 @@ def reset_password_page(*, scope: Scope, query: AccountQuery) -> Response:
 def reset_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Set the new password."""
     data = {"newPassword": form.text("password"), "token": form.text("token") or query.token}
-    api.write(account.reset_password, data=data)
+    run(lambda **_: actions.reset_password(**vars(s.ResetPasswordBody.loaded(data))), {}, guards.RESET_PASSWORD)
     return see_other(f"{ROOT}/sign-in?done=password")
 
 
@@ -150,7 +154,7 @@ def invitation_page(*, scope: Scope, query: AccountQuery) -> Response:
 @Page(guard=public(), inputs=())
 def sign_out(*, scope: Scope, form: Form) -> Response:
     """End the session."""
-    api.write(email.sign_out)
+    run(lambda **_: actions.sign_out(), {}, guard=public())
     return see_other(f"{ROOT}/sign-in?done=signed-out")
 
 

@@ -31,10 +31,6 @@ URL = f"{ROOT}/account"
 PASSWORD_NAMES = {"newPassword": "new_password", "currentPassword": "current_password"}
 
 
-def _ids(scope: Scope) -> dict[str, str]:
-    return {"id": scope.caller.id}
-
-
 @blueprint.get("/account")
 @Page(guard=GUARD)
 def profile(*, scope: Scope) -> Response:
@@ -58,13 +54,7 @@ def change_password(*, scope: Scope, form: Form) -> Response:
     """Change the password, or set the first one."""
     data = {"newPassword": form.text("new_password"), "currentPassword": form.text("current_password")}
     body = SetPasswordBody.loaded(data, is_change=True)
-    new, current = body.new_password, body.current_password
-    run(
-        lambda scope: actions.set_password(scope.user, scope.session, new, current=current),
-        {},
-        guard=GUARD,
-        outside=True,
-    )
+    run(lambda scope: actions.set_password(scope.user, scope.session, **vars(body)), {}, guard=GUARD, outside=True)
     return see_other(f"{URL}?done=password")
 
 
@@ -73,7 +63,7 @@ def change_password(*, scope: Scope, form: Form) -> Response:
 def delete_account(*, scope: Scope, form: Form) -> Response:
     """Delete the account."""
     password = DeleteAccountBody.loaded({"password": form.text("delete_password")}).password
-    run(lambda scope: actions.delete(scope.target, scope.session, password=password), _ids(scope), DELETE)
+    run(lambda scope: actions.delete(scope.target, scope.session, password=password), {"id": scope.caller.id}, DELETE)
     return see_other(f"{ROOT}/sign-in?done=deleted")
 
 
@@ -116,7 +106,7 @@ def change_preferences(*, scope: Scope, form: Form) -> Response:
     """Change theme, language, time zone and attribution."""
     data = form.texts("theme", "language", "timezone") | {"impersonate": form.is_checked("impersonate")}
     values = PreferencesBody.loaded(data, is_change=True).sent()
-    run(lambda scope: preferences.change(scope.target, values), _ids(scope), CHANGE)
+    run(lambda scope: preferences.change(scope.target, values), {"id": scope.caller.id}, CHANGE)
     return see_other(f"{URL}/preferences?done=saved")
 
 

@@ -38,8 +38,8 @@ class ExchangeQuery(RequestQuery):
 @Page(guard=verified(), query=ExchangeQuery)
 def connect_provider_a(*, scope: Scope, query: ExchangeQuery) -> Response:
     """Store the tokens of an installation. The state of the URL belongs to the session of the user."""
-    body = ExchangeInstallationBody.loaded({name: value for name, value in vars(query).items() if value})
-    run(lambda scope: actions.exchange_a(scope.user, scope.session, **vars(body), hosts=drivers.git), {}, EXCHANGE)
+    values = vars(ExchangeInstallationBody.loaded({name: value for name, value in vars(query).items() if value}))
+    run(lambda scope: actions.exchange_a(scope.user, scope.session, **values, hosts=drivers.git), {}, EXCHANGE)
     return see_other(CONNECTIONS)
 
 
@@ -48,6 +48,6 @@ def connect_provider_a(*, scope: Scope, query: ExchangeQuery) -> Response:
 def connect_provider_b(*, scope: Scope, query: ExchangeQuery) -> Response:
     """Store the tokens of an account. The state of the URL belongs to the session of the user."""
     values = {"code": query.code, "state": query.state}
-    body = ExchangeCodeBody.loaded({name: value for name, value in values.items() if value})
-    run(lambda scope: actions.exchange_b(scope.user, scope.session, **vars(body), hosts=drivers.git), {}, EXCHANGE)
+    body = vars(ExchangeCodeBody.loaded({name: value for name, value in values.items() if value}))
+    run(lambda scope: actions.exchange_b(scope.user, scope.session, **body, hosts=drivers.git), {}, EXCHANGE)
     return see_other(CONNECTIONS)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from flask import Response
@@ -16,7 +17,7 @@ from app.console.shell.rendering import page
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.extensions import current_settings
-from app.http.actions import run
+from app.http.actions import DeclaredAction, Ids, run
 from app.http.loading import instance, load
 from app.http.validation import Length, RequestQuery
 from app.models.login import ApiToken
@@ -28,6 +29,7 @@ from app.resources.organization import queries as organizations
 from app.resources.project import queries as projects
 
 TOKENS = "/account/tokens"
+TOKENS_URL = f"{ROOT}{TOKENS}"
 ACCOUNTS = "/organizations/<org_id>/service-accounts"
 DAY_S = 86_400
 SCOPES = [str(token_scope) for token_scope in TokenScope]
@@ -57,25 +59,21 @@ def tokens(*, scope: Scope, query: NewTokenQuery) -> Response:
     mine: Any = organizations.of_user(scope.user, status=ArchiveStatus.ACTIVE)
     reached = [project for organization in mine for project in organization["projects"]]
     values = _values(service.of_user(scope.caller.id), reached)
-    return page("account/tokens.html", **values, query=query, base=_tokens_url())
+    return page("account/tokens.html", **values, query=query, base=TOKENS_URL)
 
 
 @blueprint.post(TOKENS)
 @Page(guard=guards.CREATE.guard, inputs=INPUTS, shown_by="tokens")
 def create_token(*, scope: Scope, form: Form) -> Response:
     """Create a personal API token and show its secret."""
-    values, limits = _new_token(form), current_settings().limits.tokens
-    issued = run(lambda scope: service.create(values, by=scope.user, limits=limits), {}, guards.CREATE)
-    return _secret(issued, back=_tokens_url())
+    return _create(form, {}, guards.CREATE, back=TOKENS_URL)
 
 
 @blueprint.post(f"{TOKENS}/rotate")
 @Page(guard=guards.CREATE.guard, inputs=("token_id",), shown_by="tokens")
 def rotate_token(*, scope: Scope, form: Form) -> Response:
     """Replace the secret of a personal API token and show the new one."""
-    ids, limits = {"id": form.text("token_id")}, current_settings().limits.tokens
-    issued = run(lambda scope: service.rotate(scope.token, by=scope.user, limits=limits), ids, guards.ROTATE)
-    return _secret(issued, back=_tokens_url())
+    return _rotate({"id": form.text("token_id")}, guards.ROTATE, back=TOKENS_URL)
 
 
 @blueprint.post(f"{TOKENS}/revoke")
@@ -83,7 +81,7 @@ def rotate_token(*, scope: Scope, form: Form) -> Response:
 def revoke_token(*, scope: Scope, form: Form) -> Response:
     """Delete a personal API token, which ends its validity."""
     run(lambda scope: service.delete(scope.token), {"id": form.text("token_id")}, guards.DELETE)
-    return see_other(f"{_tokens_url()}?done=revoked")
+    return see_other(f"{TOKENS_URL}?done=revoked")
 
 
 @blueprint.get(ACCOUNTS)
@@ -105,24 +103,14 @@ def service_accounts(*, scope: OrganizationScope, query: NewTokenQuery) -> Respo
 @Page(guard=guards.CREATE_ACCOUNT.guard, inputs=INPUTS, shown_by="service_accounts")
 def create_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Create a service account and show its secret."""
-    values, limits = _new_token(form), current_settings().limits.tokens
-
-    def create(scope: OrganizationScope) -> IssuedToken:
-        return service.create(values, by=scope.user, organization=scope.organization, limits=limits)
-
-    return _secret(run(create, scope.path, guards.CREATE_ACCOUNT), back=_accounts_url(scope))
+    return _create(form, scope.path, guards.CREATE_ACCOUNT, back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/rotate")
 @Page(guard=guards.CREATE_ACCOUNT.guard, inputs=("token_id",), shown_by="service_accounts")
 def rotate_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret of a service account and show the new one."""
-    limits = current_settings().limits.tokens
-
-    def rotate(scope: guards.ServiceAccountScope) -> IssuedToken:
-        return service.rotate(scope.token, by=scope.user, organization=scope.organization, limits=limits)
-
-    return _secret(run(rotate, _account_ids(scope, form), guards.ROTATE_ACCOUNT), back=_accounts_url(scope))
+    return _rotate(_account_ids(scope, form), guards.ROTATE_ACCOUNT, back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/revoke")
@@ -133,10 +121,6 @@ def revoke_service_account(*, scope: OrganizationScope, form: Form) -> Response:
     return see_other(f"{_accounts_url(scope)}?done=revoked")
 
 
-def _tokens_url() -> str:
-    return f"{ROOT}{TOKENS}"
-
-
 def _accounts_url(scope: Scope) -> str:
     return f"{ROOT}/organizations/{scope.path['org_id']}/service-accounts"
 
@@ -145,8 +129,8 @@ def _account_ids(scope: Scope, form: Form) -> dict[str, str]:
     return {"org_id": scope.path["org_id"], "id": form.text("token_id")}
 
 
-def _new_token(form: Form) -> Any:
-    """Return the `TokenValues` of a form. A date stands for the end of that day in UTC."""
+def _create(form: Form, ids: Ids, declared: DeclaredAction, *, back: str) -> Response:
+    """Create a token of the user, or a service account of the organization. A date is the end of that day in UTC."""
     day = form.optional("expires_at")
     data = {
         "name": form.text("name"),
@@ -154,7 +138,16 @@ def _new_token(form: Form) -> Any:
         "projects": list(form.all("projects")) if form.text("reach") == "some" else None,
         "expires_at": f"{day}T23:59:59Z" if day else None,
     }
-    return load(CreateTokenBody, data, is_change=False)
+    values: Any = load(CreateTokenBody, data, is_change=False)
+    create = partial(service.create, values, limits=current_settings().limits.tokens)
+    issued = run(lambda scope: create(by=scope.user, organization=scope.organization), ids, declared)
+    return _secret(issued, back=back)
+
+
+def _rotate(ids: Ids, declared: DeclaredAction, *, back: str) -> Response:
+    rotate = partial(service.rotate, limits=current_settings().limits.tokens)
+    issued = run(lambda scope: rotate(scope.token, by=scope.user, organization=scope.organization), ids, declared)
+    return _secret(issued, back=back)
 
 
 def _values(listed: Sequence[ApiToken], reached: list[dict[str, object]]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from flask import Response
@@ -17,7 +18,6 @@ from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.core.errors import AppError, InvalidRequest
-from app.core.outbound import UnrecordedAct
 from app.core.permissions import Permission
 from app.drivers.errors import DriverError
 from app.drivers.git.port import Repository
@@ -117,21 +117,15 @@ def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: F
     repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
     if repository == NEW:
         new = CreateRepositoryBody.loaded({"org_id": org_id, "provider": "local", "name": form.text("new_name")}).name
-        made = run(
-            lambda scope: accounts.create_repository(scope.organization, new, hosts=drivers.git),
-            scope.path,
-            CREATE_REPOSITORY,
-        )
+        create_repository = partial(accounts.create_repository, name=new, hosts=drivers.git)
+        made = run(lambda scope: create_repository(scope.organization), scope.path, CREATE_REPOSITORY)
         repository, branch, repository_id = made.full_name, made.default_branch, None
     chosen = {"repository": repository, "repository_id": repository_id, "branch": branch or "main"}
     name = form.text("project_name") or repository.rpartition("/")[2]
     body = CreateProjectBody.loaded({"org_id": org_id, "provider": provider, "project_name": name} | chosen)
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
-
-    def create(scope: OrganizationScope) -> UnrecordedAct[queries.Shown]:
-        return actions.create_on_branch(scope.organization, target, body.sent(), hosts=drivers.git, by=scope.user)
-
-    created = run(create, scope.path, CREATE)
+    create = partial(actions.create_on_branch, target=target, sent=body.sent(), hosts=drivers.git)
+    created = run(lambda scope: create(scope.organization, by=scope.user), scope.path, CREATE)
     return see_other(f"{ROOT}/projects/{created['project_id']}?done=connected")
 
 

@@ -16,14 +16,11 @@ from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core import clock
 from app.core.errors import NotFound
-from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, drivers, keyring
 from app.http.actions import run
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState
 from app.resources.outbound_webhook import actions, guards, queries, responses, service
-from app.resources.outbound_webhook.guards import WebhookScope
-from app.resources.outbound_webhook.responses import Shown
 from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST, event_types
 from app.resources.outbound_webhook.schemas.requests import (
     TYPES,
@@ -167,11 +164,9 @@ def test_webhook(*, scope: OrganizationScope, form: Form) -> Response:
 @Page(guard=GUARD, inputs=(), shown_by="webhook")
 def rotate_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Replace the secret and show the new one."""
-
-    def rotate(scope: WebhookScope) -> Shown:
-        return responses.signed(service.rotate(scope.webhook, ring=keyring), keyring)
-
-    return _secret(scope, run(rotate, {"id": read_webhook(scope)["id"]}, guard=guards.webhook()))
+    ids = {"id": read_webhook(scope)["id"]}
+    issued = run(lambda scope: service.rotate(scope.webhook, ring=keyring), ids, guard=guards.webhook())
+    return _secret(scope, responses.signed(issued, keyring))
 
 
 @blueprint.post(f"{HOOK_URL}/recover")
@@ -219,12 +214,8 @@ def replay_delivery(*, scope: OrganizationScope, form: Form) -> Response:
 
 def create_hook(organization_id: str, data: dict[str, Any]) -> Any:
     """Create a webhook and return it with its secret. Raises the errors of the schema and of `actions.create`."""
-    body, client, limits = CreateWebhookBody.loaded(data), drivers.webhooks, current_settings().limits.webhooks
-
-    def create(scope: OrganizationScope) -> UnrecordedAct[Shown]:
-        return actions.create(scope.organization, body.url, body.values(), client=client, limits=limits)
-
-    return run(create, {"org_id": organization_id}, guards.CREATE)
+    values, ids = vars(CreateWebhookBody.loaded(data)), {"org_id": organization_id}
+    return run(lambda scope: actions.create(scope.organization, **values, client=drivers.webhooks), ids, guards.CREATE)
 
 
 def change_hook(webhook_id: str, data: dict[str, Any]) -> None:

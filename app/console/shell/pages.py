@@ -20,7 +20,7 @@ SEE_OTHER = 303
 
 
 class PageSteps(RequestSteps):
-    """A request of a page. A form calls API routes, which have their own transactions."""
+    """A request of a page. A form runs actions, which have their own transactions."""
 
     def run(self) -> Response:
         """Refuse forms of other sites and API tokens, then process the request."""
@@ -72,7 +72,7 @@ class PageSteps(RequestSteps):
             self.declared.guard.authenticate()
 
     def work(self) -> Response:
-        """Resolve the target and return the page. Its calls of API routes have their own transactions."""
+        """Resolve the target and return the page. Its actions have their own transactions."""
         arguments = self.arguments()
         g.console_scope = arguments["scope"]
         frame.load_preferences()

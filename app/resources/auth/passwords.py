@@ -1,16 +1,12 @@
-"""Rules for forgotten, reset and changed passwords. The routes compare and hash passwords."""
+"""Rules for forgotten and reset passwords. The actions compare and hash passwords."""
 
 from app.core.errors import PermissionDenied
-from app.core.limits import SessionLimits
 from app.core.urls import split_url
-from app.models.login import Session
-from app.models.user import User
 from app.resources.auth import one_time_codes, service
 from app.resources.user import passwords, sessions
 from app.resources.user.events import password_reset
 from app.resources.user.locks import lock_user
 from app.resources.user.mail import notify
-from app.resources.user.sessions import OpenedSession
 
 RESET_PAGE = "/reset-password"
 
@@ -39,15 +35,6 @@ def resolve_redirect(address: str | None, *, web_url: str, origins: tuple[str, .
     return address
 
 
-def enqueue_reset_mail(
-    email_key: str, *, page: str, is_token_in_query: bool, language: str, may_mail: bool
-) -> dict[str, bool]:
-    """Enqueue a mail with a reset link. The response and the work are the same for an unknown e-mail address."""
-    if may_mail:
-        one_time_codes.request_reset(email_key, page=page, is_token_in_query=is_token_in_query, language=language)
-    return {"status": True}
-
-
 def reset(proof: tuple[str, str | None], password_hash: str, *, link: str) -> dict[str, bool]:
     """Use the token and set the password. End all sessions, codes and tokens of the user.
 
@@ -67,21 +54,3 @@ def reset(proof: tuple[str, str | None], password_hash: str, *, link: str) -> di
     password_reset.publish(user)
     notify(user, "password_changed", link=link)
     return {"status": True}
-
-
-def change(
-    user: User,
-    session: Session,
-    hashes: tuple[str | None, str],
-    *,
-    revoke_others: bool,
-    limits: SessionLimits,
-    link: str,
-) -> OpenedSession:
-    """Replace the compared password (the first hash) by a new one (the second). The session gets a new token."""
-    was, password_hash = hashes
-    passwords.replace(user, password_hash, was=was)
-    if revoke_others:
-        sessions.end_all(user.id, but=session.id)
-    notify(user, "password_changed", link=link)
-    return sessions.renew(session, user, limits=limits)

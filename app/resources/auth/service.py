@@ -126,13 +126,6 @@ def display_name(name: str | None, email: str) -> str:
     return FALLBACK_NAME
 
 
-def request_code(email: str, *, visitor: ClientInfo, limits: CodeLimits) -> dict[str, bool]:
-    """Enqueue a verification code. The response does not reveal whether the account exists."""
-    key = email_key(email)
-    one_time_codes.request_code(key, limits=limits, language=language_at(key, visitor.language))
-    return {"success": True}
-
-
 def sign_in(
     user_id: str, password_hash: str, *, visitor: ClientInfo, limits: SessionLimits, remember: bool = True
 ) -> OpenedSession:

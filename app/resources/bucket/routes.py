@@ -86,14 +86,7 @@ media = ApiBlueprint(
     message="Image uploaded",
     response_headers=(SMALLER_WIDTHS,),
     rate="upload",
-    errors=(
-        "UNSUPPORTED_IMAGE",
-        "IMAGE_TOO_LARGE",
-        "INVALID_IMAGE",
-        "NOT_FOUND",
-        "NOT_ALLOWED",
-        "ARCHIVED",
-    ),
+    errors=("UNSUPPORTED_IMAGE", "IMAGE_TOO_LARGE", "INVALID_IMAGE", "NOT_FOUND", "NOT_ALLOWED", "ARCHIVED"),
 )
 def upload(*, scope: Scope, body: s.UploadBody, prepared: ReservedAsset) -> ViewResult:
     """Store an image, re-encoded from the upload."""

@@ -3,21 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.limits import WebhookLimits
 from app.core.outbound import UnrecordedAct
 from app.drivers.http.pinned import PinnedClient
-from app.extensions import keyring
+from app.extensions import current_settings, keyring
 from app.models.organization import Organization
 from app.models.outbound_webhook import WebhookEndpoint
 from app.resources.outbound_webhook import responses, service
 from app.resources.outbound_webhook.responses import Shown
 
 
-def create(
-    organization: Organization, url: str, values: Mapping[str, Any], *, client: PinnedClient, limits: WebhookLimits
-) -> UnrecordedAct[Shown]:
+def create(organization: Organization, *, url: str, client: PinnedClient, **values: Any) -> UnrecordedAct[Shown]:
     """Create a webhook. The result contains its secret. Raises as `check_destination` and `service.create`."""
-    destination = service.check_destination(url, client)
+    destination, limits = service.check_destination(url, client), current_settings().limits.webhooks
 
     def record() -> Shown:
         issued = service.create(organization, destination, **values, ring=keyring, limits=limits)

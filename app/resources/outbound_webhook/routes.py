@@ -56,8 +56,7 @@ def list_all(*, scope: OrganizationScope, query: ListQuery) -> PageResult:
 )
 def create(*, scope: OrganizationScope, body: bodies.CreateWebhookBody) -> UnrecordedAct[Shown]:
     """Create a webhook. Only this response contains the secret."""
-    limits = current_settings().limits.webhooks
-    return actions.create(scope.organization, body.url, body.values(), client=drivers.webhooks, limits=limits)
+    return actions.create(scope.organization, **vars(body), client=drivers.webhooks)
 
 
 @blueprint.get(ONE)

@@ -78,10 +78,7 @@ def create(
     allow_archived=True,
     message="Heartbeat",
     rate="sandbox_heartbeat",
-    errors=(
-        "SANDBOX_UNAVAILABLE",
-        *UPSTREAM,
-    ),
+    errors=("SANDBOX_UNAVAILABLE", *UPSTREAM),
 )
 def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, object]:
     """Extend the lease of a running sandbox by five minutes."""
@@ -95,10 +92,7 @@ def heartbeat(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, obje
     result=s.StoppedSandboxSchema,
     any_type=True,
     message="Preview stopped",
-    errors=(
-        "SANDBOX_UNAVAILABLE",
-        *UPSTREAM,
-    ),
+    errors=("SANDBOX_UNAVAILABLE", *UPSTREAM),
 )
 def stop(*, scope: SandboxScope, body: s.SandboxNameBody) -> dict[str, bool]:
     """Stop a sandbox for all its users."""

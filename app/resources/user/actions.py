@@ -5,26 +5,39 @@ from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings
 from app.models.login import Session
 from app.models.user import User
-from app.resources.user import service
+from app.resources.user import passwords, service, sessions
 from app.resources.user.guards import compare_password
+from app.resources.user.mail import notify
 from app.resources.user.passwords import check_new, hashed
 
 
-def set_password(user: User, session: Session, new: str, *, current: str | None) -> UnrecordedAct[dict[str, bool]]:
-    """Set or replace the password. The session of the user gets a new token.
+def set_password(
+    user: User,
+    session: Session,
+    *,
+    new_password: str,
+    current_password: str | None,
+    is_change: bool = False,
+    revoke_others: bool = True,
+) -> UnrecordedAct[dict[str, object]]:
+    """Set or replace the password. The session of the user gets a new token. Returns the user.
 
     Raises:
-        InvalidPassword: a password is set, and the current one is missing or wrong.
+        InvalidPassword: a password is set or `is_change`, and the current one is missing or wrong.
     """
     stored, settings = user.password_hash, current_settings()
-    if stored is not None:
-        compare_password(user, current)
-    check_new(new, user)
-    hashes, limits, link = (stored, hashed(new)), settings.limits.sessions, f"{settings.server.web_url}/forgot-password"
+    if is_change or stored is not None:
+        compare_password(user, current_password)
+    check_new(new_password, user)
+    new_hash, link = hashed(new_password), f"{settings.server.web_url}/forgot-password"
 
-    def record() -> dict[str, bool]:
-        authentication.set_session_cookie(service.set_password(user, session, hashes, limits=limits, link=link))
-        return {"status": True}
+    def record() -> dict[str, object]:
+        passwords.replace(user, new_hash, was=stored)
+        if revoke_others:
+            sessions.end_all(user.id, but=session.id)
+        notify(user, "password_changed", link=link)
+        opened = authentication.set_session_cookie(sessions.renew(session, user, limits=settings.limits.sessions))
+        return {"status": True, "user": opened.user}
 
     return UnrecordedAct(record)
 

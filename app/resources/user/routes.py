@@ -50,14 +50,11 @@ def read(*, scope: UserScope) -> service.Profile:
     message="Password set",
     outside=True,
     max_bytes=BYTES,
-    errors=(
-        "INVALID_PASSWORD",
-        "CONFLICT",
-    ),
+    errors=("INVALID_PASSWORD", "CONFLICT"),
 )
-def set_password(*, scope: Scope, body: SetPasswordBody) -> UnrecordedAct[dict[str, bool]]:
+def set_password(*, scope: Scope, body: SetPasswordBody) -> UnrecordedAct[dict[str, object]]:
     """Set or update the password."""
-    return actions.set_password(scope.user, scope.session, body.new_password, current=body.current_password)
+    return actions.set_password(scope.user, scope.session, **vars(body))
 
 
 @blueprint.post("/check-limits")
@@ -102,11 +99,7 @@ def update_newsletter(*, scope: UserScope, body: ChangeNewsletterBody) -> User:
     result=DeletedUserSchema,
     message="Account deleted",
     max_bytes=BYTES,
-    errors=(
-        "REAUTH_REQUIRED",
-        "OWNS_ORGANIZATIONS",
-        "INVALID_PASSWORD",
-    ),
+    errors=("REAUTH_REQUIRED", "OWNS_ORGANIZATIONS", "INVALID_PASSWORD"),
 )
 def delete(*, scope: UserScope, body: DeleteAccountBody) -> UnrecordedAct[dict[str, bool]]:
     """Delete the account with its data."""

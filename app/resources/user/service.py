@@ -16,10 +16,8 @@ from app.models.base import utcnow_ms
 from app.models.login import OneTimeCode, Session, SocialAccount
 from app.models.user import User
 from app.resources.media_asset.service import image_error, release_image
-from app.resources.user import passwords, sessions
 from app.resources.user.events import user_deleting
 from app.resources.user.mail import notify
-from app.resources.user.sessions import OpenedSession
 
 log = structlog.get_logger(__name__)
 
@@ -99,20 +97,6 @@ def _change_image(user: User, key: str | None) -> None:
     db.session.flush()
     if old != key:
         release_image(old, user_id=user.id)
-
-
-def set_password(
-    user: User, session: Session, hashes: tuple[str | None, str], *, limits: SessionLimits, link: str
-) -> OpenedSession:
-    """Replace the password.
-
-    `hashes` are the stored hash that was compared with the sent password (None if there was none), and the new hash.
-    All other sessions end. The current session gets a new token.
-    """
-    passwords.replace(user, hashes[1], was=hashes[0])
-    sessions.end_all(user.id, but=session.id)
-    notify(user, "password_changed", link=link)
-    return sessions.renew(session, user, limits=limits)
 
 
 def change_country(user: User, country: str) -> User:

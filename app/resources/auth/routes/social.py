@@ -174,11 +174,7 @@ blueprint.after_request(responses.write_cookie)
     upstream=plan_sign_in,
     max_bytes=InputLimits.auth_bytes,
     rate="callback",
-    errors=(
-        "INVALID_REDIRECT",
-        "PROVIDER_NOT_FOUND",
-        *UPSTREAM,
-    ),
+    errors=("INVALID_REDIRECT", "PROVIDER_NOT_FOUND", *UPSTREAM),
 )
 def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: PlannedLogin) -> dict[str, object]:
     """Start a social login and return the URL of the provider."""

@@ -103,12 +103,7 @@ def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
     other_status=200,
     message="Account connected",
     upstream=_try,
-    errors=(
-        "TOKEN_REJECTED",
-        "INSTALLATION_NOT_VISIBLE",
-        "PROVIDER_NOT_CONFIGURED",
-        *UPSTREAM,
-    ),
+    errors=("TOKEN_REJECTED", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM),
 )
 def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedTokens) -> ViewResult:
     """Verify tokens of the caller at the provider and store them."""
@@ -161,13 +156,7 @@ def disconnect(*, scope: Scope) -> dict[str, object]:
     query=s.RepositoriesQuery,
     result=s.RepositoryItemSchema,
     many=True,
-    errors=(
-        "NOT_FOUND",
-        "REPO_UNAVAILABLE",
-        "NEEDS_RECONNECT",
-        "PROVIDER_NOT_CONFIGURED",
-        *UPSTREAM,
-    ),
+    errors=("NOT_FOUND", "REPO_UNAVAILABLE", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM),
 )
 def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult:
     """List the repositories that the caller can reach at a provider."""

@@ -60,11 +60,12 @@ class CreateWebhookBody(RequestBody):
     """A new webhook. The format `empty` calls a deploy hook of a project without a body and has no `events`."""
 
     url: Annotated[str, _url(required=True)]
-    format: Annotated[
+    endpoint_format: Annotated[
         WebhookFormat,
         fields.Enum(
             WebhookFormat,
             by_value=True,
+            data_key="format",
             load_default=WebhookFormat.STANDARD,
             metadata={"description": "`standard` sends signed messages, `empty` calls a deploy hook without a body"},
         ),
@@ -81,21 +82,12 @@ class CreateWebhookBody(RequestBody):
 
     def __post_init__(self) -> None:
         """Require the fields of the format."""
-        if self.format == WebhookFormat.STANDARD and not self.events:
+        if self.endpoint_format == WebhookFormat.STANDARD and not self.events:
             raise ValidationError(ErrorMessage("Must contain at least one type."), "events")
-        if self.format == WebhookFormat.EMPTY and self.events:
+        if self.endpoint_format == WebhookFormat.EMPTY and self.events:
             raise ValidationError("A webhook with the format empty has no events.", "events")
-        if self.format == WebhookFormat.EMPTY and self.project_id is None:
+        if self.endpoint_format == WebhookFormat.EMPTY and self.project_id is None:
             raise ValidationError("A webhook with the format empty needs a project.", "project_id")
-
-    def values(self) -> dict[str, Any]:
-        """Return the values of the webhook without the URL."""
-        return {
-            "endpoint_format": self.format,
-            "events": self.events or (),
-            "project_id": self.project_id,
-            "description": self.description or "",
-        }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,10 +50,7 @@ blueprint = ApiBlueprint(
     upstream=read_notification,
     max_bytes=InputLimits.webhook_bytes,
     rate="webhook",
-    errors=(
-        "BAD_SIGNATURE",
-        "UNREADABLE_EVENT",
-    ),
+    errors=("BAD_SIGNATURE", "UNREADABLE_EVENT"),
 )
 def receive(*, scope: Scope, prepared: ProviderEvent) -> dict[str, bool]:
     """Store an event of the payment provider."""
