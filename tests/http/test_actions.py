@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import FunctionType
 from typing import Any
 
@@ -10,13 +11,13 @@ import sqlalchemy as sa
 
 from app.access.guards import permission
 from app.access.scope import OrganizationScope
-from app.core.errors import Archived, NotFound, PermissionDenied
+from app.core.errors import Archived, NotFound, PermissionDenied, PreconditionFailed
 from app.core.outbound import LateRecord, OutsideResource, UnrecordedAct
 from app.core.permissions import Permission, Role
 from app.database import transactions
 from app.database.transactions import TransactionState, transaction_state
 from app.extensions import db
-from app.http.actions import run
+from app.http.actions import DeclaredAction, run
 from app.http.endpoint import find_endpoint
 from app.models.organization import ArchiveStatus, Organization
 from tests.access.test_authentication import headers
@@ -78,6 +79,18 @@ class TestRun:
             db.session.commit()
         with pytest.raises(Archived):
             run_as(owner, org_id, rename)
+
+    def test_declared_action_refuses_another_version_of_its_target(self, world: World) -> None:
+        owner = world.person()
+        org_id = factories.organization(world, owner)
+        declared = DeclaredAction(guard=GUARD, etag_of="organization.details")
+        for tag, is_present in (('"another"', False), (owner.get(f"/organization/{org_id}").headers["ETag"], True)):
+            sent = {**headers(owner.token), "If-Match": tag}
+            with owner.app.test_request_context(method="POST", headers=sent):
+                transactions.start_reading()
+                with nullcontext() if is_present else pytest.raises(PreconditionFailed):
+                    run(rename, {"org_id": org_id}, declared)
+            assert (name_of(world, org_id) == "Renamed") is is_present
 
     def test_error_of_the_action_rolls_its_transaction_back(self, world: World) -> None:
         owner = world.person()
