@@ -15,7 +15,7 @@ from app.access.scope import Scope
 from app.core.errors import Archived, NotFound, PreconditionFailed
 from app.core.outbound import LateRecord, UnrecordedAct
 from app.database import transactions
-from app.database.errors import is_deadlock
+from app.database.errors import DatabaseError, is_deadlock
 from app.drivers.errors import DriverError
 from app.http import caching, late_records, rate_limits
 from app.http.error_handlers import to_app_error
@@ -151,7 +151,9 @@ class ActionSteps:
 
     def _late_record(self, value: object, error: BaseException) -> LateRecord[Any] | None:
         """Return how an effect is recorded whose transaction failed. None if it was refused, or had no effect."""
-        if not isinstance(error, Exception) or to_app_error(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        if not isinstance(error, Exception):
+            return None
+        if not isinstance(error, DatabaseError) and to_app_error(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:
             return None
         transactions.rollback()
         late: LateRecord[Any] | None = None
@@ -205,7 +207,7 @@ class ActionSteps:
         return {"prepared": prepared}
 
     def _note_effect(self) -> None:
-        """Mark a request after which another system may be changed, for the log. It is the last step of `upstream`."""
+        """Mark a request after which another system may be changed, for the log. It follows `upstream`."""
         if not self.is_read:
             g.may_have_effect = True
 

@@ -14,7 +14,7 @@ from app.extensions import jobs, start_background
 from app.http.idempotency import StillRunning
 
 PAUSE_S, ATTEMPTS = 2.0, 300
-"""A database that does not return within ten minutes loses the record. The next run of the index finds the commit."""
+"""A database that does not return within ten minutes loses the record. An index finds the commit later."""
 
 log = structlog.get_logger(__name__)
 

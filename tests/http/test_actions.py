@@ -128,6 +128,24 @@ class TestRun:
         act = UnrecordedAct(fail, LateRecord("Done late", {}))
         assert run_as(owner, org_id, lambda scope: act, outside=True) == "Done late"
 
+    @pytest.mark.parametrize(
+        "error",
+        [
+            sa.exc.IntegrityError("INSERT", {}, Exception("UNIQUE constraint failed: users.email")),
+            sa.exc.IntegrityError("INSERT", {}, Exception("FOREIGN KEY constraint failed")),
+            sa.exc.NoResultFound(),
+        ],
+    )
+    def test_row_that_another_request_changed_does_not_deny_an_effect(self, world: World, error: Exception) -> None:
+        owner = world.person()
+        org_id = factories.organization(world, owner)
+
+        def fail() -> str:
+            raise error
+
+        act = UnrecordedAct(fail, LateRecord("Done late", {}))
+        assert run_as(owner, org_id, lambda scope: act, outside=True) == "Done late"
+
     def test_resource_of_a_refused_transaction_is_discarded(self, world: World) -> None:
         owner = world.person()
         org_id, built = factories.organization(world, owner), Built()

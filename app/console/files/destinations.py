@@ -1,18 +1,18 @@
 """The destination of a form of the editor: the site, or a change set, which the pages call “changes”."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+import structlog
 
 from app.access.scope import ProjectScope
 from app.console.files.scope import MEMBER, EditorScope, find_set, in_set
 from app.console.shell.forms import Form
 from app.console.shell.translation import gettext as _
-from app.core.errors import AppError, Conflict, InvalidRequest, NotFound
+from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.outbound import UnrecordedAct
-from app.drivers.errors import DriverError
-from app.extensions import db
 from app.http.actions import run
 from app.models.change_set import ChangeSet, ChangeSetState
 from app.resources.change_set import actions
@@ -29,6 +29,7 @@ from app.resources.project_content.guards import branch_of
 from app.resources.project_content.schemas.content import CommitFilesBody, SaveFilesBody
 from app.resources.project_content.service import UnrecordedSave
 
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 SAVE_TO, PROPOSAL = "save-to", "proposal"
@@ -146,8 +147,10 @@ def new_set(scope: ProjectScope, title: str) -> Iterator[EditorScope]:
     try:
         yield in_set(scope, find_set(scope, set_id))
     except Exception:
-        with suppress(AppError, DriverError):
+        try:
             run_on(set_id, actions.discard)
+        except Exception:
+            log.exception("change_set.not_discarded", change_set_id=set_id)
         raise
 
 
@@ -179,8 +182,7 @@ def save(
     except MissingBranch as error:
         raise SetEnded(ended_text(change_set)) from error
     except StateConflict as error:
-        db.session.refresh(change_set)
-        if change_set.state == ChangeSetState.PUBLISHING:
+        if (error.result or {}).get("state") == ChangeSetState.PUBLISHING:
             text = _("“%(title)s” is being published. Your text is still here. Save it again in a moment.")
             raise SetPublishing(text % {"title": change_set.title}) from error
         raise SetEnded(ended_text(change_set)) from error

@@ -22,7 +22,7 @@ from app.core.paths import folded
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.git.commit_plan import SYMLINK
-from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
 from app.drivers.git.port import EntryType
 from app.extensions import drivers
 from app.http.actions import run
@@ -196,6 +196,8 @@ def open_edited(scope: ProjectScope, form: Form) -> OpenFile:
         return OpenFile(path, base_sha, "", sent_start(form).encode(), is_new=True)
     try:
         return open_version(scope, path, base_sha, blob_sha)
+    except RepositoryDamaged:
+        raise
     except GitObjectMissing:
         return OpenFile(path, base_sha, "", b"")
 
@@ -262,10 +264,10 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
     values = data if data is not None else page.values or {}
     collection = collection_of(schema, opened.path, values) if schema is not None else None
     changes = changes_of(values, form, collection.fields if collection is not None else ())
-    if schema is not None and collection is not None:
-        check(schema, collection, values, changes, form)
     # A key whose line has a comment cannot be removed. It keeps an empty text.
     for edits in (changes, changes_of(values, form)):
+        if schema is not None and collection is not None:
+            check(schema, collection, values, edits, form)
         try:
             if data is not None:
                 return edit_data(opened.path, opened.data, edits.values, edits.unset)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from app.content.data_text import LANGUAGES as DATA_LANGUAGES
 from app.content.data_text import edit_data, read_data
 from app.content.filetypes import file_type
-from app.content.front_matter.editor import edit_front_matter
+from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.content.front_matter.item_diff import changed_values
 from app.content.front_matter.reader import LANGUAGES, find_block, split_front_matter
 from app.content.front_matter.toml_reader import read_toml
@@ -78,7 +78,7 @@ class MergeConflict:
 
 @dataclass(frozen=True)
 class FileConflicts:
-    """The conflicts of a file. Nothing of it can be merged."""
+    """The conflicts of a file. Nothing of it is merged."""
 
     conflicts: tuple[MergeConflict, ...]
 
@@ -138,7 +138,11 @@ class _Texts(NamedTuple):
     def to_bytes(self, text: str) -> bytes:
         if not self.has_final_end:
             text = text.removesuffix("\n")
-        return (_MARK * self.has_mark + text.replace("\n", self.line_end)).encode(self.encoding)
+        result = _MARK * self.has_mark + text.replace("\n", self.line_end)
+        try:
+            return result.encode(self.encoding)
+        except UnicodeEncodeError:  # The text of a resolution has other characters.
+            return result.encode()
 
 
 def _texts(*versions: bytes) -> _Texts | None:
@@ -373,11 +377,27 @@ def _merge_heads(path: str, heads: Sequence[str], choices: Sequence[Choice]) -> 
     blocks = [find_block(head) for head in heads]
     languages = {block.language for block in blocks if block is not None}
     if not mine or not theirs or len(languages) > 1:
-        if choices:
-            return _Merge(theirs if choices[0] == "theirs" else mine)
+        if choices and (chosen := _chosen_head(path, heads, choices[0])) is not None:
+            return chosen
         before, own, other = (split_front_matter(head).values if head else MISSING for head in heads)
         return FileConflicts((MergeConflict(ConflictKind.VALUE, before, own, other, pointer=""),))
     return _merge_values(_HeadText(path, languages.pop()), heads, choices)
+
+
+def _chosen_head(path: str, heads: Sequence[str], choice: Choice) -> _Merge | None:
+    """Return the front matter of a side, or one with other values. None if they cannot be written."""
+    _, mine, theirs = heads
+    if not isinstance(choice, Replacement):
+        return _Merge(theirs if choice == "theirs" else mine)
+    text, values = theirs or mine, choice.value
+    own = split_front_matter(text).values or {}
+    if not isinstance(values, Mapping):
+        return None
+    try:
+        data = edit_front_matter(path, text.encode(), values, [key for key in own if key not in values])
+    except UnsupportedEdit:
+        return None
+    return _Merge(data.decode(), _pointers(theirs, data.decode()))
 
 
 def _pointers(before: str, after: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -13,8 +14,9 @@ from app.core.ids import is_id
 from app.core.outbound import LateRecord, UnrecordedAct
 from app.core.permissions import Role
 from app.database import transactions
-from app.drivers.git.errors import GitObjectMissing
-from app.extensions import db
+from app.drivers.errors import DriverError
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
+from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetComment, ScheduledAction, Verdict
 from app.models.change_set import ChangeSetState as State
@@ -83,7 +85,7 @@ class MemberSet:
         return MergePlanner(source, MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)).plan(head)
 
     @property
-    def release_job(self) -> Mapping[str, Mapping[str, object]]:
+    def release_job(self) -> Mapping[str, Mapping[str, Any]]:
         """The job that releases the set and reads its branch again."""
         return {"change_sets.release": {"change_set_id": self.change_set.id}}
 
@@ -122,16 +124,21 @@ def commit(
     with states.held(target.change_set.id, Step.COMMIT) as row:
         working_branch = target.project.branch
         with transactions.outside_transaction():
-            present = content.read_content(source, row, working_branch)
+            recorded: Content | None = (present := content.read_content(source, row, working_branch))
             branches.check_size(source, present, {path for edit in request.edits for path in edit.paths})
         saved = save_files(branch, request, merges=merges, is_validated=is_validated, creates_index=False)
         if saved.late is not None:
             late = replace(saved.late, jobs={**released, **saved.late.jobs})
-            with transactions.outside_transaction():
-                present = content.content_at(source, present.base_sha, str(late.result["commit_sha"]))
+            recorded = None
+            with transactions.outside_transaction(), suppress(DriverError):  # The commit exists.
+                recorded = content.content_at(source, present.base_sha, str(late.result["commit_sha"]))
 
     def record() -> dict[str, object]:
-        service.record_commit(target.change_set, present, by=target.site.by)
+        if recorded is not None:
+            service.record_commit(target.change_set, recorded, by=target.site.by if late is not None else None)
+        else:
+            for name, arguments in released.items():
+                jobs.enqueue(name, **arguments)
         return saved.record()
 
     return UnrecordedAct(record, late)
@@ -294,6 +301,7 @@ def update(
     for path, resolution in resolutions or ():
         by_path[path].append(resolution)
     with states.held(target.change_set.id, Step.COMMIT) as held:
+        head = held.head_sha
         try:
             updated = branches.update(held, target.site, by_path, site_sha)
         except UnknownConflict as error:
@@ -303,7 +311,8 @@ def update(
 
     def record() -> Shown:
         row = service.record_commit(target.change_set, updated, by=None if resolutions is None else by)
-        branch_moved.publish(target.project, row.branch, row.head_sha)
+        if row.head_sha != head:
+            branch_moved.publish(target.project, row.branch, row.head_sha)
         return target.shown(row)
 
     shown |= {"head_sha": updated.head_sha, "files": updated.files}
@@ -346,14 +355,14 @@ def close(target: MemberSet) -> UnrecordedAct[Shown]:
 
 def discard(target: MemberSet) -> UnrecordedAct[None]:
     """Delete a set and its branch, as if it had not been created. Raises as `close`."""
-    _delete_branch(target)
+    late = LateRecord(None, target.release_job) if _delete_branch(target) else None
 
     def record() -> None:
         row = target.lock()
         states.require(row, Step.CLOSE)
         db.session.delete(row)
 
-    return UnrecordedAct(record)
+    return UnrecordedAct(record, late)
 
 
 def _delete_branch(target: MemberSet) -> bool:
@@ -362,6 +371,11 @@ def _delete_branch(target: MemberSet) -> bool:
         if is_working_branch(target.project, row.branch):
             return False
         source = target.branch.source()
-        with transactions.outside_transaction(), suppress(GitObjectMissing):
-            source.git.delete_branch(source.repo, source.branch)
+        try:
+            with transactions.outside_transaction():
+                source.git.delete_branch(source.repo, source.branch)
+        except RepositoryDamaged:
+            raise
+        except GitObjectMissing:
+            pass
     return True

@@ -27,7 +27,7 @@ from app.resources.project_content.save_request import Attribution
 from app.resources.project_content.saving.commit_builder import SaveConflict
 from app.resources.project_content.saving.commits import attribution_of
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
-from app.resources.project_content.saving.refusals import Resolution, SetRefused
+from app.resources.project_content.saving.refusals import Resolution, SetRefused, UnknownConflict
 from app.resources.project_content.saving.restore import edits_between
 from app.resources.project_content.source import Source
 
@@ -72,6 +72,8 @@ def update(
         if site_sha not in (None, head):
             raise SaveConflict(head, {})
         if head == present.base_sha:
+            if resolutions:
+                raise UnknownConflict([(path, chosen) for path, named in resolutions.items() for chosen in named])
             return present
         edits = edits_of(own, present.base_sha, present.head_sha)
         people = co_author_trailers(people_of(own, present.base_sha, present.head_sha))

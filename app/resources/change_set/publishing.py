@@ -240,13 +240,19 @@ def _request(row: ChangeSet, source: Source, attribution: Attribution) -> Public
 
 
 def _merge_request(row: ChangeSet, source: Source, number: int, attribution: Attribution) -> Publication:
-    """Merge a pull request as one commit. Raises NotMergeable, BranchMoved and the errors of the host."""
+    """Merge a pull request as one commit. Raises NotMergeable, BranchMoved and the errors of the host.
+
+    When it is merged, a failure to read the commit is an unknown outcome.
+    """
     message = SaveRequest(row.base_sha, (), row.title, row.description, attribution).commit_message
     merged = _host(source).merge_pull_request(
         source.repo, number, message=message, is_squash=True, expected_head=row.head_sha
     )
-    parent = _parent_of(source, merged.sha) or row.base_sha
-    return Publication(row.id, saved_of(row, source, parent, merged.sha), number)
+    try:
+        parent = _parent_of(source, merged.sha) or row.base_sha
+        return Publication(row.id, saved_of(row, source, parent, merged.sha), number)
+    except DriverError as error:
+        raise UpstreamError(str(error)) from error
 
 
 def _parent_of(source: Source, sha: str) -> str | None:
@@ -341,9 +347,14 @@ def follow_request(row: ChangeSet, source: Source) -> Publication | None:
         if checks.state == CheckState.PENDING:
             return None
         return _merge_waiting(row, source, number)
+    return _merged(row, source, request)
+
+
+def _merged(row: ChangeSet, source: Source, request: PullRequest) -> Publication:
+    """Return the publication of a pull request that is merged."""
     sha = request.merge_sha or source.git.head(source.repo, source.branch)
     parent = commit_before(row, source, sha, request.head_sha or row.head_sha)
-    return Publication(row.id, saved_of(row, source, parent, sha), number)
+    return Publication(row.id, saved_of(row, source, parent, sha), request.number)
 
 
 def _merge_waiting(row: ChangeSet, source: Source, number: int) -> Publication:
@@ -354,6 +365,9 @@ def _merge_waiting(row: ChangeSet, source: Source, number: int) -> Publication:
     except BranchMoved as error:
         raise RequestFailed("The change set was changed at the Git host during its publication") from error
     except NotMergeable as error:
+        request = _host(source).pull_request(source.repo, number)
+        if request.state == PullRequestState.MERGED:  # By a person, in the meantime.
+            return _merged(row, source, request)
         _bring_up_to_date(row, source, attribution)
         return Publication(row.id, request_number=number, problem=str(error))
 

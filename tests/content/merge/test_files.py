@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.content.merge.files import ConflictKind, FileConflicts, LineRange, MergedFile, merge_file
 from app.content.merge.values import MISSING
+from app.content.three_way import Replacement
 
 POST = b"---\ntitle: Hello # shown\ntags: [a, b]\ndraft: false\n---\n\n# Hello\n\nThe quick fox jumps over the dog.\n\nEnd.\n"
 
@@ -52,6 +53,22 @@ class TestPages:
         assert conflicts("a.md", POST, mine, POST.replace(b"[a, b]", b"[b] # theirs")) == [
             (ConflictKind.LINES, None, None, LineRange(3, 3))
         ]
+
+    def test_values_replace_front_matter_that_a_side_has_removed(self) -> None:
+        base, mine = b"---\ntitle: A\ntags: [a] # all\n---\nText\n", b"Text\n"
+        theirs = base.replace(b"title: A", b"title: B")
+        for first, second in ((mine, theirs), (theirs, mine)):
+            choice = Replacement({"title": "C", "tags": ["a"]})
+            merged = merge_file("a.md", base, first, second, [choice])
+            assert isinstance(merged, MergedFile)
+            assert merged.data == base.replace(b"title: A", b"title: C")
+            assert isinstance(merge_file("a.md", base, first, second, [Replacement("C")]), FileConflicts)
+
+    def test_resolution_with_characters_outside_of_the_encoding_makes_the_file_utf_8(self) -> None:
+        base, mine, theirs = (f"Caf\xe9\n\n{word}\n".encode("latin-1") for word in ("one", "two", "three"))
+        merged = merge_file("a.txt", base, mine, theirs, [Replacement("5 \u20ac\n")])
+        assert isinstance(merged, MergedFile)
+        assert merged.data == "Caf\xe9\n\n5 \u20ac\n".encode()
 
     def test_choices_resolve_the_conflicts_in_their_order(self) -> None:
         base = POST.replace(b"End.\n", b"End.\nSame.\nLast.\n")

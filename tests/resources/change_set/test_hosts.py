@@ -169,6 +169,31 @@ class TestProtectedBranch:
         row = team.read(made)
         assert (row["state"], row["published_sha"]) == ("published", team.repo.head())
 
+    def test_request_that_a_person_merges_during_the_sweep_is_recorded(self, team: Team, side: RemoteSide) -> None:
+        side.protect()
+        side.require_check()
+        made = team.approved()
+        team.call(made, "publish").ok(202)
+        side.set_check(made["head_sha"], "success")
+        side.fail(side.MERGE, first=lambda: side.merge_request(1, "merge"))
+        follow_requests(team)
+        row = team.read(made)
+        assert (row["state"], row["published_sha"]) == ("published", team.repo.head())
+
+    def test_merged_commit_that_cannot_be_read_is_found_later(self, team: Team, side: RemoteSide) -> None:
+        side.protect()
+        made = team.approved()
+
+        def break_host() -> None:
+            side.fail("GET ", reply=refusal("Not found", 404), times=99)
+
+        side.fail(side.MERGE, first=break_host)
+        team.call(made, "publish").fails(502)
+        side.double.faults.clear()
+        assert team.read(made)["state"] == "publishing"
+        run(team, "change_sets.finish_publication", change_set_id=made["id"])
+        assert_published(team, made)
+
     def test_unreadable_host_is_read_again(self, team: Team, side: RemoteSide) -> None:
         side.protect()
         side.require_check()

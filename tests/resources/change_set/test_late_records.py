@@ -10,8 +10,10 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.drivers.errors import UpstreamTimeout
 from app.extensions import db
 from app.models.project import Project
+from app.resources.change_set import actions
 from tests.resources.change_set.conftest import PAGE, TEXT, Team, run_job, update
 from tests.support.tokens import new_token
 
@@ -167,6 +169,23 @@ class TestChangeSets:
         team.world.work_off()
 
         assert team.repo.head(made["branch"]) == saved
+        assert (team.read(made)["head_sha"], team.read(made)["files"]) == (saved, 1)
+        assert log_of(team, saved) == [("update", "commit", team.reviewer.id)]
+        team.call(made, "submit").ok()
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).fails(403, "OWN_REVIEW")
+        team.commit(made, update(PAGE, NEW + "More.\n")).ok(201)
+
+    def test_commit_that_cannot_be_read_is_answered(self, team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = team.new()
+
+        def fail(*_: object) -> None:
+            raise UpstreamTimeout
+
+        with monkeypatch.context() as patch:
+            patch.setattr(actions.content, "content_at", fail)
+            saved = team.commit(made, update(PAGE, NEW), by=team.reviewer).ok(201)["commit_sha"]
+        team.world.work_off()
+
         assert (team.read(made)["head_sha"], team.read(made)["files"]) == (saved, 1)
         assert log_of(team, saved) == [("update", "commit", team.reviewer.id)]
         team.call(made, "submit").ok()

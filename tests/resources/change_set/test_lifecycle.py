@@ -273,6 +273,37 @@ class TestMerge:
         team.call(made, "submit").ok()
         team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
 
+    def test_resolution_after_another_person_has_resolved_the_conflict_is_refused(self, team: Team) -> None:
+        made = team.edited(text=TEXT.replace("title: Hello", "title: Mine"))
+        team.repo.commit({PAGE: TEXT.replace("title: Hello", "title: Theirs").encode()})
+        body = {"resolutions": [{"path": PAGE, "pointer": "/title", "take": "mine"}], "site_sha": team.repo.head()}
+        head = team.call(made, "resolve", body).ok()["head_sha"]
+        body["resolutions"] = [{"path": PAGE, "pointer": "/title", "take": "theirs"}]
+        team.call(made, "resolve", body, by=team.reviewer).fails(400, "VALIDATION_FAILED", "resolutions.0.pointer")
+        assert team.repo.head(made["branch"]) == team.read(made)["head_sha"] == head
+        team.call(made, "submit").ok()
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+
+    def test_mode_of_a_file_is_merged_with_its_text(self, team: Team) -> None:
+        team.configure(required_approvals=0)
+        text = "#!/bin/sh\n\nfirst\n\nsecond\n\nthird\n"
+        team.repo.commit({name: ("100644", text.encode()) for name in ("mine.sh", "theirs.sh", "only.sh")})
+        made = team.new()
+        changed = text.replace("third", "THIRD").encode()
+        team.repo.commit(
+            {"mine.sh": ("100755", changed), "theirs.sh": ("100644", changed), "only.sh": ("100755", text.encode())},
+            branch=made["branch"],
+        )
+        other = text.replace("first", "FIRST").encode()
+        team.repo.commit(
+            {"mine.sh": ("100644", other), "theirs.sh": ("100755", text.encode()), "only.sh": ("100644", other)}
+        )
+        team.call(made, "publish").ok()
+        modes = {name: entry[1] for name, entry in team.repo.entries("main").items() if name.endswith(".sh")}
+        assert modes == dict.fromkeys(("mine.sh", "theirs.sh", "only.sh"), "100755")
+        assert team.repo.show("mine.sh") == text.replace("first", "FIRST").replace("third", "THIRD").encode()
+        assert (team.repo.show("theirs.sh"), team.repo.show("only.sh")) == (changed, other)
+
     def test_set_follows_the_rename_of_a_page(self, team: Team) -> None:
         team.configure(required_approvals=0)
         made, renamed = team.edited(), TEXT.replace("title: Hello", "title: Theirs").encode()

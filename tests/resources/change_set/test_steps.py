@@ -16,7 +16,7 @@ OPEN = {"draft", "in_review", "changes_requested", "approved", "scheduled", "fai
 REVIEWED = {"in_review", "approved", "failed"}
 STATES = (*sorted(OPEN), "publishing", "published", "reverted", "closed")
 WALL = {"wall_time": "2029-05-01T10:00", "timezone": "UTC"}
-NO_RESOLUTION = {"resolutions": [{"path": OTHER, "take": "mine"}]}
+NO_RESOLUTION = {"resolutions": list[dict[str, str]]()}
 
 Send = Callable[[Browser, dict[str, Any]], Answer]
 

@@ -197,6 +197,8 @@ class TestRetries:
             ("soon", 4, 6),
             ("Fri, 27 Nov 2020 10:00:00 GMT", 4, 6),
             ("Fri, 27 Nov 2099 10:00:00 GMT", 86_395, 86_405),
+            ("Fri, 31 Dec 99999999999 23:59:59 GMT", 4, 6),
+            ("Fri, 27 Nov 2099 10:00:00 +99999999999999999999", 4, 6),
         ],
     )
     def test_retry_after_is_respected(self, space: Workspace, hook: Make, header: str, low_s: int, high_s: int) -> None:

@@ -77,7 +77,7 @@ class TestLocalBranch:
         site.world.work_off()
         failed_at = index_of(site).updated_at
         run(site, jobs.follow_local)
-        site.world.work_off(within_s=30)
+        site.world.work_off()
         assert index_of(site).updated_at == failed_at
         site.repo.git("update-ref", "refs/heads/main", before)
         site.owner.post(site.path("/reindex"), {}).ok(202)

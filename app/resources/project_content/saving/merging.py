@@ -126,7 +126,7 @@ class MergePlanner:
             BaseRequired: a changed file has no base.
             MissingBase: the repository does not contain the base commit.
         """
-        self._source, self.request, self._check = source, request, check
+        self._source, self._check = source, check
         self._resolutions, self._refusal = resolutions or {}, refusal
         changed = [edit for edit in request.edits if edit.change.action != Action.CREATE]
         if request.base_sha is None and (
@@ -134,6 +134,7 @@ class MergePlanner:
         ):
             raise BaseRequired(paths)
         self._entries = self._base_entries(request.base_sha, [_origin(edit) for edit in request.edits])
+        self.request = replace(request, edits=[self._with_own_mode(edit) for edit in request.edits])
         self._blobs = dict[str, bytes | None]()
         self._verified, self._former = dict[tuple[str, str], bool](), dict[str, str]()
         self._results = dict[tuple[str, str], MergedFile | FileConflicts]()
@@ -252,6 +253,13 @@ class MergePlanner:
             return None if theirs is None else self._refuse(plan, edit, ConflictKind.EDIT_DELETE, theirs)
         return self._update(plan, edit, theirs)
 
+    def _with_own_mode(self, edit: FileEdit) -> FileEdit:
+        """Return an edit without the mode of its base, so that the file keeps that of the head."""
+        base, change = self._entries.get(_origin(edit)), edit.change
+        if base is None or change.is_executable is None or is_executable(base) is not change.is_executable:
+            return edit
+        return replace(edit, change=replace(change, is_executable=None))
+
     def _unchanged(
         self, plan: MergePlan, edit: FileEdit, theirs: TreeEntry, target: TreeEntry | None
     ) -> FileEdit | None:
@@ -284,9 +292,7 @@ class MergePlanner:
                 return None
             return self._refuse(plan, edit, ConflictKind.EDIT_DELETE, None)
         result = self._result(plan, edit, theirs)
-        if result is None or (result.data is not None and blob_sha(result.data) == theirs.sha):
-            return None
-        return FileEdit(FileChange(edit.change.path, Action.UPDATE, result.data), theirs.sha)
+        return _written(edit.change, result.data, theirs) if result is not None else None
 
     def _result(self, plan: MergePlan, edit: FileEdit, theirs: TreeEntry) -> MergedFile | None:
         """Merge a file that both sides changed. Add the merge or its conflicts to the plan."""
@@ -337,11 +343,13 @@ class MergePlanner:
         plan.merged.append(MergedPath(path, result.fields))
         if edit.change.action == Action.MOVE:
             return FileEdit(replace(edit.change, content=result.data), theirs.sha)
-        return FileEdit(FileChange(path, Action.UPDATE, result.data), theirs.sha) if result.data != present else None
+        return _written(edit.change, result.data, theirs)
 
     def _refuse(self, plan: MergePlan, edit: FileEdit, kind: ConflictKind, theirs: TreeEntry | None) -> FileEdit | None:
         """Add a conflict of whole files to the plan. Return None: the file is not written."""
         present = self._read(theirs.sha, theirs.path) if theirs is not None and kind != ConflictKind.BINARY else None
+        if theirs is not None and present is None:  # It is too large to be shown.
+            kind = ConflictKind.BINARY
         before = self.read_base(edit) if kind not in (ConflictKind.ADD_ADD, ConflictKind.BINARY) else None
         if kind == ConflictKind.BINARY:
             conflicts = FileConflicts((MergeConflict(kind, None, None, None),))
@@ -382,6 +390,13 @@ class MergePlanner:
         return self._blobs[sha]
 
 
+def _written(change: FileChange, data: bytes | None, theirs: TreeEntry) -> FileEdit | None:
+    """Return the edit that writes a merge over a file. None if the file has its content and its mode."""
+    if data is not None and blob_sha(data) == theirs.sha and change.is_executable in (None, is_executable(theirs)):
+        return None
+    return FileEdit(FileChange(theirs.path, Action.UPDATE, data, is_executable=change.is_executable), theirs.sha)
+
+
 def _whole_file(edit: FileEdit, choice: Choice, theirs: TreeEntry | None) -> FileEdit | None:
     """Return the edit that writes a side or another text over a whole file. None keeps theirs."""
     change, sha = edit.change, theirs.sha if theirs is not None else None
@@ -393,7 +408,7 @@ def _whole_file(edit: FileEdit, choice: Choice, theirs: TreeEntry | None) -> Fil
     if content is None:
         return FileEdit(FileChange(change.path, Action.DELETE), sha) if theirs is not None else None
     action = Action.CREATE if theirs is None else Action.UPDATE
-    return FileEdit(FileChange(change.path, action, content), sha)
+    return FileEdit(FileChange(change.path, action, content, is_executable=change.is_executable), sha)
 
 
 def _addition_kind(target: TreeEntry) -> ConflictKind:
