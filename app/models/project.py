@@ -23,7 +23,7 @@ class Provider(StrEnum):
 
     @property
     def is_local(self) -> bool:
-        """Whether the repositories are stored on this installation."""
+        """True if the repositories are stored on this installation."""
         return self == Provider.LOCAL
 
 
@@ -113,7 +113,7 @@ class Project(Timestamps, Base):
 
     @hybrid_property
     def is_local(self) -> bool:
-        """Whether the repository is stored on this installation. The class attribute is a condition of statements."""
+        """True if the repository is stored on this installation. The class attribute is a condition of statements."""
         return self.provider == Provider.LOCAL
 
 

@@ -118,15 +118,15 @@ def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: F
     if repository == NEW:
         new = CreateRepositoryBody.loaded({"org_id": org_id, "provider": "local", "name": form.text("new_name")}).name
         create_repository = partial(accounts.create_repository, name=new, hosts=drivers.git)
-        made = run(lambda scope: create_repository(scope.organization), scope.path, CREATE_REPOSITORY)
-        repository, branch, repository_id = made.full_name, made.default_branch, None
+        created = run(lambda scope: create_repository(scope.organization), scope.path, CREATE_REPOSITORY)
+        repository, branch, repository_id = created.full_name, created.default_branch, None
     chosen = {"repository": repository, "repository_id": repository_id, "branch": branch or "main"}
     name = form.text("project_name") or repository.rpartition("/")[2]
     body = CreateProjectBody.loaded({"org_id": org_id, "provider": provider, "project_name": name} | chosen)
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
     create = partial(actions.create_on_branch, target=target, sent=body.sent(), hosts=drivers.git)
-    created = run(lambda scope: create(scope.organization, by=scope.user), scope.path, CREATE)
-    return see_other(f"{ROOT}/projects/{created['project_id']}?done=connected")
+    project = run(lambda scope: create(scope.organization, by=scope.user), scope.path, CREATE)
+    return see_other(f"{ROOT}/projects/{project['project_id']}?done=connected")
 
 
 @blueprint.post(f"{URL}/account")

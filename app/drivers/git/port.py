@@ -130,10 +130,10 @@ class Commit:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What the hosts do differently, apart from their calls.
+    """The differences between hosts that their calls do not show.
 
     `bulk_reads`: many blobs are read without one request each.
-    `installations`: the app of Galley is installed for an account, and has tokens of its own there.
+    `installations`: the app of Galley is installed for an account, and receives tokens for it.
     `revokes_refresh_tokens`: the app of Galley can revoke refresh tokens.
     """
 
