@@ -55,7 +55,6 @@ EXCEPTIONS = [
     ("app/backup/manifest.py", "made_at", "stored key of the manifest format"),
     ("app/drivers/git/rest/client.py", "RestClient", "REST"),
     ("app/drivers/git/rest/client.py", "RestRequest", "REST"),
-    ("app/drivers/git/rest/provider.py", "RestGitProvider", "REST"),
     ("app/drivers/http/client.py", "ConnectionLost", "the usual term for a connection that ended"),
     ("app/content/words.py", "word", "search terms"),
     ("app/content/words.py", "words", "search terms"),

@@ -18,7 +18,6 @@ from app.core.limits import TextLengths
 from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import LocalHost
-from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
 from app.models.organization import Organization
 from app.models.project import LocalRepository, Project, Provider
@@ -78,7 +77,7 @@ def assign(name: str, org_id: str) -> None:
     """Assign the repository OWNER/NAME to an organization."""
     organization_of(org_id)
     with transactions.outside_transaction():
-        host().repository(RepoRef(name))
+        host().open(name).facts()
     with transactions.write_transaction():
         hand_over_repository(name, org_id)
     click.echo(f"{name} belongs to {org_id}.")
@@ -89,7 +88,7 @@ def assign(name: str, org_id: str) -> None:
 def pack(name: str) -> None:
     """Pack the repository OWNER/NAME while the service runs, without the time limit of the job."""
     try:
-        is_packed = host().repack(RepoRef(name), timeout_s=MANUAL_PACKING_S)
+        is_packed = host().open(name).repack(timeout_s=MANUAL_PACKING_S)
     except DriverError as error:
         raise click.ClickException(f"{name} cannot be packed: {error}") from error
     click.echo(f"Packed {name}." if is_packed else f"{name} is being packed by the service.")

@@ -14,7 +14,7 @@ from app.core.emails import email_key
 from app.core.permissions import Role
 from app.database import transactions
 from app.drivers.git.errors import RepositoryExists
-from app.drivers.git.port import RepoRef, Repository
+from app.drivers.git.port import RepositoryFacts
 from app.extensions import db, drivers
 from app.models.organization import Membership, Organization
 from app.models.project import Project
@@ -149,14 +149,14 @@ def _organization(people: dict[Role, User], settings: Settings) -> Organization:
     return organization
 
 
-def _repository() -> Repository:
+def _repository() -> RepositoryFacts:
     try:
         return host().create(REPOSITORY, source=SITE)
     except RepositoryExists:
-        return host().repository(RepoRef(REPOSITORY))
+        return host().open(REPOSITORY).facts()
 
 
-def _project(organization: Organization, repository: Repository, owner: User, settings: Settings) -> None:
+def _project(organization: Organization, repository: RepositoryFacts, owner: User, settings: Settings) -> None:
     existing = sa.select(Project.id).where(Project.organization_id == organization.id, Project.name == PROJECT)
     if db.session.scalar(existing) is not None:
         return

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from app.doctor.findings import Deployment, Finding, failure, ok, warning
 from app.drivers.errors import DriverError
-from app.drivers.git.port import RepoRef
 from app.models.project_content import ContentIndex
 from app.resources.project_content.unreadable import PROBLEM
 from app.security.private_files import OTHERS
@@ -57,8 +56,9 @@ def repositories(deployment: Deployment) -> Iterator[Finding]:
     names, damaged, unpacked = list(local.bundles.names()), list[str](), list[str]()
     for name in names:
         try:
-            damaged += [f"{name} ({branch})" for branch in local.unreadable_branches(RepoRef(name))]
-            unpacked += [name] if local.needs_packing(RepoRef(name), factor=UNPACKED_FACTOR) else []
+            repository = local.open(name)
+            damaged += [f"{name} ({branch})" for branch in repository.unreadable_branches()]
+            unpacked += [name] if repository.needs_packing(factor=UNPACKED_FACTOR) else []
         except DriverError:
             damaged.append(name)
     with deployment.engine.connect() as connection:

@@ -22,8 +22,7 @@ import structlog
 
 from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.concurrency.threadpool import time_limit
-from app.drivers.git.hosts import BackendCall, LocalHost
-from app.drivers.git.port import RepoRef
+from app.drivers.git.hosts import BackendCall, StoredRepository
 from app.git_http.push import Push
 from app.git_http.request_body import BodyIncomplete, GitRequestBody
 from app.git_http.responses import COMMON, GitRefusal
@@ -66,7 +65,7 @@ class GitExchange:
         self._read = bytearray()
         self._sent_bytes = 0
 
-    def begin(self, host: LocalHost, repo: RepoRef, call: BackendCall, start_response: StartResponse) -> None:
+    def begin(self, repository: StoredRepository, call: BackendCall, start_response: StartResponse) -> None:
         """Start Git, forward the body, and start the response when Git has written its head.
 
         Raises:
@@ -82,8 +81,8 @@ class GitExchange:
         # gevent makes both ends non-blocking. Git would fail when it writes faster than the client reads.
         os.set_blocking(theirs.fileno(), True)
         with closing(theirs):
-            self._process = process = host.start_backend(
-                repo, call, stream=theirs.fileno(), errors=self._errors.fileno()
+            self._process = process = repository.start_backend(
+                call, stream=theirs.fileno(), errors=self._errors.fileno()
             )
         if self._push is not None and self._collected is not None:
             self._push.watch(process)

@@ -25,7 +25,6 @@ from app.database.errors import DatabaseError, is_transient
 from app.drivers.errors import DriverError
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import BackendCall, GitService, LocalHost
-from app.drivers.git.port import RepoRef
 from app.extensions import drivers
 from app.git_http.access import GitCaller, authenticate, authorize
 from app.git_http.exchange import GitExchange
@@ -163,7 +162,7 @@ class GitServer:
         )
         exchange = GitExchange(environ, body, push)
         try:
-            exchange.begin(host, RepoRef(repository), call, start_response)
+            exchange.begin(host.open(repository), call, start_response)
         except BaseException:
             exchange.close()
             raise

@@ -23,7 +23,6 @@ from app.database import transactions
 from app.database.errors import DatabaseError, is_transient
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import LocalHost
-from app.drivers.git.port import RepoRef
 from app.git_http import access, pre_receive
 from app.git_http.access import GitCaller
 from app.git_http.responses import GitRefusal
@@ -139,7 +138,7 @@ class Push:
         try:
             updates = _read_updates(hook)
             branches = [update.branch for update in updates if update.branch is not None and update.before is not None]
-            locks.enter_context(self._host.branches_lock(RepoRef(self._repository), branches))
+            locks.enter_context(self._host.open(self._repository).branches_lock(branches))
             reasons = self._reasons(updates)
             hook.sendall(json.dumps(reasons).encode() + b"\n")
         except (OSError, ValueError) as error:

@@ -63,8 +63,8 @@ def _dsn() -> str:
 def read_fields(site: BenchmarkSite) -> None:
     """Read every blob with `git cat-file` and parse its YAML in C: the minimal cost of front matter."""
     _, source = large.index_of(site.app, site.project)
-    shas = [entry.sha for entry in source.git.tree(source.repo, site.repo.head())]
-    for _, data in source.git.blobs(source.repo, shas, max_bytes=10**9):
+    shas = [entry.sha for entry in source.repository.tree(site.repo.head())]
+    for _, data in source.repository.blobs(shas, max_bytes=10**9):
         assert yaml.load(data.decode().split("---\n", 2)[1], Loader=yaml.CSafeLoader)
 
 

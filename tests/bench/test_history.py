@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Person, RepoRef
+from app.drivers.git.port import Person
 from app.resources.project_content.source import Source
 from app.resources.project_content.versions.comparison import compare
 from app.resources.project_content.versions.history import read_history
@@ -38,7 +38,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Source, GitR
     else:
         renames.extend(repo, SEED, COMMITS)
     provider = LocalGit(root, bot=Person("Galley Bot", "bot@mail.example.org"))
-    yield Source(provider, RepoRef(name), "main"), repo
+    yield Source(provider.open(name), "main"), repo
     provider.close()
 
 

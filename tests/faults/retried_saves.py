@@ -24,7 +24,6 @@ import sqlalchemy as sa
 from app.drivers.errors import DriverError
 from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, loose_objects
 from app.drivers.git.object_ids import GitObject, new_object, object_header
-from app.drivers.git.port import RepoRef
 from app.extensions import db, jobs
 from app.models.project_log import ProjectLogEntry
 from tests.faults.killed_pushes import Pusher
@@ -143,7 +142,7 @@ class Packer:
         local = self.site.service.app.extensions["drivers"].git.local
         while not stop.is_set():
             with suppress(DriverError):  # It was killed, or the job packs.
-                self.direct += local.repack(RepoRef(self.site.name))
+                self.direct += local.open(self.site.name).repack()
             stop.wait(0.2)
 
     def kill(self) -> bool:

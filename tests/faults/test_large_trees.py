@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.drivers.git.github.provider import GitHubProvider
+from app.drivers.git.github.provider import GitHubRepository
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.support.doubles.github import GitHub
 from tests.support.doubles.plumbing import Plumbing
 
-REPO = RepoRef("team/large")
+REPO = "team/large"
 
 
 @pytest.fixture(scope="module")
@@ -23,31 +23,33 @@ def git(tmp_path_factory: pytest.TempPathFactory) -> Plumbing:
 @pytest.fixture
 def host(git: Plumbing) -> Iterator[GitHub]:
     double = GitHub()
-    double.add(REPO.name, git)
-    double.install("team", REPO.name)
+    double.add(REPO, git)
+    double.install("team", REPO)
     yield double
     double.close()
 
 
 @pytest.fixture
-def provider(host: GitHub) -> GitHubProvider:
+def repository(host: GitHub) -> GitHubRepository:
     token = host.installation_token(90)
-    return GitHubProvider(host.api_url, lambda rejected=None: token, bot=Person("Bot", "bot@mail.example.org"))
+    return GitHubRepository(
+        host.api_url, RepoRef(REPO), lambda rejected=None: token, bot=Person("Bot", "bot@mail.example.org")
+    )
 
 
 def test_truncated_tree_of_60000_files_equals_that_of_git(
-    git: Plumbing, host: GitHub, provider: GitHubProvider
+    git: Plumbing, host: GitHub, repository: GitHubRepository
 ) -> None:
-    entries = list(provider.tree(REPO, git.head()))
+    entries = list(repository.tree(git.head()))
     assert any(call.one("recursive") for call in host.journal)
     assert len(host.journal) > 1
     assert [(e.path, (e.type, e.mode, e.sha, e.size)) for e in entries] == list(git.entries().items())
 
 
-def test_commit_on_a_truncated_tree_changes_one_path(git: Plumbing, provider: GitHubProvider) -> None:
+def test_commit_on_a_truncated_tree_changes_one_path(git: Plumbing, repository: GitHubRepository) -> None:
     before = git.entries()
     change = FileChange("content/section-07/topic-03/new.md", Action.CREATE, b"new")
-    created = provider.commit(REPO, "main", [change], "One file", expected_head=git.head())
+    created = repository.commit("main", [change], "One file", expected_head=git.head())
     assert git.head() == created.sha
     after = git.entries()
     assert after.pop(change.path)[0] == "blob"

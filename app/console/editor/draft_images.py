@@ -242,7 +242,7 @@ def taken_names(scope: ProjectScope, folder: MediaFolder, name: str) -> set[str]
     """Return the folded names of the files in a folder of the branch, as far as they matter for a new image."""
     source = branch_source(scope)
     paths = [folder.path(free_name) for free_name in images.free_names(name, ())[:CHECKED_NAMES]]
-    entries = source.git.entries(source.repo, present_head(scope), paths)
+    entries = source.repository.entries(present_head(scope), paths)
     present = {path.rpartition("/")[2] for path in entries}
     return {folded(name) for name in present.union(names_in_folder(scope.index, folder.folder))}
 

@@ -53,7 +53,7 @@ def plan_images(
     to = to or scope
     paths = {image.id: moved_path(image, path, new_path or path) for image in named}
     source = branch_source(to)
-    present = source.git.entries(source.repo, present_head(to), list(paths.values()))
+    present = source.repository.entries(present_head(to), list(paths.values()))
     text, files, ids = data, list[dict[str, Any]](), list[str]()
     for image in named:
         content, target = images.content(image.id), paths[image.id]

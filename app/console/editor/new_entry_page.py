@@ -150,7 +150,7 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
     if path is None:
         raise NotFound
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
-    if not source.git.entries(source.repo, opened.base_sha, [path]):
+    if not source.repository.entries(opened.base_sha, [path]):
         text, _encoding = decode(opened.data)
         if text is None or opened.is_link:
             raise UnprocessableEntity("This file is not text")

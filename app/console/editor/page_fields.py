@@ -144,7 +144,7 @@ def _images_of_set(
         return {}
     possible = {source: list(filter(is_image, candidates(source, path, folders))) for source in sources}
     branch, head = branch_source(scope), present_head(scope)
-    entries = branch.git.entries(branch.repo, head, sorted({file for paths in possible.values() for file in paths}))
+    entries = branch.repository.entries(head, sorted({file for paths in possible.values() for file in paths}))
     present = {source: next((file for file in paths if file in entries), None) for source, paths in possible.items()}
     return {source: raw_url(scope.project, item, head) for source, item in present.items() if item is not None}
 

@@ -100,7 +100,7 @@ def present_head(scope: ProjectScope) -> str:
     source = branch_source(scope)
     if scope.branch != scope.project.branch:
         return read_head(source)
-    return source.git.head(source.repo, source.branch)
+    return source.repository.head(source.branch)
 
 
 def has_ended(scope: EditorScope) -> bool:
@@ -137,7 +137,7 @@ def open_files(scope: ProjectScope, paths: Sequence[str]) -> list[OpenFile]:
         PayloadTooLarge: one of them is too large for the editor, or all of them for a commit.
     """
     source, head = branch_source(scope), present_head(scope)
-    entries = source.git.entries(source.repo, head, paths)
+    entries = source.repository.entries(head, paths)
     if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
         raise NotFound(ErrorMessage("There is no such file"))
     contents = _read_all(source, dict.fromkeys(entries[path].sha for path in paths))
@@ -158,7 +158,7 @@ def open_version(scope: ProjectScope, path: str, base_sha: str, blob_sha: str) -
     source = branch_source(scope)
     if not is_readable(source, base_sha):
         raise GitObjectMissing(NO_COMMIT)
-    entry = source.git.entries(source.repo, base_sha, [path]).get(path)
+    entry = source.repository.entries(base_sha, [path]).get(path)
     if entry is None or entry.type != EntryType.BLOB or entry.sha != blob_sha:
         raise InvalidRequest("The form does not name the version that was edited")
     return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha), entry.mode == SYMLINK)
@@ -211,11 +211,11 @@ def present_path(source: Source, commit: str, path: str) -> str | None:
     """Return what has the path at a commit, or a path that Windows and macOS cannot distinguish from it, or None."""
     parts = path.split("/")
     levels = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    present = source.git.entries(source.repo, commit, levels)
+    present = source.repository.entries(commit, levels)
     missing = next((level for level in levels if level not in present), None)
     if missing is None:
         return path
-    entries = source.git.list_folder(source.repo, commit, missing.rpartition("/")[0], limit=MAX_LISTED)
+    entries = source.repository.list_folder(commit, missing.rpartition("/")[0], limit=MAX_LISTED)
     return next((entry.path for entry in entries if folded(entry.path) == folded(missing)), None)
 
 
@@ -234,7 +234,7 @@ def read_base(scope: ProjectScope, path: str, blob_sha: str | None) -> bytes:
 def _read_all(source: Source, shas: Collection[str]) -> dict[str, bytes]:
     """Read blobs with one call. A blob that the call omits is read by itself, for its error."""
     contents, size = dict[str, bytes](), 0
-    for sha, data in source.git.blobs(source.repo, shas, max_bytes=MAX_BYTES) if len(shas) > 1 else ():
+    for sha, data in source.repository.blobs(shas, max_bytes=MAX_BYTES) if len(shas) > 1 else ():
         if data is not None:
             contents[sha], size = data, size + len(data)
         if size > CommitLimits.bytes:
@@ -244,7 +244,7 @@ def _read_all(source: Source, shas: Collection[str]) -> dict[str, bytes]:
 
 def _read(source: Source, blob_sha: str) -> bytes:
     try:
-        return source.git.blob(source.repo, blob_sha, max_bytes=MAX_BYTES)
+        return source.repository.blob(blob_sha, max_bytes=MAX_BYTES)
     except TooLargeToRead as error:
         raise PayloadTooLarge("The file is too large for the editor") from error
 

@@ -20,7 +20,7 @@ from app.console.shell.translation import gettext as _
 from app.core.errors import AppError, InvalidRequest
 from app.core.permissions import Permission
 from app.drivers.errors import DriverError
-from app.drivers.git.port import Repository
+from app.drivers.git.port import RepositoryFacts
 from app.extensions import current_settings, drivers
 from app.http.actions import run
 from app.http.error_handlers import to_app_error
@@ -59,7 +59,7 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
     providers = _by_likelihood(scope)
     provider = query.provider or providers[0]
-    listed: Sequence[Repository] = []
+    listed: Sequence[RepositoryFacts] = []
     meta: Mapping[str, object] = {}
     problem = None
     try:

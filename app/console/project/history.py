@@ -109,7 +109,7 @@ def _sides(scope: ProjectScope, path: str, file: Mapping[str, Any], head: str) -
     """Yield the compared versions that have the path. Reads their changes from the Git host."""
     with transactions.outside_transaction():
         source = branch_source(scope)
-        present = source.git.entries(source.repo, head, [path]).get(path)
+        present = source.repository.entries(head, [path]).get(path)
         for label, side in ((_("Before"), file["before"]), (_("After"), file["after"])):
             change = last_change(source, path, side["commit_sha"]) if side and side["path"] == path else None
             if change is not None:
@@ -147,8 +147,8 @@ def _propose_version(scope: ProjectScope, file: str, form: Form, message: str) -
     source, base_sha, sha = branch_source(scope), form.text("base_sha"), form.text("commit_sha")
     if not is_sha(base_sha) or not is_sha(sha) or not is_readable(source, sha):
         raise NotFound(NO_COMMIT)
-    version = source.git.entries(source.repo, sha, [file]).get(file)
-    present = source.git.entries(source.repo, base_sha, [file]).get(file)
+    version = source.repository.entries(sha, [file]).get(file)
+    present = source.repository.entries(base_sha, [file]).get(file)
     if version is None or version.type != EntryType.BLOB or version.mode == SYMLINK:
         raise UnprocessableEntity(_("This version cannot be restored."))
     if present is not None and present.sha == version.sha:
@@ -156,7 +156,7 @@ def _propose_version(scope: ProjectScope, file: str, form: Form, message: str) -
     change = {
         "path": file,
         "action": "create" if present is None else "update",
-        "content": source.git.blob(source.repo, version.sha, max_bytes=CommitLimits.bytes),
+        "content": source.repository.blob(version.sha, max_bytes=CommitLimits.bytes),
         "base_blob_sha": present.sha if present is not None else None,
     }
     with new_set(scope, message) as to:

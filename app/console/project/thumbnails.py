@@ -67,7 +67,7 @@ def _create(source: Source, sha: str, width: int) -> bytes:
     limits = current_settings().limits
     try:
         with tempfile.TemporaryFile() as original, tempfile.TemporaryFile() as output:
-            original.writelines(source.git.open_blob(source.repo, sha, max_bytes=limits.outbound.file_bytes))
+            original.writelines(source.repository.open_blob(sha, max_bytes=limits.outbound.file_bytes))
             files = cast("BinaryIO", original), cast("BinaryIO", output)
             remake(*files, limits.upload, width=width, is_thumbnail=True, processes=image_processes)
             return output.read()

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core import clock
 from app.drivers.errors import UpstreamRejected
-from app.drivers.git.port import Repository
+from app.drivers.git.port import RepositoryFacts
 from app.drivers.git.rest.responses import parses
 
 
@@ -67,7 +67,7 @@ class AppInstallation:
 class RepositoryPage:
     """A page of the repositories that an account can reach. `cursor` is None on the last page."""
 
-    repositories: Sequence[Repository]
+    repositories: Sequence[RepositoryFacts]
     cursor: str | None
 
 

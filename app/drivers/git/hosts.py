@@ -11,14 +11,14 @@ from app.concurrency.child_processes import ChildProcess
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.account_ports import AccountApp, Accounts, InstallationAccounts, InstallationApp, OAuthApp
 from app.drivers.git.errors import RepositoryUnavailable
-from app.drivers.git.port import Bundles, Capabilities, GitProvider, RepoRef, Repository
+from app.drivers.git.port import Bundles, Capabilities, RepoRef, Repository, RepositoryFacts
 from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
 from app.drivers.http.client import LIMITS
 
 LOCAL = "local"
 
-MakeProvider = Callable[[TokenSupplier, float], GitProvider]
-"""Function of a token supplier and the time limit of a call with its retries (seconds). It returns the provider."""
+OpenRepository = Callable[[RepoRef, TokenSupplier, float], Repository]
+"""Function of a repository, a token supplier and the time limit of a call with its retries (seconds)."""
 
 
 class GitService(StrEnum):
@@ -43,7 +43,38 @@ class BackendCall:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-class LocalHost(GitProvider, Protocol):
+class StoredRepository(Repository, Protocol):
+    """A repository that this installation stores."""
+
+    def set_default_branch(self, branch: str) -> None:
+        """Set HEAD, which clones check out. A branch that does not exist leads to `main` or the first one."""
+
+    def needs_packing(self, *, factor: int = 1) -> bool:
+        """Return whether the repository has `factor` times as many loose objects or packs as are tolerated."""
+
+    def remove_leftovers(self) -> None:
+        """Remove the old files that killed processes have left."""
+
+    def unreadable_branches(self) -> list[str]:
+        """Return the branches whose commit or tree is missing or damaged."""
+
+    def repack(self, *, timeout_s: float = ...) -> bool:
+        """Pack the repository, within ten minutes by default. Other calls are not blocked.
+
+        Returns False if another process packs it. Raises UpstreamTimeout, UpstreamError, UpstreamUnavailable.
+        """
+
+    def branches_lock(self, branches: Sequence[str]) -> AbstractContextManager[None]:
+        """Serialize the writers of several branches, as `branch_lock` does for one."""
+
+    def start_backend(self, call: BackendCall, *, stream: int, errors: int) -> ChildProcess:
+        """Start `git http-backend` with a socket as its input and output. It writes a CGI response.
+
+        Raises RepositoryUnavailable, UpstreamUnavailable.
+        """
+
+
+class LocalHost(Protocol):
     """The host of the repositories on this machine. Needs no credential."""
 
     @property
@@ -54,17 +85,17 @@ class LocalHost(GitProvider, Protocol):
     def bundles(self) -> Bundles:
         """Return the repositories as files."""
 
-    def create(self, name: str, *, source: Path | None = None, is_claimed: bool = True) -> Repository:
+    def open(self, name: str) -> StoredRepository:
+        """Return the repository `owner/name`, which is read with the first call."""
+
+    def create(self, name: str, *, source: Path | None = None, is_claimed: bool = True) -> RepositoryFacts:
         """Create the repository `owner/name`, empty or from a folder. Raises RepositoryExists, UpstreamRejected.
 
         Without `is_claimed`, `remove_unclaimed` removes it after an hour if it has no owner then.
         """
 
-    def renew(self, name: str) -> Repository:
+    def renew(self, name: str) -> RepositoryFacts:
         """Return an existing repository. One without an owner stays for another hour."""
-
-    def set_default_branch(self, repo: RepoRef, branch: str) -> None:
-        """Set HEAD, which clones check out. A branch that does not exist leads to `main` or the first one."""
 
     def remove(self, name: str) -> None:
         """Remove a repository with its files. Nothing happens if it does not exist."""
@@ -72,34 +103,10 @@ class LocalHost(GitProvider, Protocol):
     def remove_unclaimed(self, *, is_owned: Callable[[str], bool]) -> list[str]:
         """Remove the repositories of failed requests, which have no owner. Return their names."""
 
-    def clone(self, name: str, url: str, *, watch: Callable[[int], None]) -> Repository:
+    def clone(self, name: str, url: str, *, watch: Callable[[int], None]) -> RepositoryFacts:
         """Create the repository `owner/name` from a public URL. `watch` receives the received bytes.
 
         Raises RepositoryExists, UpstreamRejected, UpstreamTimeout.
-        """
-
-    def needs_packing(self, repo: RepoRef, *, factor: int = 1) -> bool:
-        """Return whether the repository has `factor` times as many loose objects or packs as are tolerated."""
-
-    def remove_leftovers(self, repo: RepoRef) -> None:
-        """Remove the old files that killed processes have left in a repository."""
-
-    def unreadable_branches(self, repo: RepoRef) -> list[str]:
-        """Return the branches whose commit or tree is missing or damaged."""
-
-    def repack(self, repo: RepoRef, *, timeout_s: float = ...) -> bool:
-        """Pack the repository, within ten minutes by default. Other calls are not blocked.
-
-        Returns False if another process packs it. Raises UpstreamTimeout, UpstreamError, UpstreamUnavailable.
-        """
-
-    def branches_lock(self, repo: RepoRef, branches: Sequence[str]) -> AbstractContextManager[None]:
-        """Serialize the writers of several branches, as `branch_lock` does for one."""
-
-    def start_backend(self, repo: RepoRef, call: BackendCall, *, stream: int, errors: int) -> ChildProcess:
-        """Start `git http-backend` with a socket as its input and output. It writes a CGI response.
-
-        Raises RepositoryUnavailable, UpstreamUnavailable.
         """
 
 
@@ -107,7 +114,7 @@ class LocalHost(GitProvider, Protocol):
 class InstallationHost:
     """A remote host on which the app of Galley is installed. `app` is None if it is not configured."""
 
-    provider: MakeProvider
+    open: OpenRepository
     capabilities: Capabilities
     accounts: InstallationAccounts
     app: InstallationApp | None
@@ -117,7 +124,7 @@ class InstallationHost:
 class OAuthHost:
     """A remote host with an OAuth application of Galley. `app` is None if it is not configured."""
 
-    provider: MakeProvider
+    open: OpenRepository
     capabilities: Capabilities
     accounts: Accounts
     app: OAuthApp | None
@@ -133,25 +140,31 @@ class GitHosts:
         self.local = local
         self._remote = remote or {}
 
-    def provider_for(
-        self, provider: str, token: str | TokenSupplier | None = None, *, deadline_s: float = LIMITS.deadline_s
-    ) -> GitProvider:
-        """Return the provider of a host with one credential. `local` needs none.
+    def open(
+        self,
+        provider: str,
+        name: str,
+        repository_id: str | None = None,
+        *,
+        token: str | TokenSupplier | None = None,
+        deadline_s: float = LIMITS.deadline_s,
+    ) -> Repository:
+        """Return a repository, which is read with the first call. `local` needs no token.
 
-        A token that stands alone cannot be renewed; `patience_s` bounds one call with its repetitions, 30 in a request
+        A token that stands alone cannot be renewed; `deadline_s` bounds one call with its repetitions, 30 in a request
         and more in a job.
 
         Raises:
             RepositoryUnavailable: the host is not part of this installation, or it needs a token.
         """
         if provider == LOCAL and self.local is not None:
-            return self.local
+            return self.local.open(name)
         host = self._remote.get(provider)
         if host is None:
             raise RepositoryUnavailable(f"This installation has no repositories of {provider}")
         if token is None:
             raise RepositoryUnavailable("Connect an account that can read this repository first")
-        return host.provider(supplier_of(token), deadline_s)
+        return host.open(RepoRef(name, repository_id), supplier_of(token), deadline_s)
 
     def capabilities(self, provider: str) -> Capabilities:
         """Return what a host does differently. A host that is not part of this installation does nothing."""

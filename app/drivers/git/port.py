@@ -24,7 +24,7 @@ class RepoRef:
 
 
 @dataclass(frozen=True)
-class Repository:
+class RepositoryFacts:
     """A repository of a host. `writable` is False if the host reports that the caller may not push."""
 
     id: str
@@ -142,22 +142,22 @@ class Capabilities:
     revokes_refresh_tokens: bool = False
 
 
-class GitProvider(Protocol):
-    """A Git host with one credential. Safe to share between greenlets.
+class Repository(Protocol):
+    """A repository of a Git host, read and written with one credential. Safe to share between greenlets.
 
     Any method may raise RepositoryUnavailable and the errors of the transport.
     """
 
-    def repository(self, repo: RepoRef) -> Repository:
+    def facts(self) -> RepositoryFacts:
         """Read the repository."""
 
-    def branches(self, repo: RepoRef) -> Sequence[Branch]:
+    def branches(self) -> Sequence[Branch]:
         """Return all branches sorted by name."""
 
-    def head(self, repo: RepoRef, branch: str) -> str:
+    def head(self, branch: str) -> str:
         """Return the head commit of a branch. Raises RepositoryUnavailable if the branch does not exist."""
 
-    def create_branch(self, repo: RepoRef, name: str, sha: str) -> Branch:
+    def create_branch(self, name: str, sha: str) -> Branch:
         """Create a branch at `sha`.
 
         Raises:
@@ -165,7 +165,7 @@ class GitProvider(Protocol):
             GitObjectMissing: the commit does not exist.
         """
 
-    def delete_branch(self, repo: RepoRef, name: str, *, expected_head: str | None = None) -> None:
+    def delete_branch(self, name: str, *, expected_head: str | None = None) -> None:
         """Delete a branch, with `expected_head` only if the branch is at this commit.
 
         The commits of the branch stay until the host removes unreachable objects. The local host compares and deletes
@@ -178,17 +178,17 @@ class GitProvider(Protocol):
             BranchMoved: the branch is not at `expected_head`, or was changed at the same moment. It was not deleted.
         """
 
-    def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+    def tree(self, commit: str) -> Iterator[TreeEntry]:
         """Yield every file of a commit in the order of Git. The tree is complete, or an error is raised."""
 
-    def readable_tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+    def readable_tree(self, commit: str) -> Iterator[TreeEntry]:
         """Yield what can be read of the tree of a commit, in no defined order.
 
         A file that is missing or damaged has no size. A folder that cannot be read is one entry of the type `tree`.
         """
-        yield from self.tree(repo, commit)
+        yield from self.tree(commit)
 
-    def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
+    def list_folder(self, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
         """Return what a folder contains directly, sub-folders as type `tree`, in no defined order.
 
         Costs one call per 100 entries at most. Returns at most `limit` entries and none if the path is not a folder.
@@ -197,38 +197,38 @@ class GitProvider(Protocol):
             GitObjectMissing: the commit does not exist.
         """
 
-    def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
+    def entries(self, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """Return the entries of the paths that exist at a commit. A folder has the type `tree`."""
 
-    def changes(self, repo: RepoRef, old: str, new: str) -> Iterator[PathChange]:
+    def changes(self, old: str, new: str) -> Iterator[PathChange]:
         """Yield every path that differs between two commits. A rename is a deletion and a creation."""
 
-    def is_ancestor(self, repo: RepoRef, ancestor: str, descendant: str) -> bool:
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Return whether `ancestor` is reachable from `descendant` or equal to it. False for an unknown commit."""
 
-    def history(self, repo: RepoRef, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
+    def history(self, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
         """Yield the commits from `new` back to `since` (exclusive), newest first, with their paths."""
 
-    def last_commit(self, repo: RepoRef, commit: str, path: str) -> CommitInfo:
+    def last_commit(self, commit: str, path: str) -> CommitInfo:
         """Return the newest commit up to `commit` that changed `path`. Raises GitObjectMissing."""
 
-    def blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> bytes:
+    def blob(self, sha: str, *, max_bytes: int) -> bytes:
         """Read a blob of at most `max_bytes`. A larger one is not read. Raises GitObjectMissing, TooLargeToRead."""
 
-    def open_blob(self, repo: RepoRef, sha: str, *, max_bytes: int) -> Iterator[bytes]:
+    def open_blob(self, sha: str, *, max_bytes: int) -> Iterator[bytes]:
         """Yield a blob in pieces, or in one piece if the host does not support more.
 
         Raises GitObjectMissing or TooLargeToRead with the first piece.
         """
-        yield self.blob(repo, sha, max_bytes=max_bytes)
+        yield self.blob(sha, max_bytes=max_bytes)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
+    def blobs(self, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
         """Yield blobs in the order of `shas`. The content of a blob above `max_bytes` is None, and is not read.
 
         The local host omits blobs that are missing or damaged. A remote host returns None above 10 MiB.
         """
 
-    def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
+    def branch_lock(self, branch: str) -> AbstractContextManager[None]:
         """Serialize the writers of one branch while they read a head and commit on it.
 
         The lock only avoids failed attempts. Correctness depends on `expected_head` alone.
@@ -236,7 +236,6 @@ class GitProvider(Protocol):
 
     def commit(
         self,
-        repo: RepoRef,
         branch: str,
         changes: Sequence[FileChange],
         message: str,
@@ -260,7 +259,6 @@ class GitProvider(Protocol):
 
     def commit_merge(
         self,
-        repo: RepoRef,
         branch: str,
         changes: Sequence[FileChange],
         message: str,
@@ -351,18 +349,18 @@ class NotMergeable(DriverError):
 
 @runtime_checkable
 class PullRequests(Protocol):
-    """The pull requests of a host."""
+    """The pull requests of a repository, if its host has them."""
 
-    def pull_requests(self, repo: RepoRef) -> Sequence[PullRequest]:
+    def pull_requests(self) -> Sequence[PullRequest]:
         """Return the newest 100 pull requests, newest first."""
 
-    def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
+    def create_pull_request(self, *, title: str, head: str, base: str, body: str) -> PullRequest:
         """Create a pull request. Raises PullRequestExists, UpstreamRejected, RepositoryUnavailable."""
 
-    def pull_request(self, repo: RepoRef, number: int) -> PullRequest:
+    def pull_request(self, number: int) -> PullRequest:
         """Return a pull request. Raises GitObjectMissing."""
 
-    def checks(self, repo: RepoRef, number: int) -> Checks:
+    def checks(self, number: int) -> Checks:
         """Return the checks of the head of a pull request. Raises GitObjectMissing.
 
         Checks that the credential may not read are not counted. The host decides at the merge.
@@ -370,7 +368,6 @@ class PullRequests(Protocol):
 
     def merge_pull_request(
         self,
-        repo: RepoRef,
         number: int,
         *,
         message: str | None = None,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from app.drivers.git.port import CommitInfo, RepoRef
+from app.drivers.git.port import CommitInfo
 
 MAX_FILES = 3000
 """The largest number of changed paths in a comparison."""
@@ -59,34 +59,34 @@ class Differences:
 
 @runtime_checkable
 class Revisions(Protocol):
-    """The past of a repository. Methods may raise the same errors as those of `GitProvider`."""
+    """The past of a repository. Methods may raise the same errors as those of `Repository`."""
 
     @property
     def follows_renames(self) -> bool:
         """Return whether the log of a file contains the commits from before it was renamed."""
 
-    def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
+    def log(self, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
         """Return commits up to `commit`, newest first, after the first `skip` of them.
 
         With a path these are the commits that changed the file. Raises GitObjectMissing for an unknown commit.
         """
 
-    def compare(self, repo: RepoRef, base: str, head: str) -> Differences:
+    def compare(self, base: str, head: str) -> Differences:
         """Compare two commits directly, without their common ancestor. Raises GitObjectMissing for an unknown commit.
 
         A file that is similar to a removed one is renamed, by the rules of `git diff`.
         """
 
-    def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
+    def merge_base(self, first: str, second: str) -> str | None:
         """Return the best common ancestor of two commits, or None if they have none.
 
         With several best ones it is any of them. Raises GitObjectMissing for an unknown commit.
         """
 
-    def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
+    def is_reachable(self, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit. `branch` is checked first. False for an unknown commit."""
 
-    def has_version(self, repo: RepoRef, commit: str, path: str, blob: str) -> bool:
+    def has_version(self, commit: str, path: str, blob: str) -> bool:
         """Return whether a file had the content `blob` at a commit or an earlier one, also before it was renamed.
 
         The search is bounded: by time on this machine, by the newest `MAX_VERSIONS` changes of a path at a REST host.

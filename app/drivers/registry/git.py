@@ -2,7 +2,7 @@
 
 from app.drivers.git.hosts import GitHosts, InstallationHost, OAuthHost
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Person
+from app.drivers.git.port import Person, RepoRef
 from app.drivers.git.rest.client import SharedState
 from app.drivers.git.rest.provider import BranchLock, file_locks_in
 from app.drivers.git.rest.rate_budget import RateBudgets
@@ -44,7 +44,7 @@ def rate_budgets(settings: Settings) -> RateBudgets:
 def github_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> InstallationHost:
     """Return GitHub. Its app requires all `GITHUB_APP_*` variables."""
     from app.drivers.git.github.accounts import GitHubAccounts
-    from app.drivers.git.github.provider import CAPABILITIES, GitHubProvider
+    from app.drivers.git.github.provider import CAPABILITIES, GitHubRepository
 
     about = settings.github
     app = None
@@ -62,16 +62,16 @@ def github_host(settings: Settings, bot: Person, shared: SharedState, hold: Bran
             shared=shared,
         )
 
-    def provider(token: TokenSupplier, deadline_s: float) -> GitHubProvider:
-        return GitHubProvider(about.api_url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
+    def open_repository(repo: RepoRef, token: TokenSupplier, deadline_s: float) -> GitHubRepository:
+        return GitHubRepository(about.api_url, repo, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
 
-    return InstallationHost(provider, CAPABILITIES, GitHubAccounts(about.api_url, shared=shared), app)
+    return InstallationHost(open_repository, CAPABILITIES, GitHubAccounts(about.api_url, shared=shared), app)
 
 
 def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> OAuthHost:
     """Return GitLab. Its OAuth application requires `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
     from app.drivers.git.gitlab.accounts import GitLabAccounts
-    from app.drivers.git.gitlab.provider import CAPABILITIES, GitLabProvider
+    from app.drivers.git.gitlab.provider import CAPABILITIES, GitLabRepository
 
     about = settings.gitlab
     app = None
@@ -80,7 +80,7 @@ def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: Bran
 
         app = GitLabOAuth(url=about.url, client_id=about.client_id, client_secret=about.client_secret, shared=shared)
 
-    def provider(token: TokenSupplier, deadline_s: float) -> GitLabProvider:
-        return GitLabProvider(about.url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
+    def open_repository(repo: RepoRef, token: TokenSupplier, deadline_s: float) -> GitLabRepository:
+        return GitLabRepository(about.url, repo, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
 
-    return OAuthHost(provider, CAPABILITIES, GitLabAccounts(about.url, shared=shared), app)
+    return OAuthHost(open_repository, CAPABILITIES, GitLabAccounts(about.url, shared=shared), app)

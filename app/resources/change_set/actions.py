@@ -80,7 +80,7 @@ class MemberSet:
         source = self.site.source()
         own = replace(source, branch=self.change_set.branch)
         present = content.read_content(own, self.change_set, self.project.branch)
-        head = source.git.head(source.repo, source.branch)
+        head = source.repository.head(source.branch)
         edits = content.edits_of(own, present.base_sha, present.head_sha)
         return MergePlanner(source, MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)).plan(head)
 
@@ -95,7 +95,7 @@ def create(site: ContentBranch, *, title: str, description: str | None = None) -
     service.check_limit(site.project)
     with transactions.outside_transaction():
         source = site.source()
-        branch = branches.new_branch(site.project, title, source, source.git.head(source.repo, source.branch))
+        branch = branches.new_branch(site.project, title, source, source.repository.head(source.branch))
 
     def record() -> Shown:
         row = service.create(site.project, branch, title=title, description=description, by=site.by)
@@ -373,7 +373,7 @@ def _delete_branch(target: MemberSet) -> bool:
         source = target.branch.source()
         try:
             with transactions.outside_transaction():
-                source.git.delete_branch(source.repo, source.branch)
+                source.repository.delete_branch(source.branch)
         except RepositoryDamaged:
             raise
         except GitObjectMissing:

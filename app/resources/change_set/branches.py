@@ -36,7 +36,7 @@ def new_branch(project: Project, title: str, source: Source, sha: str) -> NewBra
     """Create the branch of a new set at a commit. Raises BranchExists."""
     set_id = new_id("chg")
     name = branch_name(project.change_set_prefix, title, set_id)
-    source.git.create_branch(source.repo, name, sha)
+    source.repository.create_branch(name, sha)
     return NewBranch(set_id, replace(source, branch=name), sha)
 
 
@@ -44,7 +44,7 @@ def check_size(source: Source, content: Content, paths: set[str]) -> None:
     """Refuse a commit with which a set would have too many files. Raises PayloadTooLarge."""
     if content.files + len(paths) <= CommitLimits.files:
         return
-    changed = {change.path for change in source.git.changes(source.repo, content.base_sha, content.head_sha)}
+    changed = {change.path for change in source.repository.changes(content.base_sha, content.head_sha)}
     if len(changed | paths) > CommitLimits.files:
         raise PayloadTooLarge(TOO_MANY_FILES)
 
@@ -68,7 +68,7 @@ def update(
         source = site.source()
         own = replace(source, branch=change_set.branch)
         present = read_content(own, change_set, source.branch)
-        head = source.git.head(source.repo, source.branch)
+        head = source.repository.head(source.branch)
         if site_sha not in (None, head):
             raise SaveConflict(head, {})
         if head == present.base_sha:
@@ -85,8 +85,7 @@ def update(
         if resolutions:
             with transactions.write_transaction():
                 add_author(change_set.id, site.by.user_id)  # The commit can outlive this process.
-        commit = own.git.commit_merge(
-            own.repo,
+        commit = own.repository.commit_merge(
             own.branch,
             changes,
             planned.save.commit_message,
@@ -109,10 +108,10 @@ def create_revert(change_set: ChangeSet, site: ContentBranch) -> tuple[NewBranch
     with transactions.outside_transaction():
         source = site.source()
         published, before = change_set.published_sha or "", change_set.published_parent_sha or ""
-        versions = {change.path: change.entry for change in source.git.changes(source.repo, published, before)}
-        present = source.git.entries(source.repo, published, sorted(versions))
+        versions = {change.path: change.entry for change in source.repository.changes(published, before)}
+        present = source.repository.entries(published, sorted(versions))
         edits, title = list(edits_between(source, versions, present)), revert_title(change_set)
-        head = source.git.head(source.repo, source.branch)
+        head = source.repository.head(source.branch)
         planned = MergePlanner(source, MergeRequest(published, edits, title)).planned_save(head, attribution)
         changes = [edit.change for edit in planned.save.edits]
         if not changes:
@@ -120,9 +119,7 @@ def create_revert(change_set: ChangeSet, site: ContentBranch) -> tuple[NewBranch
         branch = new_branch(site.project, title, source, head)
         message, author = planned.save.commit_message, attribution.author
         try:
-            commit = source.git.commit(
-                source.repo, branch.source.branch, changes, message, expected_head=head, author=author
-            )
+            commit = source.repository.commit(branch.source.branch, changes, message, expected_head=head, author=author)
         except BaseException:
             branch.discard()
             raise

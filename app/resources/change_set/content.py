@@ -59,9 +59,9 @@ def read_head(source: Source) -> str:
         RepositoryUnavailable: the repository cannot be read.
     """
     try:
-        return source.git.head(source.repo, source.branch)
+        return source.repository.head(source.branch)
     except RepositoryUnavailable:
-        source.git.repository(source.repo)  # Distinguish a missing branch from a missing repository.
+        source.repository.facts()  # Distinguish a missing branch from a missing repository.
         raise MissingBranch from None
 
 
@@ -84,17 +84,17 @@ def read_content_at(source: Source, change_set: ChangeSet, working_branch: str, 
 
 def content_at(source: Source, base_sha: str, head_sha: str) -> Content:
     """Return the content between two commits."""
-    paths = frozenset(change.path for change in source.git.changes(source.repo, base_sha, head_sha))
+    paths = frozenset(change.path for change in source.repository.changes(base_sha, head_sha))
     return Content(base_sha, head_sha, len(paths), paths=paths)
 
 
 def _base_of(source: Source, change_set: ChangeSet, head: str, working_branch: str) -> str:
     """Return the commit from which a moved branch starts. A merge of the working branch changes it."""
-    if not isinstance(source.git, Revisions):
+    if not isinstance(source.repository, Revisions):
         return change_set.base_sha
-    main = source.git.head(source.repo, working_branch)
+    main = source.repository.head(working_branch)
     try:
-        return source.git.merge_base(source.repo, main, head) or change_set.base_sha
+        return source.repository.merge_base(main, head) or change_set.base_sha
     except GitObjectMissing:
         return change_set.base_sha
 
@@ -106,12 +106,12 @@ def edits_of(source: Source, base_sha: str, head_sha: str) -> list[FileEdit]:
         PayloadTooLarge: there are more files or bytes than one commit takes.
         RestoreNotPossible: a version is a symbolic link or a submodule.
     """
-    versions = {change.path: change.entry for change in source.git.changes(source.repo, base_sha, head_sha)}
+    versions = {change.path: change.entry for change in source.repository.changes(base_sha, head_sha)}
     if len(versions) > CommitLimits.files:
         raise PayloadTooLarge(TOO_MANY_FILES)
     if not versions:
         return []
-    return list(edits_between(source, versions, source.git.entries(source.repo, base_sha, sorted(versions))))
+    return list(edits_between(source, versions, source.repository.entries(base_sha, sorted(versions))))
 
 
 def people_of(source: Source, base_sha: str, head_sha: str) -> list[Person]:
@@ -120,7 +120,7 @@ def people_of(source: Source, base_sha: str, head_sha: str) -> list[Person]:
     Each e-mail address occurs once.
     """
     people, bot = dict[str, Person](), current_settings().git.bot_email.casefold()
-    commits = list(islice(source.git.history(source.repo, head_sha, since=base_sha), MAX_COMMITS))
+    commits = list(islice(source.repository.history(head_sha, since=base_sha), MAX_COMMITS))
     for commit in reversed(commits):
         for person in (commit.author, *co_authors_of(commit.message)):
             people.setdefault(person.email.casefold(), person)

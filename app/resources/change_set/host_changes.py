@@ -80,10 +80,11 @@ def _open_sets(project_id: str, change_set_id: str | None) -> Sequence[ChangeSet
 
 
 def _read_repository(source: Source) -> _Repository:
-    heads = {branch.name: branch.sha for branch in source.git.branches(source.repo)}
+    at_host = source.repository
+    heads = {branch.name: branch.sha for branch in at_host.branches()}
     merged = dict[str, PullRequest]()
-    if isinstance(source.git, PullRequests):
-        for request in source.git.pull_requests(source.repo):
+    if isinstance(at_host, PullRequests):
+        for request in at_host.pull_requests():
             if request.state == PullRequestState.MERGED and request.base == source.branch:
                 merged.setdefault(request.head, request)
     return _Repository(source, heads, merged)
@@ -108,7 +109,7 @@ def _merged(row: ChangeSet, repository: _Repository, content: Content | None) ->
     start = content.base_sha if content and content.base_sha != head else row.base_sha
     if repository.main is None or start in (head, repository.main):
         return None
-    is_merged = source.git.is_ancestor(source.repo, head, repository.main)
+    is_merged = source.repository.is_ancestor(head, repository.main)
     return _saved(row, source, start, head) if is_merged else None
 
 

@@ -227,7 +227,7 @@ def delete_branch(*, change_set_id: str, expected_head: str, git: GitHosts) -> N
     with transactions.outside_transaction():
         source = source_of(project, git, branch=row.branch)
         try:
-            source.git.delete_branch(source.repo, source.branch, expected_head=expected_head)
+            source.repository.delete_branch(source.branch, expected_head=expected_head)
         except (BranchMoved, UpstreamRejected) as error:
             log.info("change_set.branch_kept", change_set_id=change_set_id, error=type(error).__name__)
             return

@@ -126,7 +126,7 @@ def _claim_present(
 ) -> ChangeSet | None:
     """Claim the present content of a set. Return None if a commit was recorded after the content was read."""
     present = read_content(replace(source, branch=change_set.branch), change_set, source.branch)
-    head = source.git.head(source.repo, source.branch)
+    head = source.repository.head(source.branch)
     with transactions.write_transaction():
         update_content(states.locked(change_set.id), present)  # Stays, if the claim is refused.
     with states.free_row(change_set.id) as row:
@@ -192,10 +192,10 @@ def _write(row: ChangeSet, source: Source) -> Publication:
         return _find(row, source, planner, attribution, head) or planner.planned_save(head, attribution)
 
     try:
-        plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
+        plan(source.repository.head(source.branch))  # Merges before the branch is locked.
         written = write_planned(source, plan)
     except UpstreamRejected as error:
-        if error.code != PROTECTED or not isinstance(source.git, PullRequests):
+        if error.code != PROTECTED or not isinstance(source.repository, PullRequests):
             raise
         return _request(row, source, attribution)
     if isinstance(written, NoChange):
@@ -245,9 +245,7 @@ def _merge_request(row: ChangeSet, source: Source, number: int, attribution: Att
     When it is merged, a failure to read the commit is an unknown outcome.
     """
     message = SaveRequest(row.base_sha, (), row.title, row.description, attribution).commit_message
-    merged = _host(source).merge_pull_request(
-        source.repo, number, message=message, is_squash=True, expected_head=row.head_sha
-    )
+    merged = _host(source).merge_pull_request(number, message=message, is_squash=True, expected_head=row.head_sha)
     try:
         parent = _parent_of(source, merged.sha) or row.base_sha
         return Publication(row.id, saved_of(row, source, parent, merged.sha), number)
@@ -257,15 +255,15 @@ def _merge_request(row: ChangeSet, source: Source, number: int, attribution: Att
 
 def _parent_of(source: Source, sha: str) -> str | None:
     """Return the first parent of a commit. Unlike `history`, a log of one commit needs one call to the host."""
-    if isinstance(source.git, Revisions):
-        return source.git.log(source.repo, sha, path=None, skip=0, limit=1)[0].commit.parent
-    return next(iter(source.git.history(source.repo, sha))).parent
+    if isinstance(source.repository, Revisions):
+        return source.repository.log(sha, path=None, skip=0, limit=1)[0].commit.parent
+    return next(iter(source.repository.history(sha))).parent
 
 
 def _host(source: Source) -> PullRequests:
-    if not isinstance(source.git, PullRequests):
+    if not isinstance(source.repository, PullRequests):
         raise HostRefused("This Git host has no pull requests")
-    return source.git
+    return source.repository
 
 
 def _bring_up_to_date(row: ChangeSet, source: Source, attribution: Attribution) -> ChangeSet:
@@ -278,7 +276,7 @@ def _bring_up_to_date(row: ChangeSet, source: Source, attribution: Attribution) 
         NothingToPublish: the working branch contains the changes already.
         StateConflict: the set was changed at the same time.
     """
-    onto = source.git.head(source.repo, source.branch)
+    onto = source.repository.head(source.branch)
     if onto == row.base_sha:
         return row
     edits = edits_of(source, row.base_sha, row.head_sha)
@@ -290,8 +288,7 @@ def _bring_up_to_date(row: ChangeSet, source: Source, attribution: Attribution) 
     changes, head = [edit.change for edit in planned.save.edits], row.head_sha
     if not changes:
         raise NothingToPublish
-    commit = source.git.commit_merge(
-        source.repo,
+    commit = source.repository.commit_merge(
         row.branch,
         changes,
         planned.save.commit_message,
@@ -312,10 +309,10 @@ def _open_request(row: ChangeSet, source: Source) -> PullRequest:
     host = _host(source)
     try:
         return host.create_pull_request(
-            source.repo, title=row.title, head=row.branch, base=source.branch, body=row.description or ""
+            title=row.title, head=row.branch, base=source.branch, body=row.description or ""
         )
     except PullRequestExists as error:
-        for pull_request in host.pull_requests(source.repo):
+        for pull_request in host.pull_requests():
             if (pull_request.state, pull_request.head, pull_request.base) == (
                 PullRequestState.OPEN,
                 row.branch,
@@ -337,11 +334,11 @@ def follow_request(row: ChangeSet, source: Source) -> Publication | None:
         AppError, DriverError: as `publish`.
     """
     host, number = _host(source), row.request_number or 0
-    request = host.pull_request(source.repo, number)
+    request = host.pull_request(number)
     if request.state == PullRequestState.CLOSED:
         raise RequestFailed("The pull request was closed at the Git host")
     if request.state == PullRequestState.OPEN:
-        checks = host.checks(source.repo, number)
+        checks = host.checks(number)
         if checks.state == CheckState.FAILED:
             raise RequestFailed(f"A check of the Git host failed: {', '.join(checks.failed)}")
         if checks.state == CheckState.PENDING:
@@ -352,7 +349,7 @@ def follow_request(row: ChangeSet, source: Source) -> Publication | None:
 
 def _merged(row: ChangeSet, source: Source, request: PullRequest) -> Publication:
     """Return the publication of a pull request that is merged."""
-    sha = request.merge_sha or source.git.head(source.repo, source.branch)
+    sha = request.merge_sha or source.repository.head(source.branch)
     parent = commit_before(row, source, sha, request.head_sha or row.head_sha)
     return Publication(row.id, saved_of(row, source, parent, sha), request.number)
 
@@ -365,7 +362,7 @@ def _merge_waiting(row: ChangeSet, source: Source, number: int) -> Publication:
     except BranchMoved as error:
         raise RequestFailed("The change set was changed at the Git host during its publication") from error
     except NotMergeable as error:
-        request = _host(source).pull_request(source.repo, number)
+        request = _host(source).pull_request(number)
         if request.state == PullRequestState.MERGED:  # By a person, in the meantime.
             return _merged(row, source, request)
         _bring_up_to_date(row, source, attribution)
@@ -374,8 +371,8 @@ def _merge_waiting(row: ChangeSet, source: Source, number: int) -> Publication:
 
 def saved_of(row: ChangeSet, source: Source, parent: str, sha: str) -> Saved:
     """Return the commits of a host by which a set was merged, as a save. `parent` is the commit before them."""
-    changes = tuple(source.git.changes(source.repo, parent, sha))
-    before = source.git.entries(source.repo, parent, [change.path for change in changes])
+    changes = tuple(source.repository.changes(parent, sha))
+    before = source.repository.entries(parent, [change.path for change in changes])
     edits = [FileEdit(FileChange(change.path, _action_of(change, before))) for change in changes]
     save = SaveRequest(parent, edits, row.title, row.description)
     return Saved(row.project_id, source.branch, Commit(sha, parent, changes), save, ())
@@ -394,10 +391,10 @@ def commit_before(row: ChangeSet, source: Source, sha: str, head_sha: str) -> st
     """
     if sha == head_sha:
         return row.base_sha
-    commits = islice(source.git.history(source.repo, head_sha, since=row.base_sha), MAX_COMMITS)
+    commits = islice(source.repository.history(head_sha, since=row.base_sha), MAX_COMMITS)
     messages = iter([commit.message.strip() for commit in commits])
     parent = None
-    for commit in islice(source.git.history(source.repo, sha, since=row.base_sha), MAX_COMMITS):
+    for commit in islice(source.repository.history(sha, since=row.base_sha), MAX_COMMITS):
         is_copy = commit.message.strip() in messages
         if is_copy or parent is None:
             parent = commit.parent

@@ -40,7 +40,7 @@ class NewBranch(OutsideResource):
     def discard(self) -> None:
         """Delete the branch, because the set was refused."""
         with contextlib.suppress(DriverError):
-            self.source.git.delete_branch(self.source.repo, self.source.branch)
+            self.source.repository.delete_branch(self.source.branch)
 
 
 def check_limit(project: Project) -> None:

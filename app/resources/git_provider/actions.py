@@ -11,7 +11,7 @@ from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.account_ports import InstallationApp
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import Repository
+from app.drivers.git.port import RepositoryFacts
 from app.drivers.git.rest.tokens import FixedToken
 from app.extensions import current_settings, keyring
 from app.models.git_credential import GitCredential
@@ -109,7 +109,7 @@ def exchange_b(
     return UnrecordedAct(lambda: credentials.store(user, PROVIDER_B, verified, ring=keyring)[0])
 
 
-def create_repository(organization: Organization, name: str, *, hosts: GitHosts) -> UnrecordedAct[Repository]:
+def create_repository(organization: Organization, name: str, *, hosts: GitHosts) -> UnrecordedAct[RepositoryFacts]:
     """Create a local repository for an organization. Raises as `repositories.make` and `record_owner`."""
     repository = repositories.make(organization, name, hosts=hosts)
     return UnrecordedAct(lambda: repositories.record_owner(organization, repository))

@@ -19,7 +19,7 @@ from app.database import transactions
 from app.drivers.errors import ReconnectRequired, UpstreamThrottled
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef, Repository
+from app.drivers.git.port import Repository, RepositoryFacts
 from app.drivers.git.rest.tokens import FixedToken, TokenSupplier
 from app.extensions import current_keyring, current_side, db
 from app.models.base import Row
@@ -63,9 +63,9 @@ class WriteAccessCache:
 
     def _has_write_access(self, own: OwnTokens, target: TokenRequest) -> bool | None:
         """Read the repository from the host. Return None if the host throttles the token."""
-        git = own.hosts.provider_for(target.provider, own)
+        repository = own.hosts.open(target.provider, target.repository, target.repository_id, token=own)
         try:
-            facts = git.repository(RepoRef(target.repository, target.repository_id))
+            facts = repository.facts()
         except (RepositoryUnavailable, ReconnectRequired):
             return False
         except UpstreamThrottled:
@@ -85,16 +85,20 @@ write_access = WriteAccessCache()
 
 @dataclass(frozen=True)
 class Connection:
-    """The provider and account for a repository that is being connected. The account of `local` is None."""
+    """A repository that is being connected, with an account that reaches it. The account of `local` is None."""
 
     provider: Provider
-    git: GitProvider
+    repository: Repository
     account: str | None
     hosts: GitHosts = field(repr=False)
     tokens: TokenSupplier | None = field(default=None, repr=False)
     installation_id: str | None = None
 
-    def check(self, facts: Repository) -> None:
+    def open(self, name: str, repository_id: str) -> Repository:
+        """Return the repository by the name and id that the host reports."""
+        return self.hosts.open(self.provider, name, repository_id, token=self.tokens)
+
+    def check(self, facts: RepositoryFacts) -> None:
         """Check that the account can write to the repository, because other members will write through it.
 
         Raises:
@@ -103,7 +107,7 @@ class Connection:
         if not facts.writable:
             raise RepositoryUnavailable("Your account can read this repository but cannot write to it")
 
-    def installation_of(self, facts: Repository) -> str | None:
+    def installation_of(self, facts: RepositoryFacts) -> str | None:
         """Return the installation that reaches the repository and that the caller sees, or None."""
         if self.tokens is None or self.installation_id is None:
             return None
@@ -115,8 +119,7 @@ class Connection:
                 try:
                     issued = app.installation_token(installation.id, repository=facts.full_name)
                     token = FixedToken(issued.token, issued.issued_at)
-                    git = self.hosts.provider_for(self.provider, token)
-                    if git.repository(RepoRef(facts.full_name)).id == facts.id:
+                    if self.hosts.open(self.provider, facts.full_name, token=token).facts().id == facts.id:
                         return installation.id
                 except (ReconnectRequired, RepositoryUnavailable):
                     continue
@@ -128,8 +131,8 @@ def token_refresher(hosts: GitHosts) -> TokenRefresher:
     return TokenRefresher(current_side(), current_keyring(), hosts)
 
 
-def provider_for(project: Project, *, hosts: GitHosts, user: HasId | None = None) -> GitProvider:
-    """Return the provider for a connected project. The credential of `user` is used if it reaches the repository.
+def open_repository(project: Project, *, hosts: GitHosts, user: HasId | None = None) -> Repository:
+    """Return the repository of a connected project. The credential of `user` is used if it reaches the repository.
 
     The credential is selected with the first call, which raises ReconnectRequired if none works.
 
@@ -140,27 +143,28 @@ def provider_for(project: Project, *, hosts: GitHosts, user: HasId | None = None
     if project.is_local:
         local_repositories.check_reachable(project.repository, project.organization_id, connected=True)
         _release_connection()
-        return hosts.provider_for(project.provider)
+        return hosts.open(project.provider, project.repository)
     target = TokenRequest(
         project.id, project.provider, project.repository, project.repository_id, user.id if user else None
     )
     _release_connection()
     deadline_s = REQUEST_DEADLINE_S if user else JOB_DEADLINE_S
-    return hosts.provider_for(
-        project.provider, ProjectTokens(token_refresher(hosts), target, write_access), deadline_s=deadline_s
-    )
+    tokens = ProjectTokens(token_refresher(hosts), target, write_access)
+    return hosts.open(target.provider, target.repository, target.repository_id, token=tokens, deadline_s=deadline_s)
 
 
-def connect(provider: Provider, repository: str, organization_id: str, *, hosts: GitHosts, user: User) -> Connection:
+def connect(
+    provider: Provider, name: str, repository_id: str | None, organization_id: str, *, hosts: GitHosts, user: User
+) -> Connection:
     """Return the connection of the caller for a repository of a project of the organization.
 
     Raises:
         RepositoryUnavailable: the caller has no account there, or the organization cannot reach a local one.
     """
     if provider.is_local:
-        local_repositories.check_reachable(repository, organization_id)
+        local_repositories.check_reachable(name, organization_id)
         _release_connection()
-        return Connection(provider, hosts.provider_for(provider), None, hosts)
+        return Connection(provider, hosts.open(provider, name), None, hosts)
     own = db.session.execute(
         sa.select(GitCredential.id, GitCredential.account_login, GitCredential.installation_id).where(
             GitCredential.user_id == user.id, GitCredential.provider == provider
@@ -170,8 +174,8 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
         raise RepositoryUnavailable("Connect an account that can access this repository first")
     _release_connection()
     tokens = OwnTokens(token_refresher(hosts), own.id)
-    git = hosts.provider_for(provider, tokens)
-    return Connection(provider, git, own.account_login, hosts, tokens, own.installation_id)
+    repository = hosts.open(provider, name, repository_id, token=tokens)
+    return Connection(provider, repository, own.account_login, hosts, tokens, own.installation_id)
 
 
 def _release_connection() -> None:

@@ -12,7 +12,7 @@ from app.database import transactions
 from app.database.transactions import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts, LocalHost
-from app.drivers.git.port import RepoRef, Repository
+from app.drivers.git.port import RepositoryFacts
 from app.extensions import db
 from app.models.git_credential import GitCredential
 from app.models.organization import Membership, Organization
@@ -26,7 +26,7 @@ CURSOR = "repository"
 
 def reachable(
     user: User, *, provider: Provider, search: str | None, cursor: str | None, limit: int, hosts: GitHosts
-) -> tuple[Sequence[Repository], dict[str, object]]:
+) -> tuple[Sequence[RepositoryFacts], dict[str, object]]:
     """Return one page of the repositories that a user reaches, with its meta. Only local lists have a total.
 
     Raises:
@@ -38,7 +38,7 @@ def reachable(
     return _local(user, host=local_host(hosts), search=search, cursor=cursor, limit=limit)
 
 
-def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path | None = None) -> Repository:
+def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path | None = None) -> RepositoryFacts:
     """Create `<organization id>/name` on disk with the files of a folder, by default with a README.
 
     Runs before the transaction because it takes long. `remove_unclaimed` removes it if the transaction does not follow.
@@ -66,7 +66,7 @@ def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path
             return host.renew(full)
 
 
-def record_owner(organization: Organization, repository: Repository) -> Repository:
+def record_owner(organization: Organization, repository: RepositoryFacts) -> RepositoryFacts:
     """Store the owner of a new repository.
 
     Raises:
@@ -86,7 +86,7 @@ def local_host(hosts: GitHosts) -> LocalHost:
 
 def _remote(
     user: User, provider: Provider, *, hosts: GitHosts, search: str | None, cursor: str | None
-) -> tuple[Sequence[Repository], dict[str, object]]:
+) -> tuple[Sequence[RepositoryFacts], dict[str, object]]:
     credential = db.session.scalar(
         sa.select(GitCredential).where(GitCredential.user_id == user.id, GitCredential.provider == provider)
     )
@@ -102,7 +102,7 @@ def _remote(
 
 def _local(
     user: User, *, host: LocalHost, search: str | None, cursor: str | None, limit: int
-) -> tuple[list[Repository], dict[str, object]]:
+) -> tuple[list[RepositoryFacts], dict[str, object]]:
     statement = (
         sa.select(LocalRepository.name)
         .join(Membership, Membership.organization_id == LocalRepository.organization_id)
@@ -123,10 +123,10 @@ def _local(
     }
 
 
-def _facts(host: LocalHost, name: str) -> Repository | None:
+def _facts(host: LocalHost, name: str) -> RepositoryFacts | None:
     """Return the repository, or None if it was removed from the disk."""
     try:
-        return host.repository(RepoRef(name))
+        return host.open(name).facts()
     except RepositoryUnavailable:
         return None
 

@@ -10,7 +10,7 @@ from app.database import transactions
 from app.database.inserts import batches
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef
+from app.drivers.git.port import Repository
 from app.extensions import db
 from app.models.organization import ArchiveStatus
 from app.models.project import Project
@@ -43,31 +43,32 @@ def follow_push(*, repository: str, updates: list[Update], user_id: str, token_i
             Project.status == ArchiveStatus.ACTIVE,
         )
     ).all()
+    at_host = git.local.open(repository)
     with transactions.outside_transaction():
-        applied = _applied(updates, RepoRef(repository), git.local)
+        applied = _applied(updates, at_host)
     for part in batches(applied, PUBLISHED_UPDATES):
         _publish(project_ids, part)
     for branch, before, after in applied:
         if before is not None and after is not None:
-            _record(project_ids, (branch, before, after), RepoRef(repository), git.local, user_id, token_id)
+            _record(project_ids, (branch, before, after), at_host, user_id, token_id)
 
 
-def _applied(updates: Iterable[Update], repo: RepoRef, git: GitProvider) -> list[Update]:
+def _applied(updates: Iterable[Update], repository: Repository) -> list[Update]:
     """Return the updates that Git has executed. Another writer may have moved a branch since."""
     try:
-        heads = {branch.name: branch.sha for branch in git.branches(repo)}
+        heads = {branch.name: branch.sha for branch in repository.branches()}
     except RepositoryUnavailable:
         return []
-    return [update for update in updates if _is_applied(update, heads.get(update[0]), repo, git)]
+    return [update for update in updates if _is_applied(update, heads.get(update[0]), repository)]
 
 
-def _is_applied(update: Update, head: str | None, repo: RepoRef, git: GitProvider) -> bool:
+def _is_applied(update: Update, head: str | None, repository: Repository) -> bool:
     _, before, after = update
     if head == after or head is None or after is None:
         return head == after
     try:
-        is_older = before is not None and git.is_ancestor(repo, after, before)
-        return not is_older and git.is_ancestor(repo, after, head)
+        is_older = before is not None and repository.is_ancestor(after, before)
+        return not is_older and repository.is_ancestor(after, head)
     except GitObjectMissing:  # Git refused the push and its objects.
         return False
 
@@ -83,16 +84,11 @@ def _publish(project_ids: Iterable[str], updates: Iterable[Update]) -> None:
 
 
 def _record(
-    project_ids: Iterable[str],
-    moved: tuple[str, str, str],
-    repo: RepoRef,
-    git: GitProvider,
-    user_id: str,
-    token_id: str,
+    project_ids: Iterable[str], moved: tuple[str, str, str], repository: Repository, user_id: str, token_id: str
 ) -> None:
     """Write the changed files to the log of each project that has an index of the branch."""
     branch, before, after = moved
-    files, grant = indexing.pushed_files(git, repo, before, after), grant_of(token_id)
+    files, grant = indexing.pushed_files(repository, before, after), grant_of(token_id)
     for project_id in project_ids if db.session.get(User, user_id) is not None else ():
         if indexes.find(project_id, branch) is not None:
             indexing.log_push(project_id, files, user_id, grant)

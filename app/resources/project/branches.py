@@ -12,12 +12,12 @@ from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import Branch, GitProvider, RepoRef
+from app.drivers.git.port import Branch, Repository
 from app.drivers.git.revisions import Revisions
 from app.extensions import db
 from app.models.project import Project
 from app.models.user import User
-from app.resources.git_provider.provider_selection import provider_for
+from app.resources.git_provider.provider_selection import open_repository
 from app.resources.project.events import BranchWriter, branch_deleted, branch_written
 
 Result = dict[str, object]
@@ -37,8 +37,7 @@ def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[Branc
         Conflict: the project has no repository.
         RepositoryUnavailable: the repository cannot be read.
     """
-    git, repo = _reach(project, hosts, user)
-    return git.branches(repo)
+    return _reach(project, hosts, user).branches()
 
 
 def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, user: User) -> Branch:
@@ -49,15 +48,15 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, u
         BranchExists: the name is used.
         RepositoryUnavailable, GitObjectMissing: `start` does not exist.
     """
-    git, repo = _reach(project, hosts, user)
+    repository = _reach(project, hosts, user)
     start = start or project.branch
     if not is_sha(start):
-        start = git.head(repo, start)
-    elif not isinstance(git, Revisions) or not git.is_reachable(repo, start, branch=project.branch or ""):
+        start = repository.head(start)
+    elif not isinstance(repository, Revisions) or not repository.is_reachable(start, branch=project.branch or ""):
         raise GitObjectMissing("No branch of the repository contains this commit")
     with transactions.write_transaction():
         branch_written.publish(BranchWriter.through(project, name, user))
-    return git.create_branch(repo, name, start)
+    return repository.create_branch(name, start)
 
 
 def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> UnrecordedAct[Result]:
@@ -68,15 +67,15 @@ def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> Unrec
         Conflict: it is the default branch, or the working branch of a project, or the project has no repository.
         UpstreamRejected: the host protects the branch.
     """
-    git, repo = _reach(project, hosts, user)
+    repository = _reach(project, hosts, user)
     deleted: Result = {"name": name, "deleted": True}
     late = late_record(project.id, name, None, deleted)
     if is_working_branch(project, name):
         raise Conflict("A project uses this branch as its working branch", code="WORKING_BRANCH")
     with transactions.outside_transaction():
-        if git.repository(repo).default_branch == name:
+        if repository.facts().default_branch == name:
             raise Conflict("The default branch of the repository cannot be deleted", code="DEFAULT_BRANCH")
-        git.delete_branch(repo, name)
+        repository.delete_branch(name)
 
     def record() -> Result:
         branch_deleted.publish(project, name)
@@ -119,7 +118,7 @@ def late_record(project_id: str, name: str, head: str | None, result: Result) ->
     return LateRecord(result, {"project.branch_changed": {"project_id": project_id, "branch": name, "head": head}})
 
 
-def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[GitProvider, RepoRef]:
+def _reach(project: Project, hosts: GitHosts, user: User) -> Repository:
     if not project.repository:
         raise Conflict(ErrorMessage("Connect a repository to this project first"), code="DISCONNECTED")
-    return provider_for(project, hosts=hosts, user=user), RepoRef(project.repository, project.repository_id)
+    return open_repository(project, hosts=hosts, user=user)

@@ -15,7 +15,7 @@ from app.database.transactions import savepoint
 from app.drivers.errors import DriverError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.hosts import GitHosts, LocalHost
-from app.drivers.git.port import RepoRef, Repository
+from app.drivers.git.port import RepositoryFacts
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
@@ -130,14 +130,14 @@ def _is_temporary(error: AppError | DriverError) -> bool:
     return isinstance(error, UpstreamUnavailable | UpstreamThrottled)
 
 
-def _clone(host: LocalHost, name: str, url: str, watch: Callable[[int], None]) -> Repository:
+def _clone(host: LocalHost, name: str, url: str, watch: Callable[[int], None]) -> RepositoryFacts:
     try:
         return host.clone(name, url, watch=watch)
     except RepositoryExists:  # by an earlier run of this job
-        return host.repository(RepoRef(name))
+        return host.open(name).facts()
 
 
-def _connect(import_id: str, repository: Repository, hosts: GitHosts) -> None:
+def _connect(import_id: str, repository: RepositoryFacts, hosts: GitHosts) -> None:
     row = db.session.get_one(RepositoryImport, import_id)
     user = db.session.get_one(User, row.user_id)
     reached = verify_access(default_branch(repository), row.organization_id, hosts=hosts, user=user)

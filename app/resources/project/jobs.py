@@ -10,7 +10,6 @@ from app.core.jobs import job
 from app.database import transactions
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project import Project, RepositoryImport
@@ -50,7 +49,7 @@ def follow_branch(*, repository: str, git: GitHosts) -> None:
     branch = db.session.scalar(sa.select(Project.branch).where(*on_repository).order_by(Project.id).limit(1))
     if branch is not None and git.local is not None:
         with transactions.outside_transaction(), suppress(RepositoryUnavailable):
-            git.local.set_default_branch(RepoRef(repository), branch)
+            git.local.open(repository).set_default_branch(branch)
 
 
 @job("project.branch_changed", transaction=True, priority=10)

@@ -7,10 +7,10 @@ from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntit
 from app.core.outbound import UnrecordedAct
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import PullRequest, PullRequests, RepoRef
+from app.drivers.git.port import PullRequest, PullRequests
 from app.models.project import Project
 from app.models.user import User
-from app.resources.git_provider.provider_selection import provider_for
+from app.resources.git_provider.provider_selection import open_repository
 from app.resources.project.branches import check_direct_commit, late_record
 from app.resources.project.events import BranchWriter, branch_moved, branch_written
 
@@ -32,8 +32,7 @@ def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[PullR
         Conflict: the project has no repository.
         UnprocessableEntity: its host has no pull requests.
     """
-    git, repo = _reach(project, hosts, user)
-    return git.pull_requests(repo)
+    return _reach(project, hosts, user).pull_requests()
 
 
 def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: User) -> PullRequest:
@@ -43,9 +42,9 @@ def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: User
         PullRequestExists: the branches have an open one.
         Conflict, UnprocessableEntity: see `list_all`.
     """
-    git, repo = _reach(project, hosts, user)
-    return git.create_pull_request(
-        repo, title=proposal.title, head=proposal.head, base=proposal.base, body=proposal.body
+    repository = _reach(project, hosts, user)
+    return repository.create_pull_request(
+        title=proposal.title, head=proposal.head, base=proposal.base, body=proposal.body
     )
 
 
@@ -60,13 +59,13 @@ def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Unre
     """
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
         raise NotFound("There is no such pull request")
-    git, repo = _reach(project, hosts, user)
-    base = git.pull_request(repo, int(number)).base
+    repository = _reach(project, hosts, user)
+    base = repository.pull_request(int(number)).base
     check_direct_commit(project.id, base)
     with transactions.write_transaction():
         branch_written.publish(BranchWriter.through(project, base, user))
     project_id = project.id
-    merged = git.merge_pull_request(repo, int(number))
+    merged = repository.merge_pull_request(int(number))
     result: dict[str, object] = {"merged": True, "commit_sha": merged.sha}
 
     def record() -> dict[str, object]:
@@ -76,10 +75,10 @@ def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Unre
     return UnrecordedAct(record, late_record(project_id, merged.branch, merged.sha, result))
 
 
-def _reach(project: Project, hosts: GitHosts, user: User) -> tuple[PullRequests, RepoRef]:
+def _reach(project: Project, hosts: GitHosts, user: User) -> PullRequests:
     if not project.repository:
         raise Conflict(ErrorMessage("Connect a repository to this project first"), code="DISCONNECTED")
-    git = provider_for(project, hosts=hosts, user=user)
-    if not isinstance(git, PullRequests):
+    repository = open_repository(project, hosts=hosts, user=user)
+    if not isinstance(repository, PullRequests):
         raise UnprocessableEntity("Local repositories have branches only, no pull requests", code="NO_PULL_REQUESTS")
-    return git, RepoRef(project.repository, project.repository_id)
+    return repository

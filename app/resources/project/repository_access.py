@@ -10,7 +10,7 @@ from app.core.errors import ErrorMessage, FieldError, InvalidRequest, Unprocessa
 from app.core.outbound import OutsideResource
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef, Repository
+from app.drivers.git.port import Repository, RepositoryFacts
 from app.models.organization import Organization
 from app.models.project import Generator, Project, Provider
 from app.models.user import User
@@ -42,11 +42,11 @@ class ReachableBranch:
     branch: str
     account: str | None
     head: str
-    git: GitProvider
+    at_host: Repository
     installation_id: str | None = None
 
 
-def default_branch(repository: Repository) -> BranchRef:
+def default_branch(repository: RepositoryFacts) -> BranchRef:
     """Return the default branch of a local repository."""
     return BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
 
@@ -58,11 +58,12 @@ def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, u
         RepositoryUnavailable: one of them cannot be read, the caller must not write to it, or the repository belongs to
             another organization.
     """
-    connection = connect(target.provider, target.repository, organization_id, hosts=hosts, user=user)
-    repo = RepoRef(target.repository, target.repository_id)
-    facts = connection.git.repository(repo)
+    named = (target.provider, target.repository, target.repository_id)
+    connection = connect(*named, organization_id, hosts=hosts, user=user)
+    facts = connection.repository.facts()
     connection.check(facts)
-    head = _head(connection.git, RepoRef(facts.full_name, facts.id), target.branch)
+    at_host = connection.open(facts.full_name, facts.id)
+    head = _head(at_host, target.branch)
     installation_id = connection.installation_of(facts)
     return ReachableBranch(
         target.provider,
@@ -71,17 +72,17 @@ def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, u
         target.branch,
         connection.account,
         head,
-        connection.git,
+        at_host,
         installation_id,
     )
 
 
-def _head(git: GitProvider, repo: RepoRef, branch: str) -> str:
+def _head(repository: Repository, branch: str) -> str:
     """Return the head of a branch. The error for an unknown branch lists the branches of the repository."""
     try:
-        return git.head(repo, branch)
+        return repository.head(branch)
     except RepositoryUnavailable as error:
-        names = [branch.name for branch in git.branches(repo)]
+        names = [branch.name for branch in repository.branches()]
         if not names or branch in names:
             raise
         listed = ", ".join(names[:NAMED_BRANCHES]) + (" …" if len(names) > NAMED_BRANCHES else "")
@@ -97,7 +98,7 @@ def detect_site(reached: ReachableBranch, *, framework: str | None, generator: G
     """Return the kind of site of the branch. Values from the caller are kept."""
     if framework is not None and generator is not None:
         return SiteKind(generator, framework)
-    site = detect(reached.git, RepoRef(reached.repository, reached.repository_id), reached.head)
+    site = detect(reached.at_host, reached.head)
     return SiteKind(generator or site.generator, framework or site.framework)
 
 

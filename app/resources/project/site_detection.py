@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from app.content import detect as detection
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
-from app.drivers.git.port import EntryType, GitProvider, RepoRef, TreeEntry
+from app.drivers.git.port import EntryType, Repository, TreeEntry
 from app.models.project import Generator
 
 MAX_ROOT_ENTRIES, MAX_FOLDER_ENTRIES = 300, 100
@@ -28,8 +28,7 @@ class SiteKind:
 class CommitFiles:
     """The files of one commit, read from the host on demand at most `reads` times besides the root folder."""
 
-    git: GitProvider
-    repo: RepoRef
+    repository: Repository
     commit: str
     reads: int = MAX_READS
     deadline_s: float = DEADLINE_S
@@ -47,7 +46,7 @@ class CommitFiles:
         if entry is None or entry.type != EntryType.BLOB or not self._may_read(entry.size):
             return None
         try:
-            return self.git.blob(self.repo, entry.sha, max_bytes=detection.MAX_MANIFEST_BYTES)
+            return self.repository.blob(entry.sha, max_bytes=detection.MAX_MANIFEST_BYTES)
         except (GitObjectMissing, TooLargeToRead):
             return None
 
@@ -65,14 +64,14 @@ class CommitFiles:
             if folder and not self._may_read(None):
                 return {}
             limit = MAX_FOLDER_ENTRIES if folder else MAX_ROOT_ENTRIES
-            listing = self.git.list_folder(self.repo, self.commit, folder.removesuffix("/"), limit=limit)
+            listing = self.repository.list_folder(self.commit, folder.removesuffix("/"), limit=limit)
             self._folders[folder] = {_name(entry): entry for entry in listing}
         return self._folders[folder]
 
 
-def detect(git: GitProvider, repo: RepoRef, commit: str) -> SiteKind:
+def detect(repository: Repository, commit: str) -> SiteKind:
     """Detect the kind of site of a commit. The number of calls does not depend on the size of the repository."""
-    site = detection.detect(CommitFiles(git, repo, commit))
+    site = detection.detect(CommitFiles(repository, commit))
     return SiteKind(Generator(site.generator) if site.generator else None, site.framework)
 
 

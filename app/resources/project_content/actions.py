@@ -103,7 +103,7 @@ def _unindexed_head(branch: ContentBranch, error: NotFound) -> tuple[Source, str
         raise error
     with transactions.outside_transaction():
         source = branch.source()
-        return source, source.git.head(source.repo, source.branch)
+        return source, source.repository.head(source.branch)
 
 
 def compare_commits(

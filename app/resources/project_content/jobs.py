@@ -11,7 +11,6 @@ from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef
 from app.drivers.storage.cached import CachedObjectStore
 from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
@@ -118,7 +117,7 @@ def _site_of(source: Source, commit: str | None) -> SiteKind:
     """Return the kind of site of a commit. A commit that was removed from the branch may no longer exist."""
     with suppress(GitObjectMissing):
         if commit is not None:
-            return site_detection.detect(source.git, source.repo, commit)
+            return site_detection.detect(source.repository, commit)
     return SiteKind(None, None)
 
 
@@ -188,8 +187,9 @@ def find_unpacked_repositories(*, git: GitHosts) -> None:
         return
     for name in git.local.bundles.names():
         with suppress(DriverError):  # It was deleted since.
-            git.local.remove_leftovers(RepoRef(name))
-            if git.local.needs_packing(RepoRef(name)):
+            repository = git.local.open(name)
+            repository.remove_leftovers()
+            if repository.needs_packing():
                 with transactions.write_transaction():
                     jobs.enqueue("content.pack", unique=f"content.pack:{name}", lock="content.pack", repository=name)
 
@@ -200,7 +200,7 @@ def pack_repository(*, repository: str, git: GitHosts) -> None:
     if git.local is None:
         return
     try:
-        git.local.repack(RepoRef(repository))
+        git.local.open(repository).repack()
     except DriverError as error:
         log.warning("git.repack_failed", repository=repository, error=str(error))
 
@@ -223,7 +223,7 @@ def follow_local(*, git: GitHosts) -> None:
 def _is_behind(index: ContentIndex, project: Project, git: GitHosts) -> bool:
     try:
         source = source_of(project, git)
-        return indexes.is_behind(index, lambda: source.git.head(source.repo, source.branch))
+        return indexes.is_behind(index, lambda: source.repository.head(source.branch))
     except DriverError as error:
         log.info("content.head_unreadable", project_id=project.id, error=str(error))
         return False

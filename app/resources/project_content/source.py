@@ -7,20 +7,19 @@ from app.core.ids import HasId
 from app.core.refs import is_sha
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import EntryType, GitProvider, RepoRef
+from app.drivers.git.port import EntryType, Repository
 from app.drivers.git.revisions import Revisions
 from app.models.project import Project
-from app.resources.git_provider.provider_selection import provider_for
+from app.resources.git_provider.provider_selection import open_repository
 
 NO_COMMIT = "No branch of the repository contains this commit"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A branch of a repository with a provider that can read it."""
+    """A branch of a repository."""
 
-    git: GitProvider
-    repo: RepoRef
+    repository: Repository
     branch: str
 
 
@@ -39,8 +38,7 @@ def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, u
     """
     if not project.repository or not (branch or project.branch):
         raise Disconnected
-    git = provider_for(project, hosts=hosts, user=user)
-    return Source(git, RepoRef(project.repository, project.repository_id), branch or project.branch)
+    return Source(open_repository(project, hosts=hosts, user=user), branch or project.branch)
 
 
 def revisions_of(source: Source) -> Revisions:
@@ -49,9 +47,9 @@ def revisions_of(source: Source) -> Revisions:
     Raises:
         UnprocessableEntity: the host has none.
     """
-    if not isinstance(source.git, Revisions):
+    if not isinstance(source.repository, Revisions):
         raise UnprocessableEntity("The Git host of this project does not provide a history", code="NOT_SUPPORTED")
-    return source.git
+    return source.repository
 
 
 def find_commit(source: Source, ref: str | None) -> str:
@@ -62,21 +60,21 @@ def find_commit(source: Source, ref: str | None) -> str:
         RepositoryUnavailable: the repository or the working branch cannot be read.
     """
     if ref is None or ref == source.branch:
-        return source.git.head(source.repo, source.branch)
+        return source.repository.head(source.branch)
     if is_sha(ref):
         if not is_readable(source, ref):
             raise NotFound(NO_COMMIT)
         return ref
     try:
-        return source.git.head(source.repo, ref)
+        return source.repository.head(ref)
     except RepositoryUnavailable:
-        source.git.repository(source.repo)  # Distinguish a missing branch from a missing repository.
+        source.repository.facts()  # Distinguish a missing branch from a missing repository.
         raise NotFound("There is no such branch in the repository") from None
 
 
 def is_readable(source: Source, commit: str) -> bool:
     """Return whether a branch of the repository contains a commit. Other objects of a repository are not readable."""
-    return revisions_of(source).is_reachable(source.repo, commit, branch=source.branch)
+    return revisions_of(source).is_reachable(commit, branch=source.branch)
 
 
 def is_version(source: Source, path: str, blob: str, *, base_sha: str | None = None) -> bool:
@@ -86,8 +84,8 @@ def is_version(source: Source, path: str, blob: str, *, base_sha: str | None = N
     (`Revisions.has_version`).
     """
     if base_sha is not None and is_readable(source, base_sha):
-        entry = source.git.entries(source.repo, base_sha, [path]).get(path)
+        entry = source.repository.entries(base_sha, [path]).get(path)
         if entry is not None and entry.type == EntryType.BLOB and entry.sha == blob:
             return True
-    head = source.git.head(source.repo, source.branch)
-    return revisions_of(source).has_version(source.repo, head, path, blob)
+    head = source.repository.head(source.branch)
+    return revisions_of(source).has_version(head, path, blob)

@@ -60,10 +60,10 @@ def adoption(
         raise NothingToAdopt
     if base_sha is not None:
         require_base(source, base_sha, FILES[:1])
-    head = base_sha or source.git.head(source.repo, source.branch)
+    head = base_sha or source.repository.head(source.branch)
     if schema.kind is SourceKind.GALLEY:
         return NoChange(source.branch, head)
-    entries = source.git.entries(source.repo, head, list(FILES))
+    entries = source.repository.entries(head, list(FILES))
     path = next((name for name in FILES if name in entries), FILES[0])
     section = galley_section(schema)
     entry = entries.get(path)
@@ -72,7 +72,7 @@ def adoption(
         return SaveRequest(head, [FileEdit(change)], message or MESSAGE)
     if entry.type != EntryType.BLOB:
         raise SaveConflict(head, {path: "This is not a file"})
-    before = source.git.blob(source.repo, entry.sha, max_bytes=MAX_BYTES)
+    before = source.repository.blob(entry.sha, max_bytes=MAX_BYTES)
     after = _appended(before, section)
     if after is None:
         return NoChange(source.branch, head)

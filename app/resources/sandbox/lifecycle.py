@@ -118,8 +118,8 @@ class Site:
     """Files of a commit, replaced by uncommitted files where they exist."""
 
     def __init__(self, source: Source, commit: str, extra: Mapping[str, bytes]) -> None:
-        self._git, self._repo, self._extra = source.git, source.repo, extra
-        entries = [entry for entry in self._git.tree(self._repo, commit) if entry.type == EntryType.BLOB]
+        self._repository, self._extra = source.repository, extra
+        entries = [entry for entry in self._repository.tree(commit) if entry.type == EntryType.BLOB]
         if len(entries) > MAX_FILES:
             raise UpstreamRejected(f"A preview can have at most {MAX_FILES:,} files")
         self._entries = {entry.path: entry for entry in entries}
@@ -133,7 +133,7 @@ class Site:
         for path, uncommitted in self._extra.items():
             yield SiteFile(path, "100644", uncommitted)
         entries = [entry for path, entry in self._entries.items() if path not in self._extra]
-        blobs = self._git.blobs(self._repo, [entry.sha for entry in entries], max_bytes=OutboundLimits.file_bytes)
+        blobs = self._repository.blobs([entry.sha for entry in entries], max_bytes=OutboundLimits.file_bytes)
         for entry, (_, content) in zip(entries, blobs, strict=True):
             if content is None:
                 log.info("sandbox.file_skipped", path=entry.path, sha=entry.sha)
@@ -145,7 +145,7 @@ class Site:
             return self._extra[path]
         entry = self._entries.get(path)
         try:
-            return None if entry is None else self._git.blob(self._repo, entry.sha, max_bytes=MAX_MANIFEST_BYTES)
+            return None if entry is None else self._repository.blob(entry.sha, max_bytes=MAX_MANIFEST_BYTES)
         except TooLargeToRead:
             return None
 

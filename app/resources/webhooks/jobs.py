@@ -66,7 +66,7 @@ def _is_behind(index_id: str, git: GitHosts) -> bool:
         return False
     try:
         source = source_of(row.Project, git)
-        return indexes.is_behind(row.ContentIndex, lambda: source.git.head(source.repo, source.branch))
+        return indexes.is_behind(row.ContentIndex, lambda: source.repository.head(source.branch))
     except (DriverError, AppError) as error:
         log.info("content.head_unreadable", index_id=index_id, error=type(error).__name__)
         return False

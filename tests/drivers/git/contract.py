@@ -20,7 +20,7 @@ from app.drivers.git.errors import (
     RepositoryUnavailable,
     TooLargeToRead,
 )
-from app.drivers.git.port import MAX_MESSAGE, Action, Commit, FileChange, GitProvider, Person, RepoRef, TreeEntry
+from app.drivers.git.port import MAX_MESSAGE, Action, Commit, FileChange, Person, Repository, TreeEntry
 from tests.support.samples.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
 
 UNKNOWN = "dead" * 10
@@ -31,15 +31,16 @@ CREATE, UPDATE, DELETE, MOVE = Action.CREATE, Action.UPDATE, Action.DELETE, Acti
 
 @dataclass(frozen=True)
 class Subject:
-    """A provider, one repository of its host, and plain git on that repository."""
+    """A repository of a host, plain git on it, its name, and the function that opens others at the host."""
 
-    provider: GitProvider
-    repo: RepoRef
+    repository: Repository
     git: GitRepo
+    name: str
+    open: Callable[..., Repository]
 
     def commit(self, *changes: FileChange, message: str = "Change files", branch: str = "main") -> Commit:
-        head = self.provider.head(self.repo, branch)
-        return self.provider.commit(self.repo, branch, changes, message, expected_head=head)
+        head = self.repository.head(branch)
+        return self.repository.commit(branch, changes, message, expected_head=head)
 
 
 Make = Callable[[Mapping[str, Content]], Subject]
@@ -59,75 +60,75 @@ class GitContract:
     # Repositories and branches
 
     def test_repository_has_name_and_default_branch(self, subject: Subject) -> None:
-        repository = subject.provider.repository(subject.repo)
-        assert (repository.full_name, repository.default_branch) == (subject.repo.name, "main")
+        repository = subject.repository.facts()
+        assert (repository.full_name, repository.default_branch) == (subject.name, "main")
         assert repository.id
 
     def test_unknown_repository_is_unavailable(self, subject: Subject) -> None:
-        nowhere = RepoRef("nobody/nothing")
+        nowhere = subject.open("nobody/nothing")
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.repository(nowhere)
+            nowhere.facts()
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(nowhere, "main")
+            nowhere.head("main")
 
     def test_head_is_the_commit_of_the_branch(self, subject: Subject) -> None:
-        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+        assert subject.repository.head("main") == subject.git.head()
 
     @pytest.mark.parametrize("name", ["gone", "mai", "main/x"])
     def test_unknown_branch_is_unavailable(self, subject: Subject, name: str) -> None:
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(subject.repo, name)
+            subject.repository.head(name)
 
     def test_branches_are_sorted_by_name(self, subject: Subject) -> None:
         work = subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
         subject.git.commit({"z.md": b"z"}, branch="apple", start=subject.git.head())
-        branches = subject.provider.branches(subject.repo)
+        branches = subject.repository.branches()
         assert [branch.name for branch in branches] == ["apple", "main", "work/one"]
         assert [branch.default for branch in branches] == [False, True, False]
         assert branches[2].sha == work
 
     def test_created_branch_points_to_its_commit(self, subject: Subject) -> None:
-        made = subject.provider.create_branch(subject.repo, "work/new", subject.git.head())
+        made = subject.repository.create_branch("work/new", subject.git.head())
         assert (made.name, made.sha) == ("work/new", subject.git.head())
         assert subject.git.head("work/new") == subject.git.head()
 
     def test_create_branch_with_an_existing_name_raises_branch_exists(self, subject: Subject) -> None:
-        subject.provider.create_branch(subject.repo, "work", subject.git.head())
+        subject.repository.create_branch("work", subject.git.head())
         with pytest.raises(BranchExists):
-            subject.provider.create_branch(subject.repo, "work", subject.git.head())
+            subject.repository.create_branch("work", subject.git.head())
 
     def test_create_branch_at_an_unknown_commit_raises_object_missing(self, subject: Subject) -> None:
         with pytest.raises(GitObjectMissing):
-            subject.provider.create_branch(subject.repo, "work", UNKNOWN)
+            subject.repository.create_branch("work", UNKNOWN)
 
     def test_delete_branch_removes_only_that_branch(self, subject: Subject) -> None:
         subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
         subject.git.commit({"w.md": b"w"}, branch="work/two", start=subject.git.head())
-        subject.provider.delete_branch(subject.repo, "work/one")
-        assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main", "work/two"]
+        subject.repository.delete_branch("work/one")
+        assert [branch.name for branch in subject.repository.branches()] == ["main", "work/two"]
 
     @pytest.mark.parametrize("name", ["gone", "mai", "a..b"])
     def test_delete_branch_of_an_unknown_branch_raises_object_not_found(self, subject: Subject, name: str) -> None:
         with pytest.raises(GitObjectMissing):
-            subject.provider.delete_branch(subject.repo, name)
+            subject.repository.delete_branch(name)
 
     def test_delete_branch_with_an_expected_head_deletes_only_that_head(self, subject: Subject) -> None:
         old = subject.git.commit({"w.md": b"1"}, branch="work", start=subject.git.head())
         new = subject.git.commit({"w.md": b"2"}, branch="work")
         for other in (old, UNKNOWN, ""):
             with pytest.raises(BranchMoved):
-                subject.provider.delete_branch(subject.repo, "work", expected_head=other)
+                subject.repository.delete_branch("work", expected_head=other)
         assert subject.git.head("work") == new
-        subject.provider.delete_branch(subject.repo, "work", expected_head=new)
-        assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main"]
+        subject.repository.delete_branch("work", expected_head=new)
+        assert [branch.name for branch in subject.repository.branches()] == ["main"]
         with pytest.raises(GitObjectMissing):
-            subject.provider.delete_branch(subject.repo, "work", expected_head=new)
+            subject.repository.delete_branch("work", expected_head=new)
 
     # Reading
 
     def test_tree_equals_that_of_git(self, make: Make) -> None:
         subject = make(AWKWARD)
-        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        entries = list(subject.repository.tree(subject.git.head()))
         witness = subject.git.entries()
         assert {entry.path: attributes_of(entry) for entry in entries} == {
             path: known[:3] for path, known in witness.items()
@@ -137,7 +138,7 @@ class GitContract:
 
     def test_tree_of_an_unknown_commit_is_an_error(self, subject: Subject) -> None:
         with pytest.raises(GitObjectMissing):
-            list(subject.provider.tree(subject.repo, UNKNOWN))
+            list(subject.repository.tree(UNKNOWN))
 
     @pytest.mark.parametrize(
         ("path", "expected"),
@@ -149,24 +150,22 @@ class GitContract:
         ],
     )
     def test_list_folder_returns_direct_entries(self, subject: Subject, path: str, expected: dict[str, str]) -> None:
-        listed = subject.provider.list_folder(subject.repo, subject.git.head(), path, limit=300)
+        listed = subject.repository.list_folder(subject.git.head(), path, limit=300)
         assert {entry.path: entry.type for entry in listed} == expected
         witness = subject.git.entries()
         assert all(entry.sha == witness[entry.path][2] for entry in listed if entry.type == "blob")
 
     def test_list_folder_returns_at_most_the_limit(self, subject: Subject) -> None:
-        assert len(subject.provider.list_folder(subject.repo, subject.git.head(), limit=2)) == 2
+        assert len(subject.repository.list_folder(subject.git.head(), limit=2)) == 2
 
     def test_list_folder_of_an_unknown_commit_raises_object_not_found(self, subject: Subject) -> None:
         with pytest.raises(GitObjectMissing):
-            subject.provider.list_folder(subject.repo, UNKNOWN, limit=9)
+            subject.repository.list_folder(UNKNOWN, limit=9)
 
     def test_entries_of_existing_and_missing_paths_return_existing_ones(self, make: Make) -> None:
         subject = make(AWKWARD)
         witness = subject.git.entries()
-        entries = subject.provider.entries(
-            subject.repo, subject.git.head(), [*witness, "no/such", "README.md/below", "bin"]
-        )
+        entries = subject.repository.entries(subject.git.head(), [*witness, "no/such", "README.md/below", "bin"])
         assert entries.pop("bin").type == "tree"
         assert {path: attributes_of(entry) for path, entry in entries.items()} == {
             path: known[:3] for path, known in witness.items()
@@ -177,7 +176,7 @@ class GitContract:
         new = subject.git.commit(
             {"a.md": b"changed\n", "docs/b.md": None, "new file.md": b"n", "bin/run.sh": b"#!/bin/sh\n"}
         )
-        values = {change.path: change.entry for change in subject.provider.changes(subject.repo, old, new)}
+        values = {change.path: change.entry for change in subject.repository.changes(old, new)}
         witness = subject.git.entries()
         assert values.pop("docs/b.md") is None
         assert {path: attributes_of(entry) for path, entry in values.items() if entry} == {
@@ -185,21 +184,21 @@ class GitContract:
         }
 
     def test_changes_of_one_commit_with_itself_are_empty(self, subject: Subject) -> None:
-        assert list(subject.provider.changes(subject.repo, subject.git.head(), subject.git.head())) == []
+        assert list(subject.repository.changes(subject.git.head(), subject.git.head())) == []
 
     def test_is_ancestor_of_earlier_and_equal_commits_is_true(self, subject: Subject) -> None:
-        old, provider, repo = subject.git.head(), subject.provider, subject.repo
+        old, repository = subject.git.head(), subject.repository
         new = subject.git.commit({"a.md": b"2"})
-        assert provider.is_ancestor(repo, old, new)
-        assert provider.is_ancestor(repo, new, new)
-        assert not provider.is_ancestor(repo, new, old)
-        assert not provider.is_ancestor(repo, UNKNOWN, new)
+        assert repository.is_ancestor(old, new)
+        assert repository.is_ancestor(new, new)
+        assert not repository.is_ancestor(new, old)
+        assert not repository.is_ancestor(UNKNOWN, new)
 
     def test_history_is_newest_first_and_stops_at_since(self, subject: Subject) -> None:
         first = subject.git.head()
         second = subject.git.commit({"a.md": b"2"}, "Second\n\nWith a body\n")
         third = subject.git.commit({"docs/ü b.md": b"3", "a.md": None}, "Third")
-        results = list(subject.provider.history(subject.repo, third, since=first))
+        results = list(subject.repository.history(third, since=first))
         assert [(info.sha, info.parent, set(info.paths)) for info in results] == [
             (third, second, {"docs/ü b.md", "a.md"}),
             (second, first, {"a.md"}),
@@ -209,7 +208,7 @@ class GitContract:
         assert results[0].date == AUTHORED
 
     def test_history_reaches_the_first_commit(self, subject: Subject) -> None:
-        [only] = subject.provider.history(subject.repo, subject.git.head())
+        [only] = subject.repository.history(subject.git.head())
         assert (only.sha, only.parent) == (subject.git.head(), None)
         assert set(only.paths) == set(subject.git.entries())
 
@@ -217,17 +216,17 @@ class GitContract:
         first = subject.git.head()
         second = subject.git.commit({"a.md": b"2"}, "Second")
         head = subject.git.commit({"docs/b.md": b"3"}, "Third")
-        assert subject.provider.last_commit(subject.repo, head, "a.md").sha == second
-        assert subject.provider.last_commit(subject.repo, second, "docs/b.md").sha == first
+        assert subject.repository.last_commit(head, "a.md").sha == second
+        assert subject.repository.last_commit(second, "docs/b.md").sha == first
         with pytest.raises(GitObjectMissing):
-            subject.provider.last_commit(subject.repo, head, "no/such.md")
+            subject.repository.last_commit(head, "no/such.md")
 
     def test_end_of_a_long_message_is_not_read(self, make: Make) -> None:
         subject = make({"a.md": b"a"})
         text = "\n".join(f"Line {number}" for number in range(60_000))
         head = subject.git.commit({"a.md": b"b"}, text)
-        last = subject.provider.last_commit(subject.repo, head, "a.md")
-        listed = list(subject.provider.history(subject.repo, head))
+        last = subject.repository.last_commit(head, "a.md")
+        listed = list(subject.repository.history(head))
         assert (last.message, last.parent) == (text[:MAX_MESSAGE], listed[1].sha)
         assert [info.message for info in listed] == [text[:MAX_MESSAGE], listed[1].message]
 
@@ -237,12 +236,12 @@ class GitContract:
     def test_last_commit_does_not_interpret_special_characters_in_paths(self, make: Make, path: str) -> None:
         subject = make(AWKWARD)
         head = subject.git.commit({"other.md": b"x"})
-        assert subject.provider.last_commit(subject.repo, head, path).sha == subject.git.text("rev-parse", f"{head}^")
+        assert subject.repository.last_commit(head, path).sha == subject.git.text("rev-parse", f"{head}^")
 
     def test_blobs_are_yielded_in_the_requested_order(self, make: Make) -> None:
         subject = make(AWKWARD)
         shas = [known[2] for known in subject.git.entries().values() if known[0] == "blob"] * 9
-        results = list(subject.provider.blobs(subject.repo, iter(shas), max_bytes=LIMIT))
+        results = list(subject.repository.blobs(iter(shas), max_bytes=LIMIT))
         assert [sha for sha, _ in results] == shas
         assert dict(results) == {sha: subject.git.git("cat-file", "blob", sha) for sha in set(shas)}
 
@@ -250,23 +249,23 @@ class GitContract:
         content = bytes(range(256)) * 12_000
         subject = make({"large.bin": content})
         sha = subject.git.entries()["large.bin"][2]
-        assert subject.provider.blob(subject.repo, sha, max_bytes=len(content)) == content
-        assert b"".join(subject.provider.open_blob(subject.repo, sha, max_bytes=len(content))) == content
+        assert subject.repository.blob(sha, max_bytes=len(content)) == content
+        assert b"".join(subject.repository.open_blob(sha, max_bytes=len(content))) == content
 
     def test_blob_above_the_limit_is_not_read(self, make: Make) -> None:
         subject = make({"a": b"a", "b": b"b" * 100_001, "c": b"c" * 100_000, "d": b"d" * 300_000})
         shas = {path: known[2] for path, known in subject.git.entries().items()}
         with pytest.raises(TooLargeToRead):
-            subject.provider.blob(subject.repo, shas["b"], max_bytes=100_000)
+            subject.repository.blob(shas["b"], max_bytes=100_000)
         with pytest.raises(TooLargeToRead):
-            next(subject.provider.open_blob(subject.repo, shas["b"], max_bytes=100_000))
-        results = dict(subject.provider.blobs(subject.repo, shas.values(), max_bytes=100_000))
+            next(subject.repository.open_blob(shas["b"], max_bytes=100_000))
+        results = dict(subject.repository.blobs(shas.values(), max_bytes=100_000))
         assert [results[shas[path]] for path in "abcd"] == [b"a", None, b"c" * 100_000, None]
 
     @pytest.mark.parametrize("sha", [UNKNOWN, "HEAD", "", "main", "-x"])
     def test_unknown_blob_raises_object_missing(self, subject: Subject, sha: str) -> None:
         with pytest.raises(GitObjectMissing):
-            subject.provider.blob(subject.repo, sha, max_bytes=LIMIT)
+            subject.repository.blob(sha, max_bytes=LIMIT)
 
     # Writing
 
@@ -324,8 +323,7 @@ class GitContract:
         subject.commit(FileChange("x.md", CREATE, b"x"))
         committer = subject.git.text("log", "-1", "--format=%cn <%ce>", "main")
         head = subject.git.head()
-        commit = subject.provider.commit(
-            subject.repo, "main", [FileChange("y.md", CREATE, b"y")], "By Änne",
+        commit = subject.repository.commit("main", [FileChange("y.md", CREATE, b"y")], "By Änne",
             expected_head=head, author=Person("Änne Author", "aenne@mail.example.org"),
         )  # fmt: skip
         lines = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", commit.sha).splitlines()
@@ -377,7 +375,7 @@ class GitContract:
         subject.git.check()
 
     def test_commit_on_a_branch_does_not_change_other_branches(self, subject: Subject) -> None:
-        subject.provider.create_branch(subject.repo, "work/one", subject.git.head())
+        subject.repository.create_branch("work/one", subject.git.head())
         main = subject.git.head()
         commit = subject.commit(FileChange("w.md", CREATE, b"w"), branch="work/one")
         assert (subject.git.head(), subject.git.head("work/one")) == (main, commit.sha)
@@ -386,16 +384,14 @@ class GitContract:
         old = subject.git.head()
         new = subject.git.commit({"other.md": b"pushed"})
         with pytest.raises(BranchMoved):
-            subject.provider.commit(
-                subject.repo, "main", [FileChange("x.md", CREATE, b"x")], "Too late", expected_head=old
-            )
+            subject.repository.commit("main", [FileChange("x.md", CREATE, b"x")], "Too late", expected_head=old)
         assert subject.git.head() == new
         assert "x.md" not in subject.git.entries()
 
     def test_commit_on_an_unknown_branch_is_unavailable(self, subject: Subject) -> None:
         change = FileChange("x.md", CREATE, b"x")
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.commit(subject.repo, "gone", [change], "m", expected_head=subject.git.head())
+            subject.repository.commit("gone", [change], "m", expected_head=subject.git.head())
 
     @pytest.mark.parametrize("path", ["../x", "/x", "a//b", ".git/config", "a\nb", ""])
     def test_commit_with_an_invalid_path_raises_and_writes_nothing(self, subject: Subject, path: str) -> None:
@@ -503,7 +499,7 @@ def write_in_parallel(subject: Subject, *, writers: int, each: int) -> list[str]
 
     def add(path: str) -> str:
         for _ in range(200):
-            with subject.provider.branch_lock(subject.repo, "main"):
+            with subject.repository.branch_lock("main"):
                 try:
                     return subject.commit(FileChange(path, CREATE, path.encode()), message=f"Add {path}").sha
                 except BranchMoved:

@@ -1,4 +1,4 @@
-"""The contract of `GitProvider.commit_merge`: a suite that the tests of each driver inherit."""
+"""The contract of `Repository.commit_merge`: a suite that the tests of each driver inherit."""
 
 from functools import partial
 from typing import ClassVar
@@ -20,7 +20,7 @@ MESSAGE = "Bring main into work"
 def merge(subject: Subject, *changes: FileChange, author: Person | None = None, **commits: str) -> Commit:
     """Bring `main` into `work`, by default at its head."""
     commits = {"merged": subject.git.head(), "expected_head": subject.git.head("work")} | commits
-    return subject.provider.commit_merge(subject.repo, "work", changes, MESSAGE, author=author, **commits)
+    return subject.repository.commit_merge("work", changes, MESSAGE, author=author, **commits)
 
 
 def parents_of(subject: Subject, commit: str) -> list[str]:
@@ -46,8 +46,7 @@ class MergeContract:
 
     def test_merge_has_the_tree_of_the_merged_commit_with_the_changes(self, diverged: Subject) -> None:
         work, main, before = diverged.git.head("work"), diverged.git.head(), diverged.git.entries()
-        commit = diverged.provider.commit_merge(
-            diverged.repo,
+        commit = diverged.repository.commit_merge(
             "work",
             [
                 FileChange("a.md", UPDATE, b"both\n", is_executable=True),
@@ -67,7 +66,7 @@ class MergeContract:
         assert (diverged.git.head("work"), diverged.git.head()) == (commit.sha, main)
         assert parents_of(diverged, commit.sha) == self.expected_parents(work, main)
         assert commit.parent == parents_of(diverged, commit.sha)[0]
-        assert revisions_of(diverged).merge_base(diverged.repo, commit.sha, main) == main
+        assert revisions_of(diverged).merge_base(commit.sha, main) == main
         witness = diverged.git.entries("work")
         values = {change.path: change.entry and attributes_of(change.entry) for change in commit.changes}
         assert values == {path: witness[path][:3] for path in ("a.md", "work.md", "tools/run")} | {
@@ -130,7 +129,7 @@ class MergeContract:
         main, work = diverged.git.head(), diverged.git.head("work")
         for branch, message, error in (("gone", "m", RepositoryUnavailable), ("work", "", DriverError)):
             with pytest.raises(error):
-                diverged.provider.commit_merge(diverged.repo, branch, [], message, merged=main, expected_head=work)
+                diverged.repository.commit_merge(branch, [], message, merged=main, expected_head=work)
         assert diverged.git.text("for-each-ref", "--format=%(refname:short)").split() == ["main", "work"]
         assert diverged.git.head("work") == work
 

@@ -26,19 +26,19 @@ from app.drivers.git.port import (
     Checks,
     CheckState,
     FileChange,
-    GitProvider,
     Merged,
     NotMergeable,
     PullRequestExists,
     PullRequests,
     PullRequestState,
+    Repository,
 )
 from app.drivers.git.rest.tokens import TokenSupplier
 from tests.drivers.git.contract import Make, Subject
 from tests.support.doubles.server import Call, Double, Fault, Reply
 
 CREATE, UPDATE = Action.CREATE, Action.UPDATE
-Acting = Callable[[TokenSupplier], GitProvider]
+Acting = Callable[[TokenSupplier], Repository]
 
 
 class RemoteContract:
@@ -78,7 +78,7 @@ class RemoteContract:
     @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
     def test_temporary_failure_of_a_read_is_retried(self, subject: Subject, host: Double, status: int) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(status, b"<html>oops")))
-        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+        assert subject.repository.head("main") == subject.git.head()
         assert len(host.calls(self.READS)) == 2
 
     @pytest.mark.parametrize("fault", [{"lose": True}, {"cut": True}])
@@ -86,7 +86,7 @@ class RemoteContract:
         self, subject: Subject, host: Double, fault: dict
     ) -> None:
         host.faults.append(Fault(self.READS, times=2, **fault))
-        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+        assert subject.repository.head("main") == subject.git.head()
 
     @pytest.mark.parametrize(
         ("status", "kind"),
@@ -97,24 +97,24 @@ class RemoteContract:
     ) -> None:
         host.faults.append(Fault(self.READS, times=99, reply=Reply(status)))
         with pytest.raises(kind):
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert len(host.calls(self.READS)) == 4
 
     def test_html_response_raises_upstream_error(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, times=99, reply=Reply(200, b"<html>maintenance</html>")))
         with pytest.raises(UpstreamError):
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
 
     @pytest.mark.parametrize("body", [[], {}, {"commit": 7}, "text", None, {"object": []}])
     def test_json_of_another_shape_raises_upstream_error(self, subject: Subject, host: Double, body: object) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(200, b"null" if body is None else body)))
         with pytest.raises(UpstreamError):
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
 
     def test_renamed_repository_is_unavailable(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(301, {"message": "Moved"}, {"Location": f"{host.url}/else"})))
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert host.calls("/else") == []
 
     def test_endless_pages_raise_upstream_error(self, subject: Subject, host: Double) -> None:
@@ -122,14 +122,14 @@ class RemoteContract:
         page = host.answer(_branches_call(host, subject))
         host.faults.append(Fault("GET .*/branches$", times=99, reply=Reply(200, page.body, link)))
         with pytest.raises(UpstreamError):
-            subject.provider.branches(subject.repo)
+            subject.repository.branches()
         assert len(host.calls("GET .*/branches$")) <= 3
 
     def test_link_to_another_host_is_requested_from_the_configured_host(self, subject: Subject, host: Double) -> None:
         page = host.answer(_branches_call(host, subject))
         link = {"Link": '<http://127.0.0.1:9/steal?page=2&per_page=100>; rel="next"'}
         host.faults.append(Fault("GET .*/branches$", reply=Reply(200, page.body, link)))
-        assert {branch.name for branch in subject.provider.branches(subject.repo)} == {"main"}
+        assert {branch.name for branch in subject.repository.branches()} == {"main"}
         assert [call.one("page") for call in host.calls("GET .*/branches$")] == ["", "", "2"]
 
     # Rates
@@ -137,13 +137,13 @@ class RemoteContract:
     def test_requested_wait_is_observed(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "1"})))
         start = time.monotonic()
-        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+        assert subject.repository.head("main") == subject.git.head()
         assert time.monotonic() - start >= 1
 
     def test_wait_beyond_the_deadline_raises_throttled_with_the_wait(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
         with pytest.raises(UpstreamThrottled) as told:
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert told.value.retry_after_s == 45
         assert len(host.calls(self.READS)) == 1
 
@@ -151,7 +151,7 @@ class RemoteContract:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
         for _ in range(2):
             with pytest.raises(UpstreamThrottled):
-                subject.provider.head(subject.repo, "main")
+                subject.repository.head("main")
         assert len(host.calls(self.READS)) == 1
 
     # Credentials
@@ -164,7 +164,7 @@ class RemoteContract:
             return good if rejected else "expired"
 
         provider = acting(supply)
-        assert provider.head(subject.repo, "main") == subject.git.head()
+        assert provider.head("main") == subject.git.head()
         assert asked == [None, "expired"]
         assert [call.status for call in host.calls(self.READS)] == [401, 200]
 
@@ -173,7 +173,7 @@ class RemoteContract:
     ) -> None:
         tokens = iter(["expired", "expired too", "never asked"])
         with pytest.raises(ReconnectRequired):
-            acting(lambda rejected=None: next(tokens)).head(subject.repo, "main")
+            acting(lambda rejected=None: next(tokens)).head("main")
         assert len(host.calls(self.READS)) == 2
 
     def test_parallel_rejected_calls_renew_the_token_once(
@@ -187,7 +187,7 @@ class RemoteContract:
             return good if rejected else "expired"
 
         provider = acting(supply)
-        threads = [threading.Thread(target=provider.head, args=(subject.repo, "main")) for _ in range(6)]
+        threads = [threading.Thread(target=provider.head, args=("main",)) for _ in range(6)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -252,86 +252,84 @@ class RemoteContract:
         merged = subject.git.commit({"w.md": b"w"}, branch="work", start=start)
         subject.git.commit({"a.md": b"two\n"})
         host.faults.append(Fault(self.WRITES, **fault))
-        commit = subject.provider.commit_merge(
-            subject.repo, "main", [], "Mine", merged=merged, expected_head=subject.git.head()
-        )
+        commit = subject.repository.commit_merge("main", [], "Mine", merged=merged, expected_head=subject.git.head())
         assert commit.sha == subject.git.head()
         assert subject.git.text("log", "--format=%H", "--grep=^Mine$", "main").split() == [commit.sha]
         assert set(subject.git.entries()) == {"a.md", "docs/b.md", "w.md"}
 
     def test_created_branch_without_a_response_is_returned(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault("POST .*(refs|branches)$", lose=True))
-        made = subject.provider.create_branch(subject.repo, "work", subject.git.head())
+        made = subject.repository.create_branch("work", subject.git.head())
         assert made.sha == subject.git.head("work")
         assert len(host.calls("POST .*(refs|branches)$")) == 1
 
     def test_delete_branch_without_a_response_is_successful(self, subject: Subject, host: Double) -> None:
         subject.git.commit({"w.md": b"w"}, branch="work", start=subject.git.head())
         host.faults.append(Fault("DELETE ", lose=True))
-        subject.provider.delete_branch(subject.repo, "work")
-        assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main"]
+        subject.repository.delete_branch("work")
+        assert [branch.name for branch in subject.repository.branches()] == ["main"]
 
     # Pull requests
 
     def test_pull_request_is_created_listed_and_merged(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="Please")
+        made = pulls.create_pull_request(title="Work", head="work", base="main", body="Please")
         assert (made.number, made.state, made.head, made.base) == (1, PullRequestState.OPEN, "work", "main")
-        assert pulls.pull_requests(subject.repo) == [made]
-        assert pulls.merge_pull_request(subject.repo, made.number) == Merged(subject.git.head(), "main")
+        assert pulls.pull_requests() == [made]
+        assert pulls.merge_pull_request(made.number) == Merged(subject.git.head(), "main")
         assert subject.git.show("work.md") == b"work"
-        assert pulls.pull_requests(subject.repo)[0].state is PullRequestState.MERGED
+        assert pulls.pull_requests()[0].state is PullRequestState.MERGED
 
     def test_pull_request_is_created_and_merged_once(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         with pytest.raises(PullRequestExists):
-            pulls.create_pull_request(subject.repo, title="Again", head="work", base="main", body="")
-        pulls.merge_pull_request(subject.repo, 1)
+            pulls.create_pull_request(title="Again", head="work", base="main", body="")
+        pulls.merge_pull_request(1)
         with pytest.raises(NotMergeable):
-            pulls.merge_pull_request(subject.repo, 1)
+            pulls.merge_pull_request(1)
 
     def test_pull_request_and_merge_without_a_response_are_detected(self, subject: Subject, host: Double) -> None:
         pulls = prepare_pull_request(subject)
         host.faults.append(Fault("POST .*(pulls|merge_requests)$", lose=True))
         host.faults.append(Fault("PUT .*/merge$", lose=True))
-        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
-        assert pulls.merge_pull_request(subject.repo, made.number) == Merged(subject.git.head(), "main")
+        made = pulls.create_pull_request(title="Work", head="work", base="main", body="")
+        assert pulls.merge_pull_request(made.number) == Merged(subject.git.head(), "main")
 
     def test_conflicting_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         head = subject.git.commit({"work.md": b"theirs"})
         with pytest.raises(NotMergeable):
-            pulls.merge_pull_request(subject.repo, 1)
+            pulls.merge_pull_request(1)
         assert subject.git.head() == head
 
     def test_unknown_pull_request_raises_object_missing(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
         for call in (pulls.pull_request, pulls.checks, pulls.merge_pull_request):
             with pytest.raises(GitObjectMissing):
-                call(subject.repo, 7)
+                call(7)
 
     def test_pull_request_has_the_head_of_its_branch_and_the_commit_of_its_merge(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        made = pulls.create_pull_request(title="Work", head="work", base="main", body="")
         assert (made.head_sha, made.merge_sha) == (subject.git.head("work"), None)
         head = subject.git.commit({"more.md": b"more"}, branch="work")
-        assert pulls.pull_request(subject.repo, 1) == replace(made, head_sha=head)
-        merged = pulls.merge_pull_request(subject.repo, 1)
-        read = pulls.pull_request(subject.repo, 1)
+        assert pulls.pull_request(1) == replace(made, head_sha=head)
+        merged = pulls.merge_pull_request(1)
+        read = pulls.pull_request(1)
         assert (read.state, read.head_sha, read.merge_sha) == (PullRequestState.MERGED, head, merged.sha)
         subject.git.commit({"later.md": b"later"}, branch="work")
         subject.git.commit({"later.md": b"later"})
-        assert pulls.pull_requests(subject.repo) == [read]
+        assert pulls.pull_requests() == [read]
 
     def test_closed_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        made = pulls.create_pull_request(title="Work", head="work", base="main", body="")
         subject.git.git("branch", "-D", "work")
-        assert pulls.pull_request(subject.repo, 1) == replace(made, state=PullRequestState.CLOSED)
+        assert pulls.pull_request(1) == replace(made, state=PullRequestState.CLOSED)
         with pytest.raises(NotMergeable):
-            pulls.merge_pull_request(subject.repo, 1)
+            pulls.merge_pull_request(1)
 
     @pytest.mark.parametrize("is_squash", [True, False])
     @pytest.mark.parametrize("lose", [True, False])
@@ -340,31 +338,31 @@ class RemoteContract:
     ) -> None:
         pulls = prepare_pull_request(subject)
         head = subject.git.commit({"more.md": b"more"}, branch="work")
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         old = subject.git.commit({"a.md": b"theirs\n"})
         message = "Publish änderung ✓\n\nBody with  spaces\n\nReviewed-by: A <a@mail.example.org>"
         host.faults.append(Fault("PUT .*/merge$", times=int(lose), lose=True))
         merged = pulls.merge_pull_request(
-            subject.repo, 1, message=message, is_squash=is_squash, expected_head=subject.git.head("work")
+            1, message=message, is_squash=is_squash, expected_head=subject.git.head("work")
         )
         assert merged == Merged(subject.git.head(), "main")
         assert subject.git.text("log", "-1", "--format=%B", "main") == message
         assert subject.git.text("rev-list", "--first-parent", f"{old}..main").split() == [merged.sha]
-        assert subject.provider.is_ancestor(subject.repo, head, merged.sha) is not is_squash
+        assert subject.repository.is_ancestor(head, merged.sha) is not is_squash
         assert {subject.git.show(path) for path in ("a.md", "work.md", "more.md")} == {b"theirs\n", b"work", b"more"}
 
     @pytest.mark.parametrize("message", ["", " \n", "a\0b"])
     def test_merge_with_an_invalid_message_sends_no_call(self, subject: Subject, host: Double, message: str) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         with pytest.raises(UpstreamRejected) as refused:
-            pulls.merge_pull_request(subject.repo, 1, message=message)
+            pulls.merge_pull_request(1, message=message)
         assert refused.value.code == "INVALID_MESSAGE"
         assert host.calls("PUT ") == []
 
     def test_merge_of_another_head_raises_branch_moved(self, subject: Subject, host: Double) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         old, head = subject.git.head("work"), subject.git.head()
 
         def push() -> None:
@@ -373,9 +371,9 @@ class RemoteContract:
         host.faults.append(Fault("PUT .*/merge$", first=push))
         for _ in range(2):
             with pytest.raises(BranchMoved):
-                pulls.merge_pull_request(subject.repo, 1, is_squash=True, expected_head=old)
+                pulls.merge_pull_request(1, is_squash=True, expected_head=old)
         assert subject.git.head() == head
-        pulls.merge_pull_request(subject.repo, 1, expected_head=subject.git.head("work"))
+        pulls.merge_pull_request(1, expected_head=subject.git.head("work"))
         assert subject.git.show("more.md") == b"more"
 
     @pytest.mark.parametrize(("delays", "is_merged"), [(2, True), (9, False)])
@@ -383,24 +381,24 @@ class RemoteContract:
         self, subject: Subject, host: Double, delays: int, is_merged: bool
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.remote(host).delayed_heads = delays
         head = subject.git.head("work")
         if is_merged:
-            assert pulls.merge_pull_request(subject.repo, 1, expected_head=head).sha == subject.git.head()
+            assert pulls.merge_pull_request(1, expected_head=head).sha == subject.git.head()
         else:
             with pytest.raises(UpstreamUnavailable):
-                pulls.merge_pull_request(subject.repo, 1, expected_head=head)
+                pulls.merge_pull_request(1, expected_head=head)
         assert ("work.md" in subject.git.entries()) is is_merged
 
     def test_protected_branch_accepts_a_merge_and_no_commit(self, subject: Subject, host: Double) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.remote(host).protected.add("main")
         with pytest.raises(UpstreamRejected) as refused:
             self.write(subject)
         assert refused.value.code == "BRANCH_PROTECTED"
-        assert pulls.merge_pull_request(subject.repo, 1).sha == subject.git.head()
+        assert pulls.merge_pull_request(1).sha == subject.git.head()
 
     @pytest.mark.parametrize(
         ("results", "state", "failed"),
@@ -416,56 +414,54 @@ class RemoteContract:
         self, subject: Subject, host: Double, results: dict[str, str], state: CheckState, failed: tuple[str, ...]
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         head, before = subject.git.head("work"), subject.git.head()
         self.require_checks(host, "build", "links")
         self.set_checks(host, head, results)
-        assert pulls.checks(subject.repo, 1) == Checks(head, state, failed)
+        assert pulls.checks(1) == Checks(head, state, failed)
         if state is CheckState.PASSED:
-            assert pulls.merge_pull_request(subject.repo, 1).sha == subject.git.head() != before
+            assert pulls.merge_pull_request(1).sha == subject.git.head() != before
         else:
             with pytest.raises(NotMergeable, match=self.RULE):
-                pulls.merge_pull_request(subject.repo, 1)
+                pulls.merge_pull_request(1)
             assert subject.git.head() == before
 
     def test_checks_belong_to_the_newest_commit(self, subject: Subject, host: Double) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.set_checks(host, subject.git.head("work"), {"build": "failed"})
         head = subject.git.commit({"more.md": b"more"}, branch="work")
-        assert pulls.checks(subject.repo, 1) == Checks(head, CheckState.NONE)
+        assert pulls.checks(1) == Checks(head, CheckState.NONE)
 
     def test_all_failed_checks_of_a_long_list_are_named(self, subject: Subject, host: Double) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         names = [f"job {number:03}" for number in range(150)]
         self.set_checks(host, subject.git.head("work"), dict.fromkeys(names, "failed"))
-        assert pulls.checks(subject.repo, 1).failed == tuple(names)
+        assert pulls.checks(1).failed == tuple(names)
 
     def test_refusal_that_is_not_about_the_pull_request_raises_upstream_rejected(
         self, subject: Subject, host: Double
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         host.faults.append(Fault("PUT .*/merge$", reply=Reply(403, {"message": "No access for this app"})))
         with pytest.raises(UpstreamRejected, match="No access for this app"):
-            pulls.merge_pull_request(subject.repo, 1)
+            pulls.merge_pull_request(1)
 
     def test_pull_request_of_an_unknown_branch_is_refused(self, subject: Subject) -> None:
         with pytest.raises(DriverError):
-            prepare_pull_request(subject).create_pull_request(
-                subject.repo, title="x", head="nowhere", base="main", body=""
-            )
+            prepare_pull_request(subject).create_pull_request(title="x", head="nowhere", base="main", body="")
 
 
 def prepare_pull_request(subject: Subject) -> PullRequests:
     """Create a branch `work` with a commit and return the pull requests of the provider."""
     subject.git.commit({"work.md": b"work"}, branch="work", start=subject.git.head())
-    assert isinstance(subject.provider, PullRequests)
-    return subject.provider
+    assert isinstance(subject.repository, PullRequests)
+    return subject.repository
 
 
 def _branches_call(host: Double, subject: Subject) -> Call:
     """Return the request of the provider for the branches."""
-    subject.provider.branches(subject.repo)
+    subject.repository.branches()
     return host.calls("GET .*/branches$")[-1]

@@ -16,19 +16,15 @@ SEED, COMMITS = 7, 24
 
 
 def revisions_of(subject: Subject) -> Revisions:
-    assert isinstance(subject.provider, Revisions)
-    return subject.provider
+    assert isinstance(subject.repository, Revisions)
+    return subject.repository
 
 
 def read_log(subject: Subject, path: str | None, *, page: int = 7) -> list[CommitLogEntry]:
     """Read all pages of a log."""
     entries: list[CommitLogEntry] = []
     while True:
-        entries += (
-            read := revisions_of(subject).log(
-                subject.repo, subject.git.head(), path=path, skip=len(entries), limit=page
-            )
-        )
+        entries += (read := revisions_of(subject).log(subject.git.head(), path=path, skip=len(entries), limit=page))
         if len(read) < page:
             return entries
 
@@ -65,13 +61,13 @@ class RevisionsContract:
         subject = make({"a.md": b"one\n"})
         assert read_log(subject, "no/such.md") == []
         with pytest.raises(GitObjectMissing):
-            revisions_of(subject).log(subject.repo, UNKNOWN, path=None, skip=0, limit=5)
+            revisions_of(subject).log(UNKNOWN, path=None, skip=0, limit=5)
 
     def test_comparison_equals_git_diff_numstat(self, old: Subject) -> None:
         choice, commits = random.Random(SEED), old.git.commits()
         for _ in range(12):
             base, head = choice.sample(commits, 2)
-            differences = revisions_of(old).compare(old.repo, base, head)
+            differences = revisions_of(old).compare(base, head)
             values = {file.path: (file.previous_path, file.additions, file.deletions) for file in differences.files}
             assert values == renames.numstat(old.git, base, head)
             assert not differences.truncated
@@ -92,7 +88,7 @@ class RevisionsContract:
                 "d.png": b"\0new",
             }
         )
-        differences = revisions_of(subject).compare(subject.repo, base, head)
+        differences = revisions_of(subject).compare(base, head)
         assert [tuple(file) for file in differences.files] == [
             ("a.md", None, FileStatus.MODIFIED, 1, 1),
             ("c.md", None, FileStatus.REMOVED, 0, 1),
@@ -107,7 +103,7 @@ class RevisionsContract:
         subject = make({"file": b"a.md", "link": (SYMLINK, b"a.md"), "run": b"x\n"})
         base = subject.git.head()
         head = subject.git.commit({"file": (SYMLINK, b"a.md"), "link": b"# Page\n", "run": (EXECUTABLE, b"x\n")})
-        differences = revisions_of(subject).compare(subject.repo, base, head)
+        differences = revisions_of(subject).compare(base, head)
         assert [(file.path, file.status) for file in differences.files] == [
             ("file", FileStatus.TYPE_CHANGED),
             ("link", FileStatus.TYPE_CHANGED),
@@ -119,15 +115,15 @@ class RevisionsContract:
         start = subject.git.head()
         left = subject.git.commit({"a.md": b"left\n"}, branch="left", start=start)
         right = subject.git.commit({"b.md": b"right\n"}, branch="right", start=start)
-        differences = revisions_of(subject).compare(subject.repo, left, right)
+        differences = revisions_of(subject).compare(left, right)
         assert {file.path for file in differences.files} == {"a.md", "b.md"}
-        assert revisions_of(subject).compare(subject.repo, left, left).files == ()
+        assert revisions_of(subject).compare(left, left).files == ()
 
     def test_comparison_with_an_unknown_commit_is_an_error(self, make: Make) -> None:
         subject = make({"a.md": b"one\n"})
         for ends in ((UNKNOWN, subject.git.head()), (subject.git.head(), UNKNOWN)):
             with pytest.raises(GitObjectMissing):
-                revisions_of(subject).compare(subject.repo, *ends)
+                revisions_of(subject).compare(*ends)
 
     def test_merge_base_equals_git_merge_base(self, make: Make) -> None:
         subject = make({"a.md": b"a\n"})
@@ -148,12 +144,12 @@ class RevisionsContract:
             (merge, alone): None,
             (alone, start): None,
         }
-        values = {pair: revisions_of(subject).merge_base(subject.repo, *pair) for pair in expected}
+        values = {pair: revisions_of(subject).merge_base(*pair) for pair in expected}
         assert values == expected
         tree = git.text("rev-parse", f"{start}^{{tree}}")
         for pair in ((UNKNOWN, start), (start, UNKNOWN), (UNKNOWN, UNKNOWN), (tree, start), ("main", start)):
             with pytest.raises(GitObjectMissing):
-                revisions_of(subject).merge_base(subject.repo, *pair)
+                revisions_of(subject).merge_base(*pair)
 
     def test_commit_is_reachable_if_a_branch_contains_it(self, make: Make) -> None:
         subject = make({"a.md": b"one\n"})
@@ -164,7 +160,7 @@ class RevisionsContract:
         subject.git.git("update-ref", "-d", "refs/heads/gone")
         tree = subject.git.text("rev-parse", f"{head}^{{tree}}")
         expected = {first: True, head: True, work: True, gone: False, UNKNOWN: False, tree: False, "main": False}
-        values = {sha: revisions_of(subject).is_reachable(subject.repo, sha, branch="main") for sha in expected}
+        values = {sha: revisions_of(subject).is_reachable(sha, branch="main") for sha in expected}
         assert values == expected
 
     def test_version_of_a_file_is_any_content_that_the_path_had_before_the_commit(self, make: Make) -> None:
@@ -181,9 +177,9 @@ class RevisionsContract:
         git.git("hash-object", "-w", "--stdin", data=b"loose\n")
         has_version = revisions_of(subject).has_version
         for data in (*contents, b"four\n"):
-            assert has_version(subject.repo, head, "a.md", shas[data]), data
-        assert has_version(subject.repo, head, "secret.env", shas[b"KEY=1\n"])
-        assert not has_version(subject.repo, removed, "a.md", shas[b"four\n"])
+            assert has_version(head, "a.md", shas[data]), data
+        assert has_version(head, "secret.env", shas[b"KEY=1\n"])
+        assert not has_version(removed, "a.md", shas[b"four\n"])
         tree = git.text("rev-parse", f"{head}^{{tree}}")
         for blob in (
             shas[b"KEY=1\n"],
@@ -194,10 +190,10 @@ class RevisionsContract:
             UNKNOWN,
             "x",
         ):
-            assert not has_version(subject.repo, head, "a.md", blob), blob
+            assert not has_version(head, "a.md", blob), blob
         for commit, path in ((UNKNOWN, "a.md"), (head, "no/such.md"), (head, "../a.md"), ("main", "a.md")):
-            assert not has_version(subject.repo, commit, path, shas[b"one\n"])
-        assert not has_version(subject.repo, head, "same.md", shas[b"two\n"])
+            assert not has_version(commit, path, shas[b"one\n"])
+        assert not has_version(head, "same.md", shas[b"two\n"])
 
     def test_version_of_a_merged_branch_that_the_merge_did_not_take_is_a_version(self, make: Make) -> None:
         subject = make({"a.md": b"one\n"})
@@ -207,7 +203,7 @@ class RevisionsContract:
         theirs = git.commit({"a.md": b"theirs\n"}, branch="theirs", start=start)
         merge = git.commit({"a.md": b"theirs\n"}, "Merge", merge=theirs)
         results = {
-            data: revisions_of(subject).has_version(subject.repo, merge, "a.md", blob_sha(data))
+            data: revisions_of(subject).has_version(merge, "a.md", blob_sha(data))
             for data in (b"one\n", b"theirs\n", b"ours\n")
         }
         assert results == {b"one\n": True, b"theirs\n": True, b"ours\n": self.FULL_HISTORY}
@@ -219,6 +215,6 @@ class RevisionsContract:
         subject.git.commit({"old.md": None, "folder/new name.md": texts[2]})
         head = subject.git.commit({"folder/new name.md": texts[3]})
         has_version = revisions_of(subject).has_version
-        assert all(has_version(subject.repo, head, "folder/new name.md", blob_sha(text)) for text in texts)
+        assert all(has_version(head, "folder/new name.md", blob_sha(text)) for text in texts)
         for content in (b"other\n", b"changed\n"):
-            assert not has_version(subject.repo, head, "folder/new name.md", blob_sha(content))
+            assert not has_version(head, "folder/new name.md", blob_sha(content))

@@ -7,7 +7,7 @@ import pytest
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import Capabilities, RepoRef
+from app.drivers.git.port import Capabilities
 from app.drivers.registry.git import git_hosts
 from config import Settings
 from tests.support.doubles.github import GitHub
@@ -20,23 +20,23 @@ def hosts(home: Path, **environment: object) -> GitHosts:
 
 
 class TestGitHosts:
-    def test_provider_for_github_reads_with_the_token(self, tmp_path: Path) -> None:
+    def test_repository_of_github_reads_with_the_token(self, tmp_path: Path) -> None:
         double, git = GitHub(), Plumbing(tmp_path / "x.git", {"a": b"a"})
         double.add("team/site", git, "ada")
         double.install("team", "team/site")
         made = hosts(tmp_path / "home", GITHUB_URL=double.url, GITHUB_API_URL=double.api_url)
-        provider = made.provider_for("github", double.user_token("ada"))
-        assert provider.head(RepoRef("team/site"), "main") == git.head()
+        repository = made.open("github", "team/site", token=double.user_token("ada"))
+        assert repository.head("main") == git.head()
         assert made.accounts("github").whoami(double.user_token("ada")).login == "ada"
         double.close()
 
-    def test_provider_for_gitlab_reads_with_the_token(self, tmp_path: Path) -> None:
+    def test_repository_of_gitlab_reads_with_the_token(self, tmp_path: Path) -> None:
         double, git = GitLab(), Plumbing(tmp_path / "x.git", {"a": b"a"})
         double.add("team/site", git, "grace")
         made = hosts(tmp_path / "home", GITLAB_URL=double.url, GITLAB_CLIENT_ID="c", GITLAB_CLIENT_SECRET="s")
-        provider = made.provider_for("gitlab", double.token("grace"))
-        assert provider.head(RepoRef("team/site"), "main") == git.head()
-        with provider.branch_lock(RepoRef("team/site"), "main"):
+        repository = made.open("gitlab", "team/site", token=double.token("grace"))
+        assert repository.head("main") == git.head()
+        with repository.branch_lock("main"):
             pass
         code_flow, accounts = made.oauth("gitlab")
         assert code_flow.authorize_url(redirect_uri="https://x", state="s", code_challenge="c").startswith(double.url)
@@ -46,11 +46,11 @@ class TestGitHosts:
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
     def test_remote_host_without_a_token_is_refused(self, tmp_path: Path, provider: str) -> None:
         with pytest.raises(RepositoryUnavailable, match="Connect an account"):
-            hosts(tmp_path).provider_for(provider)
+            hosts(tmp_path).open(provider, "team/site")
 
     def test_unknown_host_has_no_repositories(self, tmp_path: Path) -> None:
         with pytest.raises(RepositoryUnavailable):
-            hosts(tmp_path).provider_for("elsewhere", "token")
+            hosts(tmp_path).open("elsewhere", "team/site", token="token")
 
     def test_unconfigured_app_raises_provider_not_configured(self, tmp_path: Path) -> None:
         made = hosts(tmp_path, GITHUB_APP_ID="1")

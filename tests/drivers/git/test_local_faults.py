@@ -13,25 +13,25 @@ import psutil
 import pytest
 
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, FileChange, Person
 from tests.support.pace import within
 from tests.support.samples.gitrepo import GitRepo
 
 ROOT = Path(__file__).parents[3]
-REPO = RepoRef("team/site")
+REPO = "team/site"
 SET_UP = """
 import json, sys, time
 from pathlib import Path
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.errors import BranchMoved
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
-git, repo = LocalGit(Path(sys.argv[1]), bot=Person("Galley Bot", "bot@mail.example.org")), RepoRef("team/site")
+from app.drivers.git.port import Action, FileChange, Person
+git, repo = LocalGit(Path(sys.argv[1]), bot=Person("Galley Bot", "bot@mail.example.org")), "team/site"
 def add(path):
     while True:
-        with git.branch_lock(repo, "main"):
+        with git.open(repo).branch_lock("main"):
             try:
-                head = git.head(repo, "main")
-                return git.commit(repo, "main", [FileChange(path, Action.CREATE, b"x" * 5000)], path, expected_head=head).sha
+                head = git.open(repo).head("main")
+                return git.open(repo).commit("main", [FileChange(path, Action.CREATE, b"x" * 5000)], path, expected_head=head).sha
             except BranchMoved:
                 pass
 """
@@ -102,7 +102,7 @@ class TestKilledWriters:
         repo.check()
         provider = LocalGit(tmp_path / "git", bot=Person("Galley Bot", "bot@mail.example.org"))
         change = FileChange("after.md", Action.CREATE, b"x")
-        commit = provider.commit(REPO, "main", [change], "After", expected_head=provider.head(REPO, "main"))
+        commit = provider.open(REPO).commit("main", [change], "After", expected_head=provider.open(REPO).head("main"))
         provider.close()
         assert repo.head() == commit.sha
 

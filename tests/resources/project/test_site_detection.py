@@ -3,7 +3,7 @@
 import pytest
 from flask import Flask
 
-from app.drivers.git.port import RepoRef, TreeEntry
+from app.drivers.git.port import TreeEntry
 from app.resources.project.site_detection import CommitFiles
 from tests.support.factories import organization
 from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of
@@ -50,12 +50,12 @@ class TestLargeRepository:
 
 
 class FolderListing:
-    """A Git host that lists endless folders."""
+    """A repository that lists endless folders."""
 
     def __init__(self) -> None:
         self.listed: list[tuple[str, int]] = []
 
-    def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> list[TreeEntry]:
+    def list_folder(self, commit: str, path: str = "", *, limit: int) -> list[TreeEntry]:
         self.listed.append((path, limit))
         prefix = f"{path}/" if path else ""
         return [TreeEntry(f"{prefix}folder-{number}", "tree", "040000", "", None) for number in range(limit)]
@@ -64,12 +64,12 @@ class FolderListing:
 class TestCommitFiles:
     def test_names_beyond_the_limit_of_reads_is_empty(self) -> None:
         git = FolderListing()
-        files = CommitFiles(git, RepoRef("a/b"), "c" * 40, reads=2)  # type: ignore[arg-type]  # one method is enough
+        files = CommitFiles(git, "c" * 40, reads=2)  # type: ignore[arg-type]  # one method is enough
         sizes = [len(files.names(folder)) for folder in ("", "a/", "a/", "b/", "c/")]
         assert sizes == [300, 100, 100, 100, 0]
         assert git.listed == [("", 300), ("a", 100), ("b", 100)]
 
     def test_names_after_the_deadline_is_empty(self) -> None:
         git = FolderListing()
-        files = CommitFiles(git, RepoRef("a/b"), "c" * 40, deadline_s=0.0)  # type: ignore[arg-type]  # as above
+        files = CommitFiles(git, "c" * 40, deadline_s=0.0)  # type: ignore[arg-type]  # as above
         assert [len(files.names(folder)) for folder in ("", "a/")] == [300, 0]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.drivers.git.local.provider import LocalGit
+from app.drivers.git.local.provider import BareRepository
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
@@ -121,7 +121,7 @@ class TestEntries:
 
     def test_entries_are_listed_without_a_git_call(self, pages: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("head", "blob", "tree", "entries", "history"):
-            monkeypatch.setattr(LocalGit, name, lambda *_a, **_k: pytest.fail("Git was called"))
+            monkeypatch.setattr(BareRepository, name, lambda *_a, **_k: pytest.fail("Git was called"))
         assert names(pages, sort="-date") == list("abcde")
 
     def test_saved_entry_is_listed_before_and_after_its_text_is_indexed(self, pages: Site) -> None:

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.database import transactions
 from app.drivers.errors import UpstreamTimeout
-from app.drivers.git.port import CommitInfo, GitProvider
+from app.drivers.git.port import CommitInfo, Repository
 from app.extensions import db, drivers
 from app.models.content_search import ContentText
 from app.models.project import Project
@@ -223,11 +223,11 @@ def test_files_have_author_and_time_of_their_last_change(app: Flask, site: Site)
 
 def test_unreadable_history_leaves_the_last_changes_unknown(app: Flask, site: Site) -> None:
     class BrokenHistory:
-        def __init__(self, git: GitProvider) -> None:
-            self.git = git
+        def __init__(self, repository: Repository) -> None:
+            self.repository = repository
 
         def __getattr__(self, name: str) -> Any:
-            return getattr(self.git, name)
+            return getattr(self.repository, name)
 
         def history(self, *_arguments: object, **_options: object) -> Iterator[CommitInfo]:
             raise UpstreamTimeout("git log")
@@ -240,7 +240,7 @@ def test_unreadable_history_leaves_the_last_changes_unknown(app: Flask, site: Si
         project = db.session.get_one(Project, site.project)
         index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
         source = source_of(project, drivers.git)
-        broken = replace(source, git=cast(GitProvider, BrokenHistory(source.git)))
+        broken = replace(source, repository=cast(Repository, BrokenHistory(source.repository)))
         indexing.update_index(index, broken, lambda _done, _total: None, is_local=True)
         db.session.rollback()
         assert {file.changed_by for file in listed(site, "content", is_recursive=True)[1].values()} == {None}

@@ -11,7 +11,7 @@ from flask import Flask
 
 from app.access.caller import caller_of
 from app.database import transactions
-from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
+from app.drivers.git.port import Action, FileChange, PathChange, Repository
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile
@@ -33,13 +33,13 @@ class Died(BaseException):
 
 
 class ManyChanges:
-    """A Git provider that reports more changes than an index run applies one by one."""
+    """A repository that reports more changes than an index run applies one by one."""
 
-    def __init__(self, git: GitProvider) -> None:
-        self.git = git
+    def __init__(self, repository: Repository) -> None:
+        self.repository = repository
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.git, name)
+        return getattr(self.repository, name)
 
     def changes(self, *_arguments: object) -> Iterator[PathChange]:
         return repeat(PathChange("many.md", None), indexing.MAX_LOGGED_CHANGES + 1)
@@ -82,7 +82,7 @@ class TestKillDuringIndexing:
             index = indexes.find(project.id, "main")
             assert index is not None
             source = source_of(project, drivers.git)
-            many = replace(source, git=cast(GitProvider, ManyChanges(source.git)))
+            many = replace(source, repository=cast(Repository, ManyChanges(source.repository)))
             try:
                 indexing.update_index(index, many, progress, batch_size=20)
             finally:

@@ -105,7 +105,7 @@ class TestLargeFiles:
     def test_read_versions_large_file_has_no_content(self, app: Flask, large_site: Site) -> None:
         with transactions.reading_context(app):
             source = source_of(db.session.get_one(Project, large_site.project), drivers.git)
-            head = source.git.head(source.repo, source.branch)
+            head = source.repository.head(source.branch)
             paths = ("small.md", "medium.txt", "huge.txt", "missing.md")
             assert read_versions(source, [(head, path) for path in paths]) == [SMALL, None, None, None]
 

@@ -2,28 +2,28 @@
 
 from collections.abc import Iterable, Iterator
 
-from app.drivers.git.port import EntryType, GitProvider, RepoRef, TreeEntry
+from app.drivers.git.port import EntryType, Repository, TreeEntry
 from app.resources.project_content.source import Source
 from app.resources.sandbox.lifecycle import Site
 
 PAGE, VIDEO = "a" * 40, "b" * 40
 
 
-class OneTooLarge(GitProvider):
-    """Host with a page and a video that is too large for a batch read."""
+class OneTooLarge(Repository):
+    """Repository with a page and a video that is too large for a batch read."""
 
-    def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+    def tree(self, commit: str) -> Iterator[TreeEntry]:
         for path, sha in (("index.html", PAGE), ("video.mp4", VIDEO)):
             yield TreeEntry(path, EntryType.BLOB, "100644", sha, None)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
+    def blobs(self, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes | None]]:
         for sha in shas:
             yield sha, b"<h1>Page</h1>" if sha == PAGE else None
 
 
 class TestSite:
     def test_files_above_the_size_limit_are_omitted(self) -> None:
-        site = Site(Source(OneTooLarge(), RepoRef("owner/site"), "main"), "c" * 40, {"typed.html": b"typed"})
+        site = Site(Source(OneTooLarge(), "main"), "c" * 40, {"typed.html": b"typed"})
         assert {file.path: file.content for file in site.files()} == {
             "typed.html": b"typed",
             "index.html": b"<h1>Page</h1>",

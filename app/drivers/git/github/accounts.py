@@ -6,7 +6,7 @@ from app.drivers.errors import ReconnectRequired
 from app.drivers.git.accounts import AppInstallation, GitAccount, RepositoryPage, TokenRejected
 from app.drivers.git.github import values
 from app.drivers.git.github.provider import HEADERS
-from app.drivers.git.port import Repository
+from app.drivers.git.port import RepositoryFacts
 from app.drivers.git.rest.client import RestClient, SharedState
 from app.drivers.git.rest.responses import RequestRefused, parses
 from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
@@ -50,7 +50,7 @@ class GitHubAccounts:
         can see. GitHub cannot search them, so page after page is looked through, ten at most in one call.
         """
         client, search_text, (first, page) = self._as(token), (search or "").lower(), _position(cursor)
-        repositories: list[Repository] = []
+        repositories: list[RepositoryFacts] = []
         pages_read = 0
         for number, path in self._lists(token, installed=installation_id is not None):
             if number < first:
@@ -98,6 +98,6 @@ def _installation(data: dict[str, Any]) -> AppInstallation:
 
 
 @parses
-def _repositories(data: Any) -> list[Repository]:
+def _repositories(data: Any) -> list[RepositoryFacts]:
     listed = data["repositories"] if isinstance(data, dict) else data
     return [values.repository(repository) for repository in listed]

@@ -8,9 +8,10 @@ from app.core.refs import is_branch_name
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.github import values
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import CommitInfo, Repository, TreeEntry
-from app.drivers.git.rest.calls import NO_COMMIT, PAGE, RepositoryCalls, require_blob
+from app.drivers.git.port import CommitInfo, RepositoryFacts, TreeEntry
+from app.drivers.git.rest.calls import NO_COMMIT, PAGE, require_blob
 from app.drivers.git.rest.client import TREE_BYTES, ById, segment
+from app.drivers.git.rest.provider import RemoteRepository
 from app.drivers.git.rest.responses import RequestRefused, parses
 
 MAX_FILES = 300  # GitHub "Compare two commits": maximum number of files, all on the first page
@@ -59,14 +60,13 @@ def parse_comparison(data: dict[str, Any], old: str, new: str) -> Comparison | N
     return replace(comparison, only=values.commit(data["commits"][0], tuple(paths)))
 
 
-@dataclass(frozen=True)
-class GitHubRepository(RepositoryCalls):
+class GitHubCalls(RemoteRepository):
     """One repository, its client and its cache."""
 
     # Not found, empty repository, invalid object name.
     NOT_THERE = frozenset({404, 409, 422})
 
-    memory: RepositoryCache = field(default_factory=RepositoryCache)
+    memory: RepositoryCache
 
     @property
     def path(self) -> str:
@@ -80,7 +80,7 @@ class GitHubRepository(RepositoryCalls):
         """The path by id, to which GitHub redirects calls on a former name of the repository."""
         return ById(self.path, f"/repositories/{segment(self.repo.id)}") if self.repo.id else None
 
-    def facts(self) -> Repository:
+    def facts(self) -> RepositoryFacts:
         """Read the repository.
 
         Raises:
@@ -106,13 +106,13 @@ class GitHubRepository(RepositoryCalls):
         except RequestRefused as fault:
             raise RepositoryUnavailable(ErrorMessage("The repository or branch does not exist")) from fault
 
-    def tree(self, name: str, *, recursive: bool = False) -> Any:
+    def read_tree(self, name: str, *, recursive: bool = False) -> Any:
         """Read the JSON of a tree by the sha of the tree or of its commit."""
         require_shas(name)
         params = {"recursive": "1"} if recursive else None
         return self.read(f"/git/trees/{name}", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
 
-    def folder(self, commit: str, path: str) -> Any:
+    def read_folder(self, commit: str, path: str) -> Any:
         """Read the JSON of the tree of a folder by its path, without reading the folders above."""
         require_shas(commit)
         return self.read(f"/git/trees/{segment(f'{commit}:{path}')}", missing=NO_COMMIT, max_bytes=TREE_BYTES)

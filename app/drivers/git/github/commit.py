@@ -16,7 +16,7 @@ from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected
 from app.drivers.git.commit_plan import CommitPlan, FileWrite, make_plan
 from app.drivers.git.errors import BranchMoved, RepositoryUnavailable
 from app.drivers.git.github import values
-from app.drivers.git.github.calls import GitHubRepository, path_segments
+from app.drivers.git.github.calls import path_segments
 from app.drivers.git.github.trees import GitHubTrees
 from app.drivers.git.object_ids import blob_sha, check_message
 from app.drivers.git.port import Commit, FileChange, PathChange, Person, TreeEntry
@@ -31,9 +31,7 @@ MOVED = "The branch has moved since it was read"
 class GitHubCommit:
     """A writer of commits on one branch of one repository. The committer is the bot."""
 
-    def __init__(
-        self, repository: GitHubRepository, branch: str, *, author: Person, bot: Person, deadline_s: float
-    ) -> None:
+    def __init__(self, repository: GitHubTrees, branch: str, *, author: Person, bot: Person, deadline_s: float) -> None:
         self._repository, self._branch, self._author, self._bot = repository, branch, author, bot
         self._deadline_s = deadline_s
 
@@ -59,7 +57,7 @@ class GitHubCommit:
             [
                 partial(self._repository.head, self._branch),
                 partial(self._repository.read, f"/git/commits/{base}", missing=NO_COMMIT),
-                partial(GitHubTrees(self._repository).view_at_once, base, paths),
+                partial(self._repository.view_at_once, base, paths),
             ]
         )
         if head != expected_head:

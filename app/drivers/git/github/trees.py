@@ -8,7 +8,7 @@ from app.concurrency.bounded import map_in_order
 from app.drivers.errors import UpstreamError, UpstreamTimeout
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.github import values
-from app.drivers.git.github.calls import GitHubRepository
+from app.drivers.git.github.calls import GitHubCalls
 from app.drivers.git.port import PathChange, TreeEntry
 from app.drivers.git.tree_views import (
     FOLDER,
@@ -26,11 +26,8 @@ FEW_FOLDERS = 8  # up to this number, listing folders costs less than the comple
 MAX_FOLDERS_COMPARED = 60  # above this number, two complete trees need fewer calls
 
 
-class GitHubTrees:
+class GitHubTrees(GitHubCalls):
     """The trees of one repository."""
-
-    def __init__(self, repository: GitHubRepository) -> None:
-        self._repository = repository
 
     def full_tree(self, commit: str) -> list[TreeEntry]:
         """Return all entries of a commit, folders included, in the order of Git.
@@ -40,7 +37,7 @@ class GitHubTrees:
         """
         results: list[TreeEntry] = []
         waiting = [_root(commit)]
-        deadline = self._repository.client.listing_deadline()
+        deadline = self.client.listing_deadline()
         while waiting:
             answers = list(deadline.limit(map_in_order(self._below, waiting)))
             truncated_folders = [folder for folder, answer in zip(waiting, answers, strict=True) if answer is None]
@@ -69,13 +66,13 @@ class GitHubTrees:
         results = {path: view.find(path) for path in paths}
         return {path: entry for path, entry in results.items() if entry is not None}
 
-    def list_folder(self, commit: str, path: str, limit: int) -> list[TreeEntry]:
+    def list_folder(self, commit: str, path: str = "", *, limit: int) -> list[TreeEntry]:
         """Return the direct entries of a folder, at most `limit` entries, in one call."""
         try:
-            answer = self._repository.folder(commit, path) if path else self._repository.tree(commit)
+            answer = self.read_folder(commit, path) if path else self.read_tree(commit)
         except GitObjectMissing:
             if path:
-                self._repository.tree(commit)
+                self.read_tree(commit)
                 return []
             raise
         return values.entries(answer, f"{path}/" if path else "")[0][:limit]
@@ -97,7 +94,7 @@ class GitHubTrees:
 
     def _known_entries(self, old: str, new: str) -> list[PathChange] | None:
         try:
-            comparison = self._repository.comparison(old, new)
+            comparison = self.comparison(old, new)
             present = self._there(new, comparison.present) if comparison else {}
         except (GitObjectMissing, UpstreamError, UpstreamTimeout):  # GitHub does not return large differences
             return None
@@ -121,7 +118,7 @@ class GitHubTrees:
     def _at_path(self, commit: str, path: str) -> list[TreeEntry]:
         if not path:
             return self._directly_in(_root(commit))
-        return _whole_folder(self._repository.folder(commit, path), f"{path}/")
+        return _whole_folder(self.read_folder(commit, path), f"{path}/")
 
     def list_folders(self, folders: Sequence[TreeEntry]) -> list[list[TreeEntry]]:
         """Return the direct entries of each of these folders."""
@@ -134,14 +131,14 @@ class GitHubTrees:
 
     def _below(self, folder: TreeEntry) -> list[TreeEntry] | None:
         """Return all entries below a folder, or None if the host truncates them."""
-        answer = self._repository.tree(folder.sha, recursive=True)
+        answer = self.read_tree(folder.sha, recursive=True)
         entries, truncated = values.entries(answer, _start(folder))
         return None if truncated else entries
 
     def _directly_in(self, folder: TreeEntry) -> list[TreeEntry]:
-        memory, name = self._repository.memory, (folder.sha, folder.path)
+        memory, name = self.memory, (folder.sha, folder.path)
         if name not in memory.folders:
-            entries = _whole_folder(self._repository.tree(folder.sha), _start(folder))
+            entries = _whole_folder(self.read_tree(folder.sha), _start(folder))
             memory.store_folder(name, entries)
             return entries
         return memory.folders[name]

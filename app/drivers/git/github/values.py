@@ -11,7 +11,7 @@ from app.drivers.git.port import (
     Person,
     PullRequest,
     PullRequestState,
-    Repository,
+    RepositoryFacts,
     TreeEntry,
 )
 from app.drivers.git.rest.responses import parses
@@ -25,10 +25,10 @@ def moment(text: str) -> datetime:
 
 
 @parses
-def repository(data: dict[str, Any]) -> Repository:
+def repository(data: dict[str, Any]) -> RepositoryFacts:
     """Parse a repository."""
     updated = data.get("pushed_at") or data.get("updated_at")
-    return Repository(
+    return RepositoryFacts(
         id=str(data["id"]),
         full_name=data["full_name"],
         default_branch=data["default_branch"],

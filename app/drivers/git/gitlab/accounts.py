@@ -8,7 +8,7 @@ from app.drivers.git import accounts
 from app.drivers.git.accounts import CodeRejected, GitAccount, RepositoryPage, TokenRejected, TokenSet
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.provider import API, HEADERS
-from app.drivers.git.port import Repository
+from app.drivers.git.port import RepositoryFacts
 from app.drivers.git.rest.client import RestClient, SharedState, next_link
 from app.drivers.git.rest.responses import RequestRefused, parses, require_success
 from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
@@ -120,5 +120,5 @@ def _account(data: dict[str, Any]) -> GitAccount:
 
 
 @parses
-def _repositories(data: list[dict[str, object]]) -> list[Repository]:
+def _repositories(data: list[dict[str, object]]) -> list[RepositoryFacts]:
     return [values.repository({"visibility": "private", **project}) for project in data]

@@ -1,7 +1,5 @@
 """Calls on one project of GitLab. Refusals become the errors of the port."""
 
-from dataclasses import dataclass
-
 from app.core.errors import ErrorMessage
 from app.core.paths import path_error
 from app.core.refs import is_branch_name
@@ -9,14 +7,14 @@ from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.values import GitLabComparison, RemoteFile
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import Repository
-from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, RepositoryCalls, require_blob
+from app.drivers.git.port import RepositoryFacts
+from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, require_blob
 from app.drivers.git.rest.client import TREE_BYTES, segment
+from app.drivers.git.rest.provider import RemoteRepository
 from app.drivers.git.rest.responses import RequestRefused
 
 
-@dataclass(frozen=True)
-class GitLabProject(RepositoryCalls):
+class GitLabCalls(RemoteRepository):
     """One project and its client."""
 
     NOT_THERE = frozenset({400, 404})
@@ -30,7 +28,7 @@ class GitLabProject(RepositoryCalls):
             raise RepositoryUnavailable("The repository does not exist")
         return f"/projects/{segment(self.repo.name)}"
 
-    def facts(self) -> Repository:
+    def facts(self) -> RepositoryFacts:
         """Read the project. Raises RepositoryUnavailable."""
         try:
             return values.repository(self.client.get(self.path, conditional=True))
@@ -46,7 +44,7 @@ class GitLabProject(RepositoryCalls):
             raise RepositoryUnavailable(ErrorMessage("The repository or branch does not exist")) from fault
         return values.branch(data).sha
 
-    def compare(self, old: str, new: str) -> GitLabComparison:
+    def read_comparison(self, old: str, new: str) -> GitLabComparison:
         require_shas(old, new)
         params = {"from": old, "to": new, "straight": "true"}
         data = self.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
@@ -55,11 +53,11 @@ class GitLabProject(RepositoryCalls):
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         try:
             require_shas(ancestor, descendant)
-            return self.merge_base(ancestor, descendant) == ancestor
+            return self._merge_base(ancestor, descendant) == ancestor
         except GitObjectMissing:
             return False
 
-    def merge_base(self, first: str, second: str) -> str:
+    def _merge_base(self, first: str, second: str) -> str:
         return values.sha(self.read("/repository/merge_base", {"refs[]": [first, second]}, missing=NO_COMMIT))
 
     def require_commit(self, commit: str) -> None:

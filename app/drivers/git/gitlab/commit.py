@@ -21,8 +21,7 @@ from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, CommitPlan, FileWrite, is_executable, make_plan
 from app.drivers.git.errors import BranchMoved, PathConflict
 from app.drivers.git.gitlab import values
-from app.drivers.git.gitlab.calls import GitLabProject
-from app.drivers.git.gitlab.trees import GitLabHistory, GitLabTrees
+from app.drivers.git.gitlab.trees import GitLabHistory
 from app.drivers.git.object_ids import blob_sha, check_message
 from app.drivers.git.port import Action, Commit, FileChange, PathChange, Person, TreeEntry
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
@@ -40,7 +39,7 @@ _PROTECTED = re.compile("not allowed to (force )?push")
 class GitLabCommit:
     """A writer of commits on one branch of one project. The committer is the owner of the token."""
 
-    def __init__(self, project: GitLabProject, branch: str, *, author: Person, deadline_s: float) -> None:
+    def __init__(self, project: GitLabHistory, branch: str, *, author: Person, deadline_s: float) -> None:
         self._project, self._branch, self._author, self._deadline_s = project, branch, author, deadline_s
 
     def make(
@@ -48,9 +47,9 @@ class GitLabCommit:
     ) -> Commit:
         """Make a commit.
 
-        See `GitProvider.commit`. `parent` is a newer head if a push to other files came in between.
+        See `Repository.commit`. `parent` is a newer head if a push to other files came in between.
 
-        With `merged`, see `GitProvider.commit_merge`. The actions apply to exactly that commit, so they need no last
+        With `merged`, see `Repository.commit_merge`. The actions apply to exactly that commit, so they need no last
         commits of their files.
         """
         check_message(message)
@@ -59,7 +58,7 @@ class GitLabCommit:
             self._project.require_commit(merged)
         self._check_head(expected_head)
         paths = [path for change in changes for path in (change.path, change.previous_path) if path]
-        tree = GitLabTrees(self._project).view(base, paths)
+        tree = self._project.view(base, paths)
         plan = self._with_bytes(make_plan(changes, tree), changes)
         last_commits = self._last_commits(changes, base) if merged is None else {}
         body: Act = {
@@ -141,7 +140,7 @@ class GitLabCommit:
         parent = next(iter(values.parents(created)), expected_head)
         if parent == expected_head:
             return
-        overwritten = sorted(GitLabTrees(self._project).changed_paths(expected_head, parent) & outcome.keys())
+        overwritten = sorted(self._project.changed_paths(expected_head, parent) & outcome.keys())
         if overwritten:
             log.warning("git.concurrent_push_restored", paths=len(overwritten))
             self._restore(values.sha(created), parent, outcome)
@@ -149,7 +148,7 @@ class GitLabCommit:
 
     def _restore(self, sha: str, parent: str, outcome: dict[str, TreeEntry | None]) -> None:
         """Commit the files of `outcome` as they are at `parent`."""
-        before = GitLabTrees(self._project).entries(parent, list(outcome))
+        before = self._project.entries(parent, list(outcome))
         changes = []
         for path, entry in outcome.items():
             if path in before:
@@ -167,7 +166,7 @@ class GitLabCommit:
         head = self._project.head(self._branch)
         if head == expected_head:
             return None
-        since = GitLabHistory(self._project).listed(head, expected_head)
+        since = self._project.listed(head, expected_head)
         return next((data for data in since if self._is_it(data, body, outcome)), None)
 
     def _is_it(self, data: dict[str, object], body: dict[str, Any], outcome: dict[str, TreeEntry | None]) -> bool:

@@ -5,36 +5,37 @@ from collections.abc import Sequence
 from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.gitlab import values
+from app.drivers.git.gitlab.calls import GitLabCalls
 from app.drivers.git.port import Checks, CheckState, NotMergeable, PullRequest, PullRequestExists, PullRequestState
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
-from app.drivers.git.rest.pull_requests import MergeOptions, NotReady, PullRequestCalls, summarize
+from app.drivers.git.rest.pull_requests import MergeOptions, NotReady, summarize
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 
 NONE = "The merge request does not exist in the repository"
 FORBIDDEN = 403
 
 
-class GitLabMerges(PullRequestCalls):
+class GitLabMerges(GitLabCalls):
     """The merge requests of one project."""
 
     NOUN = "merge request"
     # Draft, closed or a rule; conflict; moved; other reasons.
     UNMERGEABLE = frozenset({405, 406, 409, 422})
 
-    def all(self) -> Sequence[PullRequest]:
+    def pull_requests(self) -> Sequence[PullRequest]:
         params = {"state": "all", "order_by": "created_at", "sort": "desc", "per_page": PAGE}
-        return [values.merge_request(data) for data in self._calls.read("/merge_requests", params, missing=NONE)]
+        return [values.merge_request(data) for data in self.read("/merge_requests", params, missing=NONE)]
 
-    def one(self, number: int) -> PullRequest:
+    def pull_request(self, number: int) -> PullRequest:
         """Return a merge request."""
         return values.merge_request(self._read(number))
 
-    def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
+    def create_pull_request(self, *, title: str, head: str, base: str, body: str) -> PullRequest:
         request = {"title": title, "source_branch": head, "target_branch": base, "description": body}
         for branch in (head, base):
-            self._calls.head(branch)  # GitLab accepts a merge request of branches that do not exist
+            self.head(branch)  # GitLab accepts a merge request of branches that do not exist
         try:
-            return values.merge_request(self._calls.write("POST", "/merge_requests", request))
+            return values.merge_request(self.write("POST", "/merge_requests", request))
         except RequestRefused as fault:
             if fault.status == 409:
                 raise PullRequestExists("An open merge request of these branches already exists") from fault
@@ -58,7 +59,7 @@ class GitLabMerges(PullRequestCalls):
     def _failed(self, commit: str) -> list[str]:
         """Return the names of the failed jobs. They are unknown if the account may not read the jobs."""
         try:
-            pages = self._calls.pages(f"/repository/commits/{commit}/statuses", {}, missing=NO_COMMIT)
+            pages = self.pages(f"/repository/commits/{commit}/statuses", {}, missing=NO_COMMIT)
             return [name for page in pages for data in page if (name := values.failed_job(data)) is not None]
         except GitObjectMissing:
             return []
@@ -92,17 +93,17 @@ class GitLabMerges(PullRequestCalls):
             fields["squash"] = True
         if options.expected_head is not None:
             fields["sha"] = options.expected_head
-        data = self._calls.write("PUT", f"/merge_requests/{number}/merge", fields)
+        data = self.write("PUT", f"/merge_requests/{number}/merge", fields)
         merge_sha = values.merge_request(data).merge_sha
         if merge_sha is None:
             raise NotMergeable(f"The merge request cannot be merged: {values.merge_error(data)}")
         return merge_sha
 
     def _read(self, number: int) -> dict[str, object]:
-        data: dict[str, object] = self._calls.read(f"/merge_requests/{number}", missing=NONE)
+        data: dict[str, object] = self.read(f"/merge_requests/{number}", missing=NONE)
         return data
 
     def _open(self, head: str, base: str) -> PullRequest | None:
         params = {"state": "opened", "source_branch": head, "target_branch": base}
-        data = self._calls.read("/merge_requests", params, missing=NONE)
+        data = self.read("/merge_requests", params, missing=NONE)
         return values.merge_request(data[0]) if data else None

@@ -8,8 +8,7 @@ from app.core.paths import path_error
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.file_diff import compare_contents
 from app.drivers.git.gitlab import values
-from app.drivers.git.gitlab.calls import GitLabProject
-from app.drivers.git.gitlab.trees import GitLabTrees
+from app.drivers.git.gitlab.trees import GitLabHistory
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
 from app.drivers.git.rest.client import TREE_BYTES
 from app.drivers.git.rest.responses import parses
@@ -24,33 +23,27 @@ from app.drivers.git.revisions import (
 )
 
 
-class GitLabRevisions:
+class GitLabRevisions(GitLabHistory):
     """The past of one project."""
 
-    def __init__(self, project: GitLabProject) -> None:
-        self._project = project
-
-    def log(self, commit: str, path: str | None, skip: int, limit: int) -> list[CommitLogEntry]:
+    def _log(self, commit: str, path: str | None, skip: int, limit: int) -> list[CommitLogEntry]:
         if path is not None and path_error(path):
             return []
         params = {"ref_name": commit, "per_page": PAGE} | ({"path": path} if path is not None else {})
 
         def read_page(number: int) -> list[object]:
             query = {**params, "page": str(number)}
-            page: list[object] = self._project.read("/repository/commits", query, missing=NO_COMMIT)
+            page: list[object] = self.read("/repository/commits", query, missing=NO_COMMIT)
             return page
 
         return [CommitLogEntry(values.commit(data), path) for data in read_window(read_page, skip, limit)]
 
-    def require_commit(self, commit: str) -> None:
-        self._project.require_commit(commit)
-
-    def compare(self, base: str, head: str) -> Differences:
+    def _compare(self, base: str, head: str) -> Differences:
         params = {"from": base, "to": head, "straight": "true"}
-        data = self._project.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
+        data = self.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
         diffs = _complete_diffs(data)
         if diffs is None:
-            return compare_trees(GitLabTrees(self._project), self._project, base, head)
+            return compare_trees(self, base, head)
         uncounted = [number for number, diff in enumerate(diffs) if not _has_text(diff)]
         counts = dict(
             map_in_order(lambda number: (number, self._count(base, head, diffs[number])), uncounted[:MAX_READ])
@@ -58,13 +51,10 @@ class GitLabRevisions:
         files = [_difference(diff, counts.get(number)) for number, diff in enumerate(diffs)]
         return Differences(sort_differences(_joined(files)), truncated=len(uncounted) > MAX_READ)
 
-    def merge_base(self, first: str, second: str) -> str:
-        return self._project.merge_base(first, second)
-
-    def is_reachable(self, commit: str, branch: str) -> bool:
+    def _is_reachable(self, commit: str, branch: str) -> bool:
         try:
             path = f"/repository/commits/{commit}/refs"
-            return bool(self._project.read(path, {"type": "branch", "per_page": "1"}, missing=NO_COMMIT))
+            return bool(self.read(path, {"type": "branch", "per_page": "1"}, missing=NO_COMMIT))
         except GitObjectMissing:
             return False
 
@@ -83,7 +73,7 @@ class GitLabRevisions:
 
     def _content(self, commit: str, path: str) -> bytes:
         try:
-            return self._project.content(commit, path, max_bytes=MAX_BYTES)
+            return self.content(commit, path, max_bytes=MAX_BYTES)
         except GitObjectMissing:  # A submodule.
             return b""
 

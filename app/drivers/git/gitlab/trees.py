@@ -9,7 +9,7 @@ from app.core.paths import path_error
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.gitlab import values
-from app.drivers.git.gitlab.calls import GitLabProject
+from app.drivers.git.gitlab.calls import GitLabCalls
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import CommitInfo, PathChange, TreeEntry
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
@@ -28,7 +28,7 @@ class PartialTree:
     A submodule in a folder of more than 300 entries is not visible. GitLab itself refuses a file in its place.
     """
 
-    def __init__(self, project: GitLabProject, commit: str) -> None:
+    def __init__(self, project: GitLabCalls, commit: str) -> None:
         self._project, self._commit = project, commit
         self._listings: dict[str, dict[str, TreeEntry]] = {}
         self._large: set[str] = set()
@@ -115,18 +115,15 @@ def _folder(path: str) -> TreeEntry:
     return TreeEntry(path, FOLDER, "040000", "", None)
 
 
-class GitLabTrees:
+class GitLabTrees(GitLabCalls):
     """The trees of one project."""
-
-    def __init__(self, project: GitLabProject) -> None:
-        self._project = project
 
     def full_tree(self, commit: str) -> list[TreeEntry]:
         """Return all entries of a commit, folders included, in the order of Git. Makes one call per 100 entries."""
         require_shas(commit)
         results = [
             values.entry(data)
-            for page in self._project.pages(
+            for page in self.pages(
                 "/repository/tree", {"ref": commit, "recursive": "true", **KEYSET}, missing=NO_COMMIT
             )
             for data in page
@@ -138,14 +135,14 @@ class GitLabTrees:
         results = {path: view.listed(path) for path in paths}
         return {path: entry for path, entry in results.items() if entry is not None}
 
-    def list_folder(self, commit: str, path: str, limit: int) -> list[TreeEntry]:
+    def list_folder(self, commit: str, path: str = "", *, limit: int) -> list[TreeEntry]:
         require_shas(commit)
-        return PartialTree(self._project, commit).list_folder(path, limit)
+        return PartialTree(self, commit).list_folder(path, limit)
 
     def view(self, commit: str, paths: Sequence[str]) -> PartialTree:
         """Return a view of the tree of a commit for some paths."""
         require_shas(commit)
-        view = PartialTree(self._project, commit)
+        view = PartialTree(self, commit)
         view.load(paths)
         return view
 
@@ -154,7 +151,7 @@ class GitLabTrees:
 
         Compares complete trees if GitLab gives up.
         """
-        comparison = self._project.compare(old, new)
+        comparison = self.read_comparison(old, new)
         entries = self.entries(new, sorted(comparison.present)) if comparison.complete else {}
         if not comparison.complete or comparison.present - entries.keys():
             yield from compare_entries(self.full_tree(old), self.full_tree(new))
@@ -164,19 +161,16 @@ class GitLabTrees:
 
     def changed_paths(self, old: str, new: str) -> set[str]:
         """Return the changed paths without their entries."""
-        comparison = self._project.compare(old, new)
+        comparison = self.read_comparison(old, new)
         if comparison.complete:
             return {*comparison.present, *comparison.removed}
         return {change.path for change in self.changes(old, new)}
 
 
-class GitLabHistory:
+class GitLabHistory(GitLabTrees):
     """The commits of one project."""
 
-    def __init__(self, project: GitLabProject) -> None:
-        self._project, self._trees = project, GitLabTrees(project)
-
-    def between(self, new: str, since: str | None) -> Iterator[CommitInfo]:
+    def history(self, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
         """Yield the commits from `new` back to `since` (exclusive), newest first.
 
         The paths of a merge are those in which it differs from all its parents.
@@ -187,18 +181,18 @@ class GitLabHistory:
         """Yield the JSON of the same commits, without paths."""
         require_shas(new, *([since] if since else []))
         if since:  # GitLab returns an empty list for a range with an unknown end
-            self._project.require_commit(since)
+            self.require_commit(since)
         params = {"ref_name": f"{since}..{new}" if since else new, "order": "topo"}
-        for page in self._project.pages("/repository/commits", params, missing=NO_COMMIT):
+        for page in self.pages("/repository/commits", params, missing=NO_COMMIT):
             yield from page
 
-    def last(self, commit: str, path: str) -> CommitInfo:
+    def last_commit(self, commit: str, path: str) -> CommitInfo:
         """Return the newest commit up to `commit` that changed `path`, without its paths."""
         require_shas(commit)
         if path_error(path):
             raise GitObjectMissing(NO_CHANGE)
         params = {"ref_name": commit, "path": path, "per_page": "1"}
-        data = self._project.read("/repository/commits", params, missing=NO_COMMIT)
+        data = self.read("/repository/commits", params, missing=NO_COMMIT)
         if not data:
             raise GitObjectMissing(NO_CHANGE)
         return values.commit(data[0])
@@ -206,7 +200,7 @@ class GitLabHistory:
     def _with_paths(self, data: dict[str, Any]) -> CommitInfo:
         sha, parents = values.sha(data), values.parents(data)
         if parents:
-            paths = set.intersection(*(self._trees.changed_paths(parent, sha) for parent in parents))
+            paths = set.intersection(*(self.changed_paths(parent, sha) for parent in parents))
         else:
-            paths = {entry.path for entry in self._trees.full_tree(sha) if entry.type != FOLDER}
+            paths = {entry.path for entry in self.full_tree(sha) if entry.type != FOLDER}
         return values.commit(data, tuple(sorted(paths, key=str.encode)))

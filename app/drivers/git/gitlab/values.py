@@ -13,7 +13,7 @@ from app.drivers.git.port import (
     Person,
     PullRequest,
     PullRequestState,
-    Repository,
+    RepositoryFacts,
     TreeEntry,
 )
 from app.drivers.git.rest.responses import parses, quotable
@@ -62,10 +62,10 @@ def moment(text: str) -> datetime:
 
 
 @parses
-def repository(data: dict[str, Any]) -> Repository:
+def repository(data: dict[str, Any]) -> RepositoryFacts:
     """Parse a project. An empty project has no default branch."""
     updated = data.get("last_activity_at")
-    return Repository(
+    return RepositoryFacts(
         id=str(data["id"]),
         full_name=data["path_with_namespace"],
         default_branch=data.get("default_branch") or "main",

@@ -1,4 +1,4 @@
-"""Operations on whole repositories on this machine: creation, clone, bundles, facts, packing.
+"""Operations on whole repositories on this machine: creation, clone, bundles.
 
 A repository that was created for a request whose project is not stored yet contains a marker file. Without its project,
 a job removes it after an hour, because the process of the request may have been killed.
@@ -12,8 +12,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from app.core.errors import ErrorMessage
@@ -26,16 +24,14 @@ from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.commands import GitFailed, run
 from app.drivers.git.local.locks import exclusive
 from app.drivers.git.local.new_commit import CommitIdentity, create_commit
-from app.drivers.git.local.packing import PACK_TIMEOUT_S, needs_packing, pack, remove_leftovers
 from app.drivers.git.local.refs import default_branch, list_branches
 from app.drivers.git.local.repositories import (
-    LocalRepositories,
     folder_of,
     foreign_storage,
     is_bare_repository,
     sizes_of,
 )
-from app.drivers.git.port import BundleInfo, Person, RepoRef, Repository
+from app.drivers.git.port import BundleInfo, Person
 
 MARKER = "galley-unclaimed"
 UNCLAIMED_S = 3_600.0
@@ -250,7 +246,7 @@ class LocalBundles:
 
         Git omits a ref that moves while it writes a bundle. It reads the refs from a copy, which no save changes.
         """
-        folder = _new_folder(self._root, name)
+        folder = new_folder(self._root, name)
         head, refs = default_branch(folder), _refs_of(folder)
         if refs:
             with _scaffold(self._root) as copy:
@@ -263,7 +259,7 @@ class LocalBundles:
 
     def read(self, name: str, file: Path | None, head: str) -> BundleInfo:
         """Fetch from the bundle into a temporary folder and rename it."""
-        with new_repository(self._root, _new_folder(self._root, name)) as target:
+        with new_repository(self._root, new_folder(self._root, name)) as target:
             init(target, head)
             if file is not None:
                 _fetch_clone(target, str(file.absolute()))
@@ -294,92 +290,8 @@ def _bundled(head: str, refs: list[str]) -> BundleInfo:
     return BundleInfo(head, len(refs), hashlib.sha256(text).hexdigest())
 
 
-class LocalCreation(LocalRepositories):
-    """Creation, facts and packing of repositories."""
-
-    _bot: Person
-    _clone_hosts: tuple[str, ...]
-
-    bundles: LocalBundles
-
-    def create(self, name: str, *, source: Path | None = None, is_claimed: bool = True) -> Repository:
-        """Create a bare repository, empty (HEAD at `main`, no commit) or from a folder or repository on this machine.
-
-        `remove_unclaimed` removes the repository after an hour if it has no owner then, unless `is_claimed`.
-
-        Raises:
-            RepositoryExists: a repository of this name exists.
-            UpstreamRejected: the name or the source cannot be used.
-        """
-        create_repository(
-            self._root, _new_folder(self._root, name), source=source, bot=self._bot, is_claimed=is_claimed
-        )
-        return self.repository(RepoRef(name))
-
-    def renew(self, name: str) -> Repository:
-        renew(self._folder(RepoRef(name)))
-        return self.repository(RepoRef(name))
-
-    def remove(self, name: str) -> None:
-        remove(self._root, _new_folder(self._root, name))
-
-    def set_default_branch(self, repo: RepoRef, branch: str) -> None:
-        set_default_branch(self._folder(repo), branch)
-
-    def remove_unclaimed(self, *, is_owned: Callable[[str], bool]) -> list[str]:
-        removed = []
-        for name in list(self.bundles.names()):
-            folder = _new_folder(self._root, name)
-            if is_old(folder) and settle(self._root, folder, is_owned=partial(is_owned, name)):
-                removed.append(name)
-        return removed
-
-    def clone(self, name: str, url: str, *, watch: Callable[[int], None]) -> Repository:
-        """Create a bare repository with the branches of a public repository. `watch` receives the received bytes.
-
-        Raises:
-            RepositoryExists: a repository of this name exists.
-            UpstreamRejected: the URL cannot be used, or its repository is too large.
-            UpstreamTimeout: the clone took too long.
-        """
-        folder = _new_folder(self._root, name)
-        clone_repository(self._root, folder, url, hosts=self._clone_hosts, watch=watch)
-        return self.repository(RepoRef(name))
-
-    def repository(self, repo: RepoRef) -> Repository:
-        """Read the repository. Its id is its name, its date that of the newest commit of all branches."""
-        folder = self._folder(repo)
-        command = (
-            "for-each-ref",
-            "--sort=-committerdate",
-            "--count=1",
-            "--format=%(committerdate:unix)",
-            "refs/heads/",
-        )
-        newest = run(folder, *command, timeout_s=self._timeout_s).stdout.strip()
-        updated_at = datetime.fromtimestamp(int(newest), UTC) if newest else None
-        return Repository(repo.name, repo.name, default_branch(folder), True, None, updated_at)
-
-    def needs_packing(self, repo: RepoRef, *, factor: int = 1) -> bool:
-        return needs_packing(self._folder(repo), factor=factor)
-
-    def remove_leftovers(self, repo: RepoRef) -> None:
-        """Remove the old files of killed processes."""
-        remove_leftovers(self._folder(repo))
-
-    def unreadable_branches(self, repo: RepoRef) -> list[str]:
-        folder = self._folder(repo)
-        branches = list_branches(folder, timeout_s=self._timeout_s)
-        trees = self._objects.check(folder, [f"{branch.sha}^{{tree}}" for branch in branches])
-        return [branch.name for branch, tree in zip(branches, trees, strict=True) if tree is None]
-
-    def repack(self, repo: RepoRef, *, timeout_s: float = PACK_TIMEOUT_S) -> bool:
-        """Pack the repository. Return False if another process of the service packs it."""
-        require_object_checks(self._folder(repo))
-        return pack(self._folder(repo), timeout_s=timeout_s)
-
-
-def _new_folder(root: Path, name: str) -> Path:
+def new_folder(root: Path, name: str) -> Path:
+    """Return the folder of a repository that need not exist. Raises UpstreamRejected."""
     folder = folder_of(root, name)
     if folder is None:
         raise UpstreamRejected(

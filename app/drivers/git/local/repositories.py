@@ -11,7 +11,8 @@ from app.core.refs import is_branch_name, is_sha
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
 from app.drivers.git.local.processes import CatFiles, ProcessPool
 from app.drivers.git.local.refs import list_branches
-from app.drivers.git.port import EntryType, RepoRef
+from app.drivers.git.local.trees import RecentTrees
+from app.drivers.git.port import EntryType, Person
 from app.security.private_files import make_private_folder
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -83,17 +84,29 @@ def _is_part(part: str) -> bool:
     return _PART.fullmatch(part) is not None and ".." not in part and not part.lower().endswith(_TAKEN_ENDINGS)
 
 
-class LocalRepositories:
-    """The repositories below `root`: `owner/name` is `<root>/owner/name.git`. `timeout_s` limits each wait for git."""
+class RepositoryRoot:
+    """The folder `root` with the processes and trees that its repositories share.
 
-    def __init__(self, root: Path, timeout_s: float) -> None:
+    `timeout_s` limits each wait for git.
+    """
+
+    def __init__(self, root: Path, timeout_s: float, bot: Person) -> None:
         make_private_folder(root)
-        self._root, self._timeout_s = root.resolve(), timeout_s
-        self._processes = ProcessPool(timeout_s)
-        self._objects = CatFiles(self._processes)
+        self.root, self.timeout_s, self.bot = root.resolve(), timeout_s, bot
+        self.processes = ProcessPool(timeout_s)
+        self.objects = CatFiles(self.processes)
+        self.recent_trees = RecentTrees()
 
-    def _folder(self, repo: RepoRef) -> Path:
-        folder = folder_of(self._root, repo.name)
+
+class RepositoryFolder:
+    """The bare repository `owner/name`, which is the folder `<root>/owner/name.git`."""
+
+    def __init__(self, shared: RepositoryRoot, name: str) -> None:
+        self._shared, self._name = shared, name
+        self._root, self._timeout_s, self._objects = shared.root, shared.timeout_s, shared.objects
+
+    def _folder(self) -> Path:
+        folder = folder_of(self._root, self._name)
         if folder is None or not is_bare_repository(folder):
             raise RepositoryUnavailable("The repository does not exist")
         return folder

@@ -9,9 +9,9 @@ from app.core.paths import path_error
 from app.core.refs import is_sha
 from app.drivers.errors import UpstreamTimeout
 from app.drivers.git.local.commands import fields, run, stream
-from app.drivers.git.local.repositories import LocalRepositories
+from app.drivers.git.local.repositories import RepositoryFolder
 from app.drivers.git.local.trees import utf8
-from app.drivers.git.port import MAX_MESSAGE, CommitInfo, EntryType, Person, RepoRef
+from app.drivers.git.port import MAX_MESSAGE, CommitInfo, EntryType, Person
 from app.drivers.git.revisions import (
     MAX_FILES,
     CommitLogEntry,
@@ -87,7 +87,7 @@ def _commit(record: list[bytes]) -> CommitInfo:
     )
 
 
-class LocalRevisions(LocalRepositories, Revisions):
+class LocalRevisions(RepositoryFolder, Revisions):
     """Logs, comparisons and reachability of commits."""
 
     @property
@@ -95,33 +95,33 @@ class LocalRevisions(LocalRepositories, Revisions):
         """Return True: `git log --follow` follows renames."""
         return True
 
-    def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
-        folder = self._folder(repo)
+    def log(self, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
+        folder = self._folder()
         self._require_commits(folder, commit)
         if path is None:
             return read_log(folder, commit, skip=skip, limit=limit, timeout_s=self._timeout_s)
         return read_file_log(folder, commit, path, skip=skip, limit=limit, timeout_s=self._timeout_s)
 
-    def compare(self, repo: RepoRef, base: str, head: str) -> Differences:
-        folder = self._folder(repo)
+    def compare(self, base: str, head: str) -> Differences:
+        folder = self._folder()
         self._require_commits(folder, base, head)
         return read_differences(folder, base, head, timeout_s=self._timeout_s)
 
-    def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
-        folder = self._folder(repo)
+    def merge_base(self, first: str, second: str) -> str | None:
+        folder = self._folder()
         self._require_commits(folder, first, second)
         done = run(folder, "merge-base", first, second, timeout_s=self._timeout_s, accepts=(0, 1))
         return done.stdout.decode().strip() or None
 
-    def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
-        folder = self._folder(repo)
+    def is_reachable(self, commit: str, *, branch: str) -> bool:
+        folder = self._folder()
         if not self._are_commits(folder, commit):
             return False
         return self._find_head(folder, branch) == commit or is_in_a_branch(folder, commit, timeout_s=self._timeout_s)
 
-    def has_version(self, repo: RepoRef, commit: str, path: str, blob: str) -> bool:
+    def has_version(self, commit: str, path: str, blob: str) -> bool:
         """Return whether a file had a content at a commit or an earlier one."""
-        folder = self._folder(repo)
+        folder = self._folder()
         if path_error(path) or not is_sha(blob) or not self._are_commits(folder, commit):
             return False
         [header] = self._objects.check(folder, [blob])

@@ -2,28 +2,26 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable, TooLargeToRead
 from app.drivers.git.object_ids import blob_sha
-from app.drivers.git.port import RepoRef, Repository
+from app.drivers.git.port import RepoRef, RepositoryFacts
 from app.drivers.git.rest.client import ById, Query, RestClient
 from app.drivers.git.rest.responses import RequestRefused
-from app.drivers.http.client import ResponseTooLarge
+from app.drivers.http.client import LIMITS, ResponseTooLarge
 
 PAGE = "100"
 NO_COMMIT = "The commit does not exist in the repository"
 NO_FILE = "The file does not exist in the repository"
 
 
-@dataclass(frozen=True)
 class RepositoryCalls(ABC):
-    """One repository and its client."""
+    """One repository and its client. `deadline_s` bounds one call with its retries."""
 
-    client: RestClient
-    repo: RepoRef
+    def __init__(self, client: RestClient, repo: RepoRef, deadline_s: float) -> None:
+        self.client, self.repo, self._deadline_s = client, repo, deadline_s
 
     NOT_THERE: ClassVar[frozenset[int]]
     """Statuses of the host for a missing object."""
@@ -39,7 +37,7 @@ class RepositoryCalls(ABC):
         return None
 
     @abstractmethod
-    def facts(self) -> Repository:
+    def facts(self) -> RepositoryFacts:
         """Read the repository. Raises RepositoryUnavailable."""
 
     @abstractmethod
@@ -60,7 +58,7 @@ class RepositoryCalls(ABC):
 
     @abstractmethod
     def blob(self, sha: str, *, max_bytes: int) -> bytes:
-        """Read a blob and compare it with its sha. Raises GitObjectMissing, TooLargeToRead."""
+        """Read a blob of at most 25 MiB and compare it with its sha. Raises GitObjectMissing, TooLargeToRead."""
 
     def read(self, path: str, params: Query | None = None, *, missing: str, max_bytes: int | None = None) -> Any:
         """Read JSON below the repository. Raises GitObjectMissing with the message `missing`."""
@@ -83,7 +81,8 @@ class RepositoryCalls(ABC):
         self.client.call("DELETE", self.path + path, repeatable=True, by_id=self.by_id)
 
     def _raw(self, path: str, params: Query | None = None, *, accept: str | None = None, max_bytes: int) -> bytes:
-        """Read the bytes of a file or blob below the repository."""
+        """Read the bytes of a file or blob of at most 25 MiB below the repository."""
+        max_bytes = min(max_bytes, LIMITS.file_bytes)
 
         def read() -> bytes:
             return self.client.call(

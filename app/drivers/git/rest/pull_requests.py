@@ -1,7 +1,7 @@
 """The base class of pull requests of REST hosts: updates, merges and the results of checks."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamRejected, UpstreamUnavailable
 from app.drivers.git.errors import BranchMoved
 from app.drivers.git.object_ids import check_message
-from app.drivers.git.port import Checks, CheckState, Merged, NotMergeable, PullRequest, PullRequestState
+from app.drivers.git.port import Checks, CheckState, Merged, NotMergeable, PullRequest, PullRequests, PullRequestState
 from app.drivers.git.rest.calls import RepositoryCalls
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown, quotable
 
@@ -27,32 +27,13 @@ class NotReady(UpstreamUnavailable):
     """A pull request whose newest commit the host has not processed yet (503). The merge is tried again."""
 
 
-class PullRequestCalls(ABC):
-    """The pull requests of one repository. `calls` are the calls on the repository."""
+class RemotePullRequests(RepositoryCalls, PullRequests):
+    """The pull requests of one repository."""
 
     NOUN: ClassVar[str]
     """The name of a pull request at the host."""
     UNMERGEABLE: ClassVar[frozenset[int]]
     """Statuses of the host for a merge that conflicts or that a rule forbids."""
-
-    def __init__(self, calls: RepositoryCalls, *, deadline_s: float) -> None:
-        self._calls, self._deadline_s = calls, deadline_s
-
-    @abstractmethod
-    def all(self) -> Sequence[PullRequest]:
-        """Return the newest 100, newest first."""
-
-    @abstractmethod
-    def one(self, number: int) -> PullRequest:
-        """Return a pull request. Raises GitObjectMissing."""
-
-    @abstractmethod
-    def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
-        """Create a proposal to merge `head` into `base`. A proposal whose response was lost is looked up."""
-
-    @abstractmethod
-    def checks(self, number: int) -> Checks:
-        """Return the results of the checks of the head."""
 
     @abstractmethod
     def _send_merge(self, number: int, options: MergeOptions) -> str:
@@ -60,15 +41,23 @@ class PullRequestCalls(ABC):
 
     def _read_open(self, number: int) -> PullRequest:
         """Return a pull request that can be merged. Raises NotMergeable, NotReady."""
-        pull_request = self.one(number)
+        pull_request = self.pull_request(number)
         if pull_request.state is not PullRequestState.OPEN:
             raise NotMergeable(f"The {self.NOUN} is already merged or closed")
         return pull_request
 
-    def merge(self, number: int, options: MergeOptions) -> Merged:
+    def merge_pull_request(
+        self,
+        number: int,
+        *,
+        message: str | None = None,
+        is_squash: bool = False,
+        expected_head: str | None = None,
+    ) -> Merged:
         """Merge a pull request. After a lost response, read the state of the pull request."""
-        if options.message is not None:
-            check_message(options.message)
+        if message is not None:
+            check_message(message)
+        options = MergeOptions(message, is_squash, expected_head)
         return retry(
             lambda: self._merge_once(number, options),
             RetryOptions(is_transient=lambda failure: isinstance(failure, NotReady), deadline_s=self._deadline_s),
@@ -81,14 +70,14 @@ class PullRequestCalls(ABC):
         except RequestRefused as fault:
             raise self._merge_error(pull_request, options, fault) from fault
         except DriverError as failure:
-            merge_sha = self.one(number).merge_sha if is_outcome_unknown(failure) else None
+            merge_sha = self.pull_request(number).merge_sha if is_outcome_unknown(failure) else None
             if merge_sha is None:
                 raise
             return Merged(merge_sha, pull_request.base)
 
     def _merge_error(self, pull_request: PullRequest, options: MergeOptions, fault: RequestRefused) -> DriverError:
         if fault.status == 409 and options.expected_head is not None:
-            if self._calls.find_head(pull_request.head) == options.expected_head:
+            if self.find_head(pull_request.head) == options.expected_head:
                 return NotReady("The Git host has not processed the newest commit of the branch yet")
             return BranchMoved("The branch has moved since it was read")
         if fault.status in self.UNMERGEABLE:

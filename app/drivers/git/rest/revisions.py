@@ -1,15 +1,15 @@
-"""The past of repositories of REST hosts. GitHub and GitLab implement `RepositoryRevisions`."""
+"""The base class of the past of repositories of REST hosts."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from app.concurrency.bounded import map_in_order
 from app.core.refs import is_sha
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import EntryType, RepoRef, TreeEntry
+from app.drivers.git.port import EntryType, TreeEntry
 from app.drivers.git.rest.calls import PAGE
 from app.drivers.git.revisions import MAX_VERSIONS, CommitLogEntry, Differences, Revisions
 
@@ -20,97 +20,92 @@ MAX_PATHS = 3
 """The number of paths of a renamed file in whose histories a version is searched."""
 
 
-class RepositoryRevisions(Protocol):
-    """The past of one repository."""
+class RemoteRevisions(Revisions):
+    """The past of a repository of a REST host. The host ends the log of a file at a rename."""
 
-    def log(self, commit: str, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
-        """Return commits up to `commit`, newest first, after the first `skip` of them."""
+    @abstractmethod
+    def entries(self, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]: ...
 
-    def compare(self, base: str, head: str) -> Differences:
-        """Compare two different commits directly."""
-
+    @abstractmethod
     def require_commit(self, commit: str) -> None:
         """Raise GitObjectMissing for an unknown commit."""
 
-    def merge_base(self, first: str, second: str) -> str:
+    @abstractmethod
+    def _log(self, commit: str, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
+        """Return commits up to `commit`, newest first, after the first `skip` of them."""
+
+    @abstractmethod
+    def _compare(self, base: str, head: str) -> Differences:
+        """Compare two different commits directly."""
+
+    @abstractmethod
+    def _merge_base(self, first: str, second: str) -> str:
         """Return the best common ancestor. Raises GitObjectMissing for an unknown commit, or if there is none."""
 
-    def is_reachable(self, commit: str, branch: str) -> bool:
+    @abstractmethod
+    def _is_reachable(self, commit: str, branch: str) -> bool:
         """Return whether any branch contains a commit."""
-
-
-class RemoteRevisions(Revisions):
-    """Logs, comparisons and reachability of commits of a REST host. The host ends the log of a file at a rename."""
-
-    @abstractmethod
-    def _past(self, repo: RepoRef) -> RepositoryRevisions:
-        """Return the past of a repository."""
-
-    @abstractmethod
-    def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Return the entries of the paths that exist at a commit."""
 
     @property
     def follows_renames(self) -> bool:
         """The hosts do not follow renames."""
         return False
 
-    def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
+    def log(self, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
         require_shas(commit)
-        return self._past(repo).log(commit, path, skip, limit)
+        return self._log(commit, path, skip, limit)
 
-    def compare(self, repo: RepoRef, base: str, head: str) -> Differences:
+    def compare(self, base: str, head: str) -> Differences:
         require_shas(base, head)
         if base == head:
-            self._past(repo).require_commit(head)
+            self.require_commit(head)
             return Differences(())
-        return self._past(repo).compare(base, head)
+        return self._compare(base, head)
 
-    def merge_base(self, repo: RepoRef, first: str, second: str) -> str | None:
+    def merge_base(self, first: str, second: str) -> str | None:
         require_shas(first, second)
-        past = self._past(repo)
         try:
-            return past.merge_base(first, second)
+            return self._merge_base(first, second)
         except GitObjectMissing:
-            past.require_commit(first)
-            past.require_commit(second)
+            self.require_commit(first)
+            self.require_commit(second)
             return None
 
-    def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
-        return is_sha(commit) and self._past(repo).is_reachable(commit, branch)
+    def is_reachable(self, commit: str, *, branch: str) -> bool:
+        return is_sha(commit) and self._is_reachable(commit, branch)
 
-    def has_version(self, repo: RepoRef, commit: str, path: str, blob: str) -> bool:
+    def has_version(self, commit: str, path: str, blob: str) -> bool:
         """Return whether a file had a content at a commit or at one of its newest earlier versions."""
         if not is_sha(commit) or not is_sha(blob):
             return False
         for _ in range(MAX_PATHS):
-            log = self._log_if_known(repo, commit, path)
+            log = self._log_if_known(commit, path)
             commits = [commit, *(entry.commit.sha for entry in log)]
-            if any(map_in_order(partial(self._is_content, repo, path, blob), commits, limit=3)):
+            if any(map_in_order(partial(self._is_content, path, blob), commits, limit=3)):
                 return True
             parent = log[-1].commit.parent if log and len(log) < MAX_VERSIONS else None
-            earlier = self._path_before(repo, parent, log[-1].commit.sha, path) if parent is not None else None
+            earlier = self._path_before(parent, log[-1].commit.sha, path) if parent is not None else None
             if parent is None or earlier is None:
                 return False
             commit, path = parent, earlier
         return False
 
-    def _log_if_known(self, repo: RepoRef, commit: str, path: str) -> Sequence[CommitLogEntry]:
+    def _log_if_known(self, commit: str, path: str) -> Sequence[CommitLogEntry]:
         try:
-            return self._past(repo).log(commit, path, 0, MAX_VERSIONS)
+            return self._log(commit, path, 0, MAX_VERSIONS)
         except GitObjectMissing:
             return ()
 
-    def _is_content(self, repo: RepoRef, path: str, blob: str, commit: str) -> bool:
+    def _is_content(self, path: str, blob: str, commit: str) -> bool:
         try:
-            entry = self.entries(repo, commit, [path]).get(path)
+            entry = self.entries(commit, [path]).get(path)
         except GitObjectMissing:
             return False
         return entry is not None and entry.type == EntryType.BLOB and entry.sha == blob
 
-    def _path_before(self, repo: RepoRef, base: str, head: str, path: str) -> str | None:
+    def _path_before(self, base: str, head: str, path: str) -> str | None:
         """Return the path from which a commit renamed a file."""
-        files = self.compare(repo, base, head).files
+        files = self.compare(base, head).files
         return next((file.previous_path for file in files if file.path == path and file.previous_path), None)
 
 

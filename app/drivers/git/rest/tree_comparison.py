@@ -1,13 +1,11 @@
 """Comparison of two commits by the contents of the files that differ, if the host cannot compare them."""
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
 from app.concurrency.bounded import map_in_order
 from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.file_diff import compare_contents, is_binary
-from app.drivers.git.port import EntryType, TreeEntry
-from app.drivers.git.rest.interfaces import TreeReader
+from app.drivers.git.port import EntryType, Repository, TreeEntry
 from app.drivers.git.revisions import (
     MAX_FILES,
     Differences,
@@ -25,22 +23,15 @@ MAX_BYTES = 1024 * 1024
 _Pair = tuple[TreeEntry | None, TreeEntry | None]
 
 
-class BlobReader(Protocol):
-    """Reader of the blobs of one repository."""
-
-    def blob(self, sha: str, *, max_bytes: int) -> bytes:
-        """Read a blob. Raises GitObjectMissing, TooLargeToRead."""
-
-
-def compare_trees(trees: TreeReader, blobs: BlobReader, base: str, head: str) -> Differences:
+def compare_trees(repository: Repository, base: str, head: str) -> Differences:
     """Compare two commits directly. Raises GitObjectMissing for an unknown commit."""
-    new = {change.path: change.entry for change in trees.changes(base, head)}
-    old = trees.entries(base, sorted(new))
+    new = {change.path: change.entry for change in repository.changes(base, head)}
+    old = repository.entries(base, sorted(new))
     pairs: dict[str, _Pair] = {path: (_file(old.get(path)), entry) for path, entry in new.items()}
     if len(pairs) > MAX_COMPARED:
         files = [_with_type(_without_counts(path, pair), pair) for path, pair in pairs.items()]
         return Differences(sort_differences(files), truncated=True)
-    contents = _read(blobs, pairs)
+    contents = _read(repository, pairs)
     unread = {sha for sha, content in contents.items() if content is None}
     readable = {p: pair for p, pair in pairs.items() if not any(e is not None and e.sha in unread for e in pair)}
     files = [_without_counts(path, pair) for path, pair in pairs.items() if path not in readable]
@@ -57,7 +48,7 @@ def _file(entry: TreeEntry | None) -> TreeEntry | None:
     return None if entry is None or entry.type == "tree" else entry
 
 
-def _read(blobs: BlobReader, pairs: Mapping[str, _Pair]) -> dict[str, bytes | None]:
+def _read(repository: Repository, pairs: Mapping[str, _Pair]) -> dict[str, bytes | None]:
     """Return the contents of all versions by sha. The content is None for a large file."""
     entries = {entry.sha: entry for pair in pairs.values() for entry in pair if entry is not None}
 
@@ -65,7 +56,7 @@ def _read(blobs: BlobReader, pairs: Mapping[str, _Pair]) -> dict[str, bytes | No
         if entry.type == EntryType.COMMIT:
             return entry.sha, f"Subproject commit {entry.sha}\n".encode()
         try:
-            return entry.sha, blobs.blob(entry.sha, max_bytes=MAX_BYTES)
+            return entry.sha, repository.blob(entry.sha, max_bytes=MAX_BYTES)
         except TooLargeToRead:
             return entry.sha, None
 

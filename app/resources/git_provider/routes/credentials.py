@@ -11,7 +11,7 @@ from app.drivers.errors import ReconnectRequired
 from app.drivers.git.account_ports import InstallationAccounts
 from app.drivers.git.accounts import InstallationToken, TokenRejected, TokenSet
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import Repository
+from app.drivers.git.port import RepositoryFacts
 from app.drivers.git.rest.responses import RequestRefused
 from app.extensions import drivers, keyring
 from app.http.blueprint import ApiBlueprint
@@ -180,6 +180,6 @@ def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult
     message="Repository created",
     errors=("NAME_TAKEN", "INVALID_NAME", "PROVIDER_NOT_CONFIGURED"),
 )
-def create_repository(*, scope: OrganizationScope, body: s.CreateRepositoryBody) -> UnrecordedAct[Repository]:
+def create_repository(*, scope: OrganizationScope, body: s.CreateRepositoryBody) -> UnrecordedAct[RepositoryFacts]:
     """Create a local repository for an organization."""
     return actions.create_repository(scope.organization, body.name, hosts=drivers.git)

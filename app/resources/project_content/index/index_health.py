@@ -31,8 +31,8 @@ def differences(index: ContentIndex, source: Source) -> Iterator[str]:
     first, without a database connection.
     """
     with transactions.outside_transaction():
-        head = source.git.head(source.repo, source.branch)
-        entries = list(source.git.tree(source.repo, head))
+        head = source.repository.head(source.branch)
+        entries = list(source.repository.tree(head))
     if index.commit_sha != head:
         yield f"the index is at {index.commit_sha}, the branch {source.branch} at {head}"
     blobs = 0

@@ -11,7 +11,6 @@ from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
@@ -102,9 +101,9 @@ def ensure_index(
         return working
     source = source_of(project, hosts, branch=ref, user=by)
     try:
-        head = source.git.head(source.repo, ref)
+        head = source.repository.head(ref)
     except RepositoryUnavailable as error:
-        source.git.repository(source.repo)
+        source.repository.facts()
         raise NotFound("There is no such branch") from error
     index = find(project.id, ref)
     if index is None or (index.commit_sha != head and index.problem != indexing.TOO_MANY_FILES):
@@ -127,7 +126,7 @@ def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
     if not project.is_local or hosts.local is None:
         return None
     try:
-        return hosts.local.head(RepoRef(project.repository), branch)
+        return hosts.local.open(project.repository).head(branch)
     except DriverError:
         return None
 

@@ -17,7 +17,7 @@ from app.core.errors import ErrorMessage
 from app.database import inserts, transactions
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
-from app.drivers.git.port import GitProvider, PathChange, RepoRef, TreeEntry
+from app.drivers.git.port import PathChange, Repository, TreeEntry
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.project import Project
@@ -79,24 +79,24 @@ def update_index(
     Raises:
         TooManyFiles: the commit has more than `max_files`.
     """
-    head = source.git.head(source.repo, source.branch)
+    head = source.repository.head(source.branch)
     is_damaged = index.problem == unreadable.PROBLEM
     if index.commit_sha == head and not is_damaged:
         _confirm(index)
     elif is_damaged or not _incremental(index, source, head, is_local=is_local):
         if is_local:  # Before a row is stored and commits are compared. Another host needs many requests.
             with suppress(RepositoryDamaged):
-                deque(_limited(source.git.tree(source.repo, head), max_files), maxlen=0)
+                deque(_limited(source.repository.tree(head), max_files), maxlen=0)
         if is_damaged:
             _read_again(index)
         elif index.commit_sha is not None:
-            log_push(index.project_id, pushed_files(source.git, source.repo, index.commit_sha, head))
+            log_push(index.project_id, pushed_files(source.repository, index.commit_sha, head))
         last = read_last_commits(source, head) if is_local else {}
         try:
-            entries = _limited(source.git.tree(source.repo, head), max_files)
+            entries = _limited(source.repository.tree(head), max_files)
             _index_from_scratch(index, entries, head, progress, last, is_local=is_local, batch_size=batch_size)
         except RepositoryDamaged:
-            entries = _limited(source.git.readable_tree(source.repo, head), max_files)
+            entries = _limited(source.repository.readable_tree(head), max_files)
             _index_from_scratch(index, entries, head, progress, last, is_local=is_local, batch_size=batch_size)
     _enqueue_followers(index.id)
 
@@ -140,13 +140,13 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
         return False
     try:
         with transactions.outside_transaction():
-            changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
+            changes = list(islice(source.repository.changes(old, head), MAX_INCREMENTAL_CHANGES + 1))
             if len(changes) > MAX_INCREMENTAL_CHANGES or index.files + len(changes) > MAX_FILES:
                 return False
-            is_fast_forward = source.git.is_ancestor(source.repo, old, head)
+            is_fast_forward = source.repository.is_ancestor(old, head)
             if not is_fast_forward and index.files > MAX_REWRITTEN_FILES:
                 return False
-            history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
+            history = source.repository.history(head, since=old) if is_fast_forward else iter(())
             last = last_commits(history)
     except GitObjectMissing:
         return False
@@ -251,16 +251,16 @@ def folded(path: str) -> str | None:
     return None if path.isascii() else fold(path)
 
 
-def pushed_files(git: GitProvider, repo: RepoRef, before: str, after: str) -> tuple[FileEvent, ...]:
+def pushed_files(repository: Repository, before: str, after: str) -> tuple[FileEvent, ...]:
     """Return the changed files of a push for the project log. A change that is too large for it has none."""
     try:
         with transactions.outside_transaction():
-            changes = list(islice(git.changes(repo, before, after), MAX_LOGGED_CHANGES + 1))
+            changes = list(islice(repository.changes(before, after), MAX_LOGGED_CHANGES + 1))
             if len(changes) > MAX_LOGGED_CHANGES:
                 return ()
-            existing = git.entries(repo, before, [change.path for change in changes])
-            is_fast_forward = git.is_ancestor(repo, before, after)
-            last = last_commits(git.history(repo, after, since=before)) if is_fast_forward else {}
+            existing = repository.entries(before, [change.path for change in changes])
+            is_fast_forward = repository.is_ancestor(before, after)
+            last = last_commits(repository.history(after, since=before)) if is_fast_forward else {}
     except (GitObjectMissing, RepositoryUnavailable):
         return ()
     return file_events(changes, {path: entry.type for path, entry in existing.items()}, last, after)

@@ -113,7 +113,7 @@ def _draft_field(index: ContentIndex, source: Source) -> DraftField | None:
         return None
     try:
         with transactions.outside_transaction():
-            data = source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES)
+            data = source.repository.blob(row.sha, max_bytes=galley_file.MAX_BYTES)
             return front_matter_cms.read_draft_setting(front_matter_cms.FILE, data)
     except (GitObjectMissing, TooLargeToRead):
         return None
@@ -265,7 +265,7 @@ def _changed(index: ContentIndex, source: Source, since: str | None) -> list[Pat
     commit_sha = index.commit_sha
     try:
         with transactions.outside_transaction():
-            return list(source.git.changes(source.repo, since, commit_sha))
+            return list(source.repository.changes(since, commit_sha))
     except GitObjectMissing:
         return None
 
@@ -301,7 +301,7 @@ def _known(project_id: str, shas: Iterable[str]) -> set[str]:
 
 def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:
     paths = {blob.sha: blob.path for blob in blobs}
-    for sha, data in source.git.blobs(source.repo, paths, max_bytes=MAX_BLOB_BYTES):
+    for sha, data in source.repository.blobs(paths, max_bytes=MAX_BLOB_BYTES):
         try:
             text = read_text(paths[sha], data) if data is not None else None
         except Exception as error:

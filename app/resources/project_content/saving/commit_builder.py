@@ -129,12 +129,12 @@ def write_planned(source: Source, plan: Plan, *, deadline_s: float = DEADLINE_S)
         SaveConflict: the changes do not fit the tree. `plan` may raise it too.
         Conflict: the branch moved at every attempt before the deadline.
     """
-    with source.git.branch_lock(source.repo, source.branch):
+    with source.repository.branch_lock(source.branch):
         until = time.monotonic() + deadline_s
         for attempt in range(ATTEMPTS):
             if attempt and time.monotonic() > until:
                 break
-            head = source.git.head(source.repo, source.branch)
+            head = source.repository.head(source.branch)
             planned = plan(head)
             if isinstance(planned, tuple):
                 return planned
@@ -143,9 +143,7 @@ def write_planned(source: Source, plan: Plan, *, deadline_s: float = DEADLINE_S)
                 return NoChange(source.branch, head, planned.merged)
             message, author = save.commit_message, save.attribution.author
             try:
-                commit = source.git.commit(
-                    source.repo, source.branch, changes, message, expected_head=head, author=author
-                )
+                commit = source.repository.commit(source.branch, changes, message, expected_head=head, author=author)
             except BranchMoved:
                 continue
             except PathConflict as error:
@@ -160,8 +158,8 @@ def require_base(source: Source, base_sha: str, paths: Iterable[str]) -> None:
     Raises:
         SaveConflict: the branch does not contain it.
     """
-    head = source.git.head(source.repo, source.branch)
-    if base_sha != head and not source.git.is_ancestor(source.repo, base_sha, head):
+    head = source.repository.head(source.branch)
+    if base_sha != head and not source.repository.is_ancestor(base_sha, head):
         raise SaveConflict(head, dict.fromkeys(paths, NOT_AN_ANCESTOR))
 
 
@@ -173,12 +171,12 @@ def require_unchanged(source: Source, base_sha: str, path: str, *, is_folder: bo
     Raises:
         SaveConflict: the path has changed, or the base is not part of the branch.
     """
-    head = source.git.head(source.repo, source.branch)
+    head = source.repository.head(source.branch)
     if head == base_sha:
         return head
-    if not source.git.is_ancestor(source.repo, base_sha, head):
+    if not source.repository.is_ancestor(base_sha, head):
         raise SaveConflict(head, {path: NOT_AN_ANCESTOR})
-    changed = [change.path for change in source.git.changes(source.repo, base_sha, head)]
+    changed = [change.path for change in source.repository.changes(base_sha, head)]
     faults = [
         changed_path
         for changed_path in changed
@@ -193,12 +191,12 @@ def _faults(source: Source, save: SaveRequest, head: str) -> Iterator[tuple[str,
     """Yield each path that cannot be written on this head, with the reason."""
     touched = {path for edit in save.edits for path in edit.paths}
     if save.base_sha != head:
-        if not source.git.is_ancestor(source.repo, save.base_sha, head):
+        if not source.repository.is_ancestor(save.base_sha, head):
             yield from ((path, NOT_AN_ANCESTOR) for path in sorted(touched))
             return
-        changed = {change.path for change in source.git.changes(source.repo, save.base_sha, head)}
+        changed = {change.path for change in source.repository.changes(save.base_sha, head)}
         yield from ((path, CHANGED_FILE) for path in sorted(changed & touched))
-    entries = source.git.entries(source.repo, head, sorted(touched))
+    entries = source.repository.entries(head, sorted(touched))
     vacated = set(_vacated_paths(save.edits))
     for edit in save.edits:
         yield from _conflicting_paths(edit, entries, vacated)

@@ -86,7 +86,7 @@ def create_merged_commit(
 
     earlier = _find_earlier_merge(source, planner, attribution) if by.is_retry else None
     if earlier is None:
-        planner.plan(source.git.head(source.repo, source.branch))  # Merges before the branch is locked.
+        planner.plan(source.repository.head(source.branch))  # Merges before the branch is locked.
     written = earlier or commit_builder.write_planned(source, plan)
     if isinstance(written, NoChange):
         return written
@@ -150,10 +150,10 @@ def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
     It is one of the newest commits after `base_sha`, has the same message, and leaves the same blobs at every path. The
     save would conflict with any such commit, so a match cannot hide work of another person.
     """
-    head, message = source.git.head(source.repo, source.branch), save.commit_message.strip()
-    if head == save.base_sha or not source.git.is_ancestor(source.repo, save.base_sha, head):
+    head, message = source.repository.head(source.branch), save.commit_message.strip()
+    if head == save.base_sha or not source.repository.is_ancestor(save.base_sha, head):
         return None
-    for info in islice(source.git.history(source.repo, head, since=save.base_sha), MAX_COMMITS):
+    for info in islice(source.repository.history(head, since=save.base_sha), MAX_COMMITS):
         if info.message.strip() == message and info.parent is not None:
             changes = _matching_changes(source, save, info)
             if changes is not None:
@@ -165,7 +165,7 @@ def _find_earlier_merge(
     source: Source, planner: MergePlanner, attribution: Attribution
 ) -> tuple[Commit, PlannedSave] | None:
     """Return the commit that an interrupted attempt of the same merge made, or None. It has the same message."""
-    head, base_sha = source.git.head(source.repo, source.branch), planner.request.base_sha
+    head, base_sha = source.repository.head(source.branch), planner.request.base_sha
     message = planner.request.commit_message(attribution).strip()
     return find_merge(source, planner, attribution, (base_sha, head), lambda info: info.message.strip() == message)
 
@@ -183,11 +183,9 @@ def find_merge(
     the former, only the newest commits are searched.
     """
     since, head = commits
-    if since is not None and not source.git.is_ancestor(source.repo, since, head):
+    if since is not None and not source.repository.is_ancestor(since, head):
         since = None
-    history = islice(
-        source.git.history(source.repo, head, since=since), MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE
-    )
+    history = islice(source.repository.history(head, since=since), MAX_COMMITS if since else MAX_COMMITS_WITHOUT_BASE)
     matching = ((commit, commit.parent) for commit in history if commit.parent is not None and accepts(commit))
     for info, parent in islice(matching, MAX_EQUAL_MESSAGES):
         with suppress(SaveConflict):
@@ -201,8 +199,8 @@ def find_merge(
 def _matching_changes(source: Source, save: SaveRequest, info: CommitInfo) -> tuple[PathChange, ...] | None:
     """Return the changed paths with their entries in the commit, or None if one has other content."""
     paths = sorted({path for edit in save.edits for path in edit.paths})
-    before = source.git.entries(source.repo, str(info.parent), paths)
-    after = source.git.entries(source.repo, info.sha, paths)
+    before = source.repository.entries(str(info.parent), paths)
+    after = source.repository.entries(info.sha, paths)
     expected = dict(_expected_blobs(save, before))
     if any((after[path].sha if path in after else None) != expected.get(path) for path in paths):
         return None
@@ -220,5 +218,5 @@ def _expected_blobs(save: SaveRequest, before: dict[str, TreeEntry]) -> Iterator
 
 
 def _url(source: Source, sha: str) -> str | None:
-    url = source.git.repository(source.repo).url
+    url = source.repository.facts().url
     return f"{url}/commit/{sha}" if url else None

@@ -90,7 +90,7 @@ def _edited(edit: FrontMatterEdit, before: bytes) -> bytes:
 
 def _read(source: Source, edit: FrontMatterEdit, base_sha: str) -> bytes:
     require_base(source, base_sha, [edit.file])
-    entry = source.git.entries(source.repo, base_sha, [edit.file]).get(edit.file)
+    entry = source.repository.entries(base_sha, [edit.file]).get(edit.file)
     if entry is None or entry.type != EntryType.BLOB:
         raise NotFound("There is no such file on this branch")
     if edit.base_blob_sha not in (None, entry.sha):
@@ -98,6 +98,6 @@ def _read(source: Source, edit: FrontMatterEdit, base_sha: str) -> bytes:
     if entry.mode == SYMLINK:
         raise LinkNotEditable
     try:
-        return source.git.blob(source.repo, entry.sha, max_bytes=MAX_FILE_BYTES)
+        return source.repository.blob(entry.sha, max_bytes=MAX_FILE_BYTES)
     except TooLargeToRead as error:
         raise PayloadTooLarge(TOO_LARGE) from error

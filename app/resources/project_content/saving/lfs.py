@@ -70,5 +70,5 @@ def _files(project_id: str, source: Source, names: set[str]) -> dict[str, str]:
     files = files.order_by(sa.func.length(ContentFile.path), ContentFile.path).limit(MAX_FILES)
     rows = db.session.execute(files).all()
     transactions.release_connection()
-    texts = dict(source.git.blobs(source.repo, {sha for _, sha in rows}, max_bytes=MAX_ATTRIBUTES_BYTES))
+    texts = dict(source.repository.blobs({sha for _, sha in rows}, max_bytes=MAX_ATTRIBUTES_BYTES))
     return {path: text.decode(errors="replace") for path, sha in rows if (text := texts.get(sha)) is not None}

@@ -152,7 +152,7 @@ class MergePlanner:
         paths = {path for edit in self.request.edits for path in edit.paths}
         new = [edit.change.path for edit in self.request.edits if edit.change.action in (Action.CREATE, Action.MOVE)]
         folders = {folder for path in new for folder in _folders(path)}
-        entries = self._source.git.entries(self._source.repo, head, sorted(paths | folders))
+        entries = self._source.repository.entries(head, sorted(paths | folders))
         vacated = {_origin(edit) for edit in self.request.edits if edit.change.action in (Action.DELETE, Action.MOVE)}
         locations = set[tuple[str, str | int | LineRange | None]]()
         for edit in self._followed(head, entries):
@@ -204,7 +204,7 @@ class MergePlanner:
         edits, renames = follow_renames(
             self._source, (self.request.base_sha, head), self.request.edits, changed, entries
         )
-        entries |= self._source.git.entries(self._source.repo, head, sorted(renames.values())) if renames else {}
+        entries |= self._source.repository.entries(head, sorted(renames.values())) if renames else {}
         self._former = {target: path for path, target in renames.items()}
         return edits
 
@@ -212,7 +212,7 @@ class MergePlanner:
         if commit is None:
             return {}
         try:
-            return self._source.git.entries(self._source.repo, commit, sorted(set(paths)))
+            return self._source.repository.entries(commit, sorted(set(paths)))
         except GitObjectMissing as error:
             raise MissingBase(paths) from error
 
@@ -368,7 +368,7 @@ class MergePlanner:
     def _is_visible(self, path: str, sha: str) -> bool:
         """Return whether a branch contains a version. Other objects of a repository are not readable."""
         if (path, sha) not in self._verified:
-            can_verify = len(self._verified) < MAX_VERIFIED and isinstance(self._source.git, Revisions)
+            can_verify = len(self._verified) < MAX_VERIFIED and isinstance(self._source.repository, Revisions)
             visible = can_verify and is_version(self._source, path, sha, base_sha=self.request.base_sha)
             self._verified[path, sha] = visible
         return self._verified[path, sha]
@@ -377,7 +377,7 @@ class MergePlanner:
         """Return a blob, or None if it is too large. Raises MissingBase if a base is missing."""
         if sha not in self._blobs:
             try:
-                data = self._source.git.blob(self._source.repo, sha, max_bytes=CommitLimits.bytes)
+                data = self._source.repository.blob(sha, max_bytes=CommitLimits.bytes)
             except TooLargeToRead:
                 return None
             except GitObjectMissing as error:
@@ -429,7 +429,7 @@ def _sha_after(edit: FileEdit, base: _Base) -> str | None:
 
 def preview(source: Source, planner: MergePlanner) -> dict[str, object]:
     """Return the files that a save would write on the present head, with the paths that merge and the conflicts."""
-    plan = planner.plan(source.git.head(source.repo, source.branch))
+    plan = planner.plan(source.repository.head(source.branch))
     return {
         "mergeable": [merged.path for merged in plan.merged],
         "conflicts": conflict_list(plan.conflicts),

@@ -51,7 +51,7 @@ def follow_renames(
 
     def read(sha: str) -> bytes | None:
         try:
-            return source.git.blob(source.repo, sha, max_bytes=MAX_BYTES)
+            return source.repository.blob(sha, max_bytes=MAX_BYTES)
         except (TooLargeToRead, GitObjectMissing):
             return None
 
@@ -67,13 +67,13 @@ def _find_renames(source: Source, commits: tuple[str, str], files: Mapping[str, 
     """Return the new paths of files of the first commit, given with their blobs, that the second one does not have."""
     changed = [
         (change.path, change.entry.sha)
-        for change in islice(source.git.changes(source.repo, *commits), MAX_CHANGES)
+        for change in islice(source.repository.changes(*commits), MAX_CHANGES)
         if change.entry is not None and change.entry.type == EntryType.BLOB and change.entry.mode != SYMLINK
     ]
     blobs, endings = set(files.values()), {PurePosixPath(path).suffix for path in files}
     changed.sort(key=lambda change: (change[1] not in blobs, PurePosixPath(change[0]).suffix not in endings))
     candidates = dict(changed[:MAX_CANDIDATES])
-    known = source.git.entries(source.repo, commits[0], sorted(candidates))
+    known = source.repository.entries(commits[0], sorted(candidates))
     return _match_files(files, {path: sha for path, sha in candidates.items() if path not in known}, read)
 
 

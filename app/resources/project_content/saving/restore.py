@@ -51,7 +51,7 @@ def plan_restore(source: Source, request: RestoreRequest) -> Sequence[FileEdit] 
     commit = find_commit(source, request.commit_sha)
     require_base(source, request.base_sha, [request.path])
     versions = _folder_versions(source, commit, request) if request.is_folder else _file(source, commit, request)
-    present = source.git.entries(source.repo, request.base_sha, sorted(versions))
+    present = source.repository.entries(request.base_sha, sorted(versions))
     edits = list(edits_between(source, versions, present))
     if edits:
         return edits
@@ -60,11 +60,11 @@ def plan_restore(source: Source, request: RestoreRequest) -> Sequence[FileEdit] 
 
 
 def _file(source: Source, commit: str, request: RestoreRequest) -> dict[str, TreeEntry | None]:
-    present = source.git.entries(source.repo, request.base_sha, [request.path]).get(request.path)
+    present = source.repository.entries(request.base_sha, [request.path]).get(request.path)
     if present is not None and present.type == FOLDER:
         raise NotFound(NO_FILE)
     paths = list(_paths_at(source, commit, request))
-    entries = source.git.entries(source.repo, commit, paths)
+    entries = source.repository.entries(commit, paths)
     entry = next((entries[path] for path in paths if path in entries and entries[path].type != FOLDER), None)
     if entry is None:
         raise NotFound(NO_FILE)
@@ -76,11 +76,11 @@ def _paths_at(source: Source, commit: str, request: RestoreRequest) -> Iterator[
     revisions = revisions_of(source)
     if not revisions.follows_renames:
         yield request.path
-        for file in revisions.compare(source.repo, commit, request.base_sha).files:
+        for file in revisions.compare(commit, request.base_sha).files:
             if file.status == FileStatus.RENAMED and file.path == request.path and file.previous_path:
                 yield file.previous_path
         return
-    log = revisions.log(source.repo, request.base_sha, path=request.path, skip=0, limit=MAX_COMMITS)
+    log = revisions.log(request.base_sha, path=request.path, skip=0, limit=MAX_COMMITS)
     # The file of the same name at this commit may be another one.
     yield from (entry.path for entry in log if entry.commit.sha == commit and entry.path)
     yield request.path
@@ -89,10 +89,10 @@ def _paths_at(source: Source, commit: str, request: RestoreRequest) -> Iterator[
 
 def _folder_versions(source: Source, commit: str, request: RestoreRequest) -> dict[str, TreeEntry | None]:
     """Return the entries of the changed paths of a folder at the commit. None is a path to delete."""
-    entry = source.git.entries(source.repo, commit, [request.path]).get(request.path)
+    entry = source.repository.entries(commit, [request.path]).get(request.path)
     if entry is None or entry.type != FOLDER:
         raise NotFound("There is no such folder at this commit")
-    changes = source.git.changes(source.repo, request.base_sha, commit)
+    changes = source.repository.changes(request.base_sha, commit)
     versions = {change.path: change.entry for change in changes if change.path.startswith(f"{request.path}/")}
     if len(versions) > CommitLimits.files:
         raise PayloadTooLarge(f"A commit can contain at most {CommitLimits.files} files")
@@ -136,6 +136,6 @@ def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:
 
 def _read(source: Source, entry: TreeEntry, *, max_bytes: int) -> bytes:
     try:
-        return source.git.blob(source.repo, entry.sha, max_bytes=max_bytes)
+        return source.repository.blob(entry.sha, max_bytes=max_bytes)
     except TooLargeToRead as error:
         raise PayloadTooLarge(TOO_LARGE) from error

@@ -173,7 +173,7 @@ class RelationReader:
             with transactions.outside_transaction():
                 source = source_of(self.project, self.hosts, user=self.by)
                 remaining = MAX_DATA_BYTES
-                for sha, data in source.git.blobs(source.repo, missing, max_bytes=MAX_DATA_BYTES):
+                for sha, data in source.repository.blobs(missing, max_bytes=MAX_DATA_BYTES):
                     remaining -= len(data or b"")
                     values = values_of(missing[sha], data) if data is not None and remaining >= 0 else {}
                     known[sha] = _values.store((self.project.id, sha), values if isinstance(values, dict) else {})

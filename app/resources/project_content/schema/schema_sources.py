@@ -298,7 +298,7 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
 
     def read(row: Row) -> bytes:
         source = source_of(project, hosts, branch=index.branch, user=by)
-        return source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES)
+        return source.repository.blob(row.sha, max_bytes=galley_file.MAX_BYTES)
 
     declared = _declared(project.id, rows, read)
     if declared is not None:
@@ -314,7 +314,7 @@ def declared_schema(index: ContentIndex, source: Source) -> ContentSchema | None
     rows = _rows(index)
     with transactions.outside_transaction():
         return _declared(
-            index.project_id, rows, lambda row: source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES)
+            index.project_id, rows, lambda row: source.repository.blob(row.sha, max_bytes=galley_file.MAX_BYTES)
         )
 
 
@@ -351,7 +351,7 @@ def excluded_folders(project: Project, index: ContentIndex, *, hosts: GitHosts, 
 
     def read() -> tuple[str, ...]:
         source = source_of(project, hosts, branch=index.branch, user=by)
-        data = _read_bounded(row, lambda row: source.git.blob(source.repo, row.sha, max_bytes=galley_file.MAX_BYTES))
+        data = _read_bounded(row, lambda row: source.repository.blob(row.sha, max_bytes=galley_file.MAX_BYTES))
         return tuple(read_excluded(row.path, data)) if isinstance(data, bytes) else ()
 
     return _excluded.get((project.id, row.path, row.sha), read)

@@ -114,7 +114,7 @@ def compare_file(source: Source, base: str, head: str, difference: FileDifferenc
 
 
 def _entry(source: Source, commit: str, path: str | None) -> TreeEntry | None:
-    return None if path is None else source.git.entries(source.repo, commit, [path]).get(path)
+    return None if path is None else source.repository.entries(commit, [path]).get(path)
 
 
 def read_versions(source: Source, versions: Sequence[tuple[str, str]]) -> list[bytes | None]:
@@ -127,7 +127,7 @@ def read_versions(source: Source, versions: Sequence[tuple[str, str]]) -> list[b
         if entry is not None and entry.type == EntryType.BLOB and (entry.size or 0) <= MAX_VERSION_BYTES
     }
     # GitLab does not report the size of most entries.
-    contents = dict(source.git.blobs(source.repo, small, max_bytes=MAX_VERSION_BYTES))
+    contents = dict(source.repository.blobs(small, max_bytes=MAX_VERSION_BYTES))
     return [contents.get(entry.sha) if entry is not None else None for entry in entries]
 
 
@@ -145,7 +145,7 @@ def _read(source: Source, entry: TreeEntry | None) -> bytes | None:
     if entry.type == EntryType.COMMIT:
         return f"Subproject commit {entry.sha}\n".encode()
     try:
-        return source.git.blob(source.repo, entry.sha, max_bytes=MAX_DIFF_BYTES)
+        return source.repository.blob(entry.sha, max_bytes=MAX_DIFF_BYTES)
     except TooLargeToRead:
         return None
 
@@ -206,7 +206,7 @@ def compare(
     """
     after = decode_cursor(cursor, _CURSOR).encode() if cursor else b""
     base_sha, head_sha = find_commit(source, base), find_commit(source, head)
-    differences = revisions_of(source).compare(source.repo, base_sha, head_sha)
+    differences = revisions_of(source).compare(base_sha, head_sha)
     remaining = [file for file in differences.files if file.path.encode() > after]
     page, following = paginate(remaining, limit, _CURSOR, lambda file: file.path)
     return CommitComparison(base_sha, head_sha, page, len(differences.files), differences.truncated, following)
@@ -221,10 +221,10 @@ def compare_one(source: Source, *, base: str, head: str | None, file: str) -> Co
         NotFound: the file exists at neither commit, and the conditions of `compare`.
     """
     base_sha, head_sha = find_commit(source, base), find_commit(source, head)
-    differences = revisions_of(source).compare(source.repo, base_sha, head_sha)
+    differences = revisions_of(source).compare(base_sha, head_sha)
     difference = _find(differences.files, file)
     if difference is None:
-        if not source.git.entries(source.repo, head_sha, [file]):
+        if not source.repository.entries(head_sha, [file]):
             raise NotFound("There is no such file at these commits")
         return CommitComparison(base_sha, head_sha, [], 0, truncated=False)
     details = compare_file(source, base_sha, head_sha, difference)

@@ -82,11 +82,11 @@ def metadata(
 
 def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, object]:
     """Return the same metadata as for the file of a branch; `indexed_at` is None. Raises NotFound."""
-    entry = source.git.entries(source.repo, commit, [path]).get(path)
+    entry = source.repository.entries(commit, [path]).get(path)
     if entry is None or entry.type == unreadable.FOLDER:
         raise NotFound("There is no such file at this commit")
     try:
-        last = commit_to_dict(source.git.last_commit(source.repo, commit, path))
+        last = commit_to_dict(source.repository.last_commit(commit, path))
     except GitObjectMissing:
         last = None
     facts = to_dict(entry, read_facts(entry, source))
@@ -167,7 +167,7 @@ def read_facts(file: Row | TreeEntry, source: Source) -> dict[str, object]:
     if not _is_read(file):
         return _facts_of_name(file.path)
     try:
-        return facts_of(file.path, source.git.blob(source.repo, file.sha, max_bytes=MAX_READ_BYTES))
+        return facts_of(file.path, source.repository.blob(file.sha, max_bytes=MAX_READ_BYTES))
     except TooLargeToRead:
         return _facts_of_name(file.path)
     except RepositoryDamaged:
@@ -190,7 +190,7 @@ def _find_last_commit(index: ContentIndex | None, file: Row, source: Source) -> 
     here = (file.index_id, file.generation, file.path)
     try:
         with transactions.outside_transaction():
-            last = commit_to_dict(source.git.last_commit(source.repo, index.commit_sha, file.path))
+            last = commit_to_dict(source.repository.last_commit(index.commit_sha, file.path))
     except GitObjectMissing:
         return None
     with transactions.write_transaction():
@@ -215,7 +215,7 @@ class RawFile:
     def read(self) -> Iterator[bytes]:
         """Return the bytes in pieces. The first one is read at once, so that an error precedes the response."""
         with transactions.outside_transaction():
-            pieces = self.source.git.open_blob(self.source.repo, self.sha, max_bytes=PushLimits.blob_bytes)
+            pieces = self.source.repository.open_blob(self.sha, max_bytes=PushLimits.blob_bytes)
             return chain([next(pieces, b"")], pieces)
 
 
@@ -226,7 +226,7 @@ def raw_url(project_id: str, path: str, ref: str) -> str:
 
 def find_raw_at_commit(source: Source, commit: str, path: str) -> RawFile:
     """Return the file at a commit. Reads the entry from the Git host. Raises NotFound."""
-    entry = source.git.entries(source.repo, commit, [path]).get(path)
+    entry = source.repository.entries(commit, [path]).get(path)
     if entry is None or entry.type == FOLDER:
         raise NotFound("There is no such file at this commit")
     if entry.type != EntryType.BLOB:

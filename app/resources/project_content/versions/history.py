@@ -41,13 +41,13 @@ class FileRemoval:
 
 def find_removal(source: Source, path: str) -> FileRemoval:
     """Return the removal of a file that does not exist at the head of the branch. Calls the Git host."""
-    head = source.git.head(source.repo, source.branch)
+    head = source.repository.head(source.branch)
     commit, renamed_to = _last_change(source, head, path)
     new_path = renamed_to
     for _ in range(MAX_RENAMES):
         if new_path is None:
             break
-        entry = source.git.entries(source.repo, head, [new_path]).get(new_path)
+        entry = source.repository.entries(head, [new_path]).get(new_path)
         if entry is not None:
             return FileRemoval(commit, new_path if entry.type == EntryType.BLOB else None)
         new_path = _last_change(source, head, new_path)[1]
@@ -59,7 +59,7 @@ def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | Non
     commit = last_change(source, path, head)
     if commit is None or commit.parent is None:
         return commit, None
-    files = revisions_of(source).compare(source.repo, commit.parent, commit.sha).files
+    files = revisions_of(source).compare(commit.parent, commit.sha).files
     renames = (file for file in files if file.status == FileStatus.RENAMED and file.previous_path == path)
     return commit, next((file.path for file in renames), None)
 
@@ -67,7 +67,7 @@ def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | Non
 def read_last_commits(source: Source, head: str) -> LastCommits:
     """Return the last commits of the files by path. An unreadable history does not prevent the index."""
     try:
-        return last_commits(source.git.history(source.repo, head))
+        return last_commits(source.repository.history(head))
     except DriverError as error:
         log.warning("content.history_unreadable", error=type(error).__name__)
         return {}
@@ -118,7 +118,7 @@ def read_history(
     """
     revisions = revisions_of(source)
     start, skip = _position(source, cursor) if cursor else (find_commit(source, ref), 0)
-    entries = revisions.log(source.repo, start, path=file, skip=skip, limit=limit + 1)
+    entries = revisions.log(start, path=file, skip=skip, limit=limit + 1)
     if file is not None and not entries and not skip:
         raise NotFound("No commit of this branch has changed this file")
     return History(*paginate(entries, limit, _CURSOR, lambda _: f"{start}:{skip + limit}"), revisions.follows_renames)
@@ -130,7 +130,7 @@ def last_change(source: Source, path: str, commit: str) -> CommitInfo | None:
         revisions = revisions_of(source)
     except UnprocessableEntity:
         return None
-    entries = revisions.log(source.repo, commit, path=path, skip=0, limit=1)
+    entries = revisions.log(commit, path=path, skip=0, limit=1)
     return entries[0].commit if entries else None
 
 

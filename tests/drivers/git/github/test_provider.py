@@ -1,6 +1,7 @@
 """Tests of the GitHub driver: the contract of all providers, the calls of GitHub and failures of the host."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -9,7 +10,7 @@ import pytest
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
 from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
 from app.drivers.git.github.calls import MAX_FILES
-from app.drivers.git.github.provider import GitHubProvider
+from app.drivers.git.github.provider import GitHubRepository
 from app.drivers.git.port import Action, Checks, CheckState, FileChange, NotMergeable, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
 from tests.drivers.git.merges import MergeContract, MergeRaceContract
@@ -22,7 +23,7 @@ from tests.support.doubles.server import Fault, Reply
 from tests.support.samples.gitrepo import Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
-REPO = RepoRef("team/site")
+REPO = "team/site"
 
 
 @pytest.fixture
@@ -37,9 +38,10 @@ def host() -> Iterator[GitHub]:
 def make(host: GitHub, tmp_path: Path) -> Make:
     def create(files: Mapping[str, Content]) -> Subject:
         git = Plumbing(tmp_path / "site.git", files)
-        host.add(REPO.name, git, "ada")
-        host.install("team", REPO.name)
-        return Subject(provider(host), REPO, git)
+        host.add(REPO, git, "ada")
+        host.install("team", REPO)
+        opener = partial(open_repository, host)
+        return Subject(opener(REPO), git, REPO, opener)
 
     return create
 
@@ -51,12 +53,12 @@ def good(host: GitHub) -> str:
 
 @pytest.fixture
 def acting(host: GitHub) -> Acting:
-    return lambda supplier: GitHubProvider(host.api_url, supplier, bot=BOT)
+    return lambda supplier: GitHubRepository(host.api_url, RepoRef(REPO), supplier, bot=BOT)
 
 
-def provider(host: GitHub) -> GitHubProvider:
+def open_repository(host: GitHub, name: str, repository_id: str | None = None) -> GitHubRepository:
     token = host.installation_token(90)
-    return GitHubProvider(host.api_url, lambda rejected=None: token, bot=BOT)
+    return GitHubRepository(host.api_url, RepoRef(name, repository_id), lambda rejected=None: token, bot=BOT)
 
 
 class TestGitHub(GitContract, PathConflictContract):
@@ -78,7 +80,7 @@ class TestGitHubRevisions(RevisionsContract):
         subject = make({"a.md": b"a\n", "b.md": b"b\n"})
         base = subject.git.head()
         head = subject.git.commit({f"new/{number:03}.md": b"x\n" for number in range(MAX_FILES)} | {"b.md": None})
-        differences = revisions_of(subject).compare(subject.repo, base, head)
+        differences = revisions_of(subject).compare(base, head)
         assert (len(differences.files), differences.truncated) == (MAX_FILES + 1, True)
         assert tuple(differences.files[0]) == ("b.md", None, "removed", None, None)
         assert {(file.status, file.additions) for file in differences.files[1:]} == {("added", None)}
@@ -88,14 +90,14 @@ class TestGitHubRevisions(RevisionsContract):
         start = subject.git.head()
         left = subject.git.commit({"a.md": b"a\n"}, branch="left", start=start)
         right = subject.git.commit({"run": ("100755", b"x\n")}, branch="right", start=start)
-        files = revisions_of(subject).compare(subject.repo, left, right).files
+        files = revisions_of(subject).compare(left, right).files
         assert [tuple(file) for file in files] == [("a.md", None, "removed", 0, 1), ("run", None, "modified", 0, 0)]
 
     def test_failing_host_is_reported(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a\n"})
         host.faults.append(Fault("GET .*/commits$", times=9, reply=Reply(502)))
         with pytest.raises(UpstreamError):
-            revisions_of(subject).log(subject.repo, subject.git.head(), path=None, skip=0, limit=5)
+            revisions_of(subject).log(subject.git.head(), path=None, skip=0, limit=5)
 
 
 class TestGitHubFailing(RemoteContract):
@@ -114,7 +116,7 @@ class TestGitHubFailing(RemoteContract):
     RULE = "Required status check"
 
     def remote(self, host: GitHub) -> Repository:
-        return host.repositories[REPO.name]
+        return host.repositories[REPO]
 
     def require_checks(self, host: GitHub, *names: str) -> None:
         self.remote(host).required.update(names)
@@ -146,42 +148,42 @@ class TestGitHubFailing(RemoteContract):
         self, subject: Subject, host: GitHub, conclusion: str, state: CheckState
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         head = subject.git.head("work")
         run = {"name": "build", "status": "completed", "conclusion": conclusion}
         self.remote(host).check_runs[head] = [run]
         failed = ("build",) if state is CheckState.FAILED else ()
-        assert pulls.checks(subject.repo, 1) == Checks(head, state, failed)
+        assert pulls.checks(1) == Checks(head, state, failed)
 
     def test_failed_and_pending_checks_are_failed(self, subject: Subject, host: GitHub) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         head = subject.git.head("work")
         for results in ({"build": "pending", "links": "failed"}, {"links": "failed", "build": "pending"}):
             self.set_checks(host, head, results)
-            assert pulls.checks(subject.repo, 1) == Checks(head, CheckState.FAILED, ("links",))
+            assert pulls.checks(1) == Checks(head, CheckState.FAILED, ("links",))
 
     def test_checks_without_the_permission_are_not_counted(self, subject: Subject, host: GitHub) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.set_checks(host, subject.git.head("work"), {"build": "failed"})
         self.remote(host).reads_checks = False
-        assert pulls.checks(subject.repo, 1).state is CheckState.NONE
+        assert pulls.checks(1).state is CheckState.NONE
 
     def test_merge_without_a_required_review_raises_with_the_reason_of_the_host(
         self, subject: Subject, host: GitHub
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.remote(host).needs_review = True
         with pytest.raises(NotMergeable, match="approving review is required"):
-            pulls.merge_pull_request(subject.repo, 1)
+            pulls.merge_pull_request(1)
 
     def test_squash_is_one_commit_on_the_base(self, subject: Subject) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         old = subject.git.head()
-        merged = pulls.merge_pull_request(subject.repo, 1, message="One line", is_squash=True)
+        merged = pulls.merge_pull_request(1, message="One line", is_squash=True)
         assert subject.git.text("log", "-1", "--format=%P %B", merged.sha) == f"{old} One line"
 
     def test_commit_after_a_push_with_a_generic_refusal_raises_branch_moved(
@@ -209,41 +211,41 @@ class TestGitHubFailing(RemoteContract):
     def test_exhausted_budget_raises_throttled_with_the_time_of_its_reset(self, subject: Subject, host: GitHub) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
         with pytest.raises(UpstreamThrottled) as told:
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert 1700 < told.value.retry_after_s <= 1800
 
     def test_last_call_of_the_budget_blocks_the_next_call(self, subject: Subject, host: GitHub) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 1)
-        subject.provider.head(subject.repo, "main")
+        subject.repository.head("main")
         with pytest.raises(UpstreamThrottled):
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert len(host.calls(self.READS)) == 1
 
     def test_secondary_limit_without_a_time_waits_a_minute(self, subject: Subject, host: GitHub) -> None:
         said = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}
         host.faults.append(Fault(self.READS, reply=Reply(403, said)))
         with pytest.raises(UpstreamThrottled) as told:
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert told.value.retry_after_s == 60
 
     def test_delete_branch_of_a_protected_branch_raises_upstream_rejected(self, subject: Subject, host: GitHub) -> None:
         subject.git.commit({"w.md": b"w"}, branch="work", start=subject.git.head())
-        host.repositories[REPO.name].protected.add("work")
+        host.repositories[REPO].protected.add("work")
         with pytest.raises(UpstreamRejected) as caught:
-            subject.provider.delete_branch(subject.repo, "work")
+            subject.repository.delete_branch("work")
         assert caught.value.code == "BRANCH_PROTECTED"
         assert subject.git.head("work")
 
     def test_commit_on_a_protected_branch_raises_with_the_reason_of_the_host(
         self, subject: Subject, host: GitHub
     ) -> None:
-        host.repositories[REPO.name].protected.add("main")
+        host.repositories[REPO].protected.add("main")
         with pytest.raises(UpstreamRejected, match="pull request") as refused:
             self.write(subject)
         assert refused.value.code == "BRANCH_PROTECTED"
 
     def test_read_only_repository_refuses_a_commit(self, subject: Subject, host: GitHub) -> None:
-        host.repositories[REPO.name].read_only = True
+        host.repositories[REPO].read_only = True
         with pytest.raises(UpstreamRejected, match="archived"):
             self.write(subject)
 
@@ -262,23 +264,23 @@ class TestGitHubFailing(RemoteContract):
     def test_blob_with_other_bytes_than_requested_raises_upstream_error(self, subject: Subject, host: GitHub) -> None:
         host.faults.append(Fault("GET .*/git/blobs/", reply=Reply(200, b"other")))
         with pytest.raises(UpstreamError):
-            subject.provider.blob(subject.repo, subject.git.entries()["a.md"][2], max_bytes=100)
+            subject.repository.blob(subject.git.entries()["a.md"][2], max_bytes=100)
 
     def test_empty_repository_has_no_branch(self, subject: Subject, host: GitHub, tmp_path: Path) -> None:
         host.add("team/empty", Plumbing(tmp_path / "empty.git"))
         host.installations[90].repositories.add("team/empty")
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(RepoRef("team/empty"), "main")
-        assert subject.provider.branches(RepoRef("team/empty")) == []
+            subject.open("team/empty").head("main")
+        assert subject.open("team/empty").branches() == []
 
     def test_repository_under_the_name_of_another_is_unavailable(self, subject: Subject) -> None:
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.repository(RepoRef(REPO.name, "1"))
+            subject.open(REPO, "1").facts()
 
     def test_repository_outside_the_installation_is_unavailable(self, subject: Subject, host: GitHub) -> None:
         host.installations[90].repositories.clear()
         with pytest.raises(RepositoryUnavailable):
-            list(subject.provider.tree(subject.repo, subject.git.head()))
+            list(subject.repository.tree(subject.git.head()))
 
 
 class TestRename:
@@ -286,33 +288,32 @@ class TestRename:
 
     def test_calls_with_the_id_reach_the_renamed_repository(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
-        known = RepoRef(REPO.name, str(host.repositories[REPO.name].id))
-        host.rename(REPO.name, "team/renamed")
-        git = subject.provider
-        head = git.head(known, "main")
-        assert (git.repository(known).full_name, head) == ("team/renamed", subject.git.head())
-        assert [entry.path for entry in git.tree(known, head)] == ["a.md"]
-        commit = git.commit(known, "main", [FileChange("b.md", Action.CREATE, b"b")], "Add", expected_head=head)
+        known = subject.open(REPO, str(host.repositories[REPO].id))
+        host.rename(REPO, "team/renamed")
+        head = known.head("main")
+        assert (known.facts().full_name, head) == ("team/renamed", subject.git.head())
+        assert [entry.path for entry in known.tree(head)] == ["a.md"]
+        commit = known.commit("main", [FileChange("b.md", Action.CREATE, b"b")], "Add", expected_head=head)
         assert subject.git.head() == commit.sha
-        assert git.blob(known, subject.git.entries()["b.md"][2], max_bytes=100) == b"b"
-        git.create_branch(known, "work", commit.sha)
-        git.delete_branch(known, "work")
-        assert [branch.name for branch in git.branches(known)] == ["main"]
+        assert known.blob(subject.git.entries()["b.md"][2], max_bytes=100) == b"b"
+        known.create_branch("work", commit.sha)
+        known.delete_branch("work")
+        assert [branch.name for branch in known.branches()] == ["main"]
 
     def test_calls_without_an_id_are_unavailable(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
-        host.rename(REPO.name, "team/renamed")
+        host.rename(REPO, "team/renamed")
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(REPO, "main")
+            subject.repository.head("main")
 
     def test_redirect_to_another_repository_is_not_followed(self, host: GitHub, make: Make, tmp_path: Path) -> None:
         subject = make({"a.md": b"a"})
         other = host.add("team/other", Plumbing(tmp_path / "other.git", {"secret.md": b"s"}), "ada")
         host.installations[90].repositories.add(other.name)
-        host.rename(REPO.name, "team/renamed")
-        host.former[REPO.name] = other.id
+        host.rename(REPO, "team/renamed")
+        host.former[REPO] = other.id
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(RepoRef(REPO.name, "7000"), "main")
+            subject.open(REPO, "7000").head("main")
         assert host.calls(f"/repositories/{other.id}") == []
 
     def test_redirect_to_another_host_is_not_followed(self, host: GitHub, make: Make) -> None:
@@ -320,18 +321,18 @@ class TestRename:
         location = {"Location": "http://127.0.0.1:9/api/repositories/7000/git/ref/heads/main"}
         host.faults.append(Fault("GET .*/git/ref/", reply=Reply(301, {"message": "Moved"}, location)))
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(RepoRef(REPO.name, "7000"), "main")
+            subject.open(REPO, "7000").head("main")
 
 
 class TestWritable:
     def test_writable_equals_the_permission_of_the_token(self, host: GitHub, make: Make) -> None:
         make({"a": b"a"})
-        host.repositories[REPO.name].collaborators |= {"reader", "writer"}
-        host.repositories[REPO.name].readers.add("reader")
+        host.repositories[REPO].collaborators |= {"reader", "writer"}
+        host.repositories[REPO].readers.add("reader")
         for login, writes in (("reader", False), ("writer", True)):
             token = host.user_token(login)
-            acting = GitHubProvider(host.api_url, lambda rejected=None, token=token: token, bot=BOT)
-            assert acting.repository(REPO).writable is writes
+            acting = GitHubRepository(host.api_url, RepoRef(REPO), lambda rejected=None, token=token: token, bot=BOT)
+            assert acting.facts().writable is writes
 
 
 class TestTrees:
@@ -340,7 +341,7 @@ class TestTrees:
     def test_truncated_tree_is_read_by_folder_and_equals_that_of_git(self, host: GitHub, make: Make) -> None:
         host.tree_entries = 400
         subject = make(many_files(3000))
-        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        entries = list(subject.repository.tree(subject.git.head()))
         witness = subject.git.entries()
         assert [(e.path, e.type, e.mode, e.sha, e.size) for e in entries] == [
             (p, *about) for p, about in witness.items()
@@ -349,16 +350,14 @@ class TestTrees:
     def test_flat_folder_beyond_the_limit_is_listed(self, host: GitHub, make: Make) -> None:
         host.tree_entries = 50
         subject = make({f"posts/{number:04}.md": b"%d" % number for number in range(300)} | {"README.md": b"r"})
-        assert [entry.path for entry in subject.provider.tree(subject.repo, subject.git.head())] == list(
-            subject.git.entries()
-        )
+        assert [entry.path for entry in subject.repository.tree(subject.git.head())] == list(subject.git.entries())
 
     def test_folder_with_a_truncated_list_raises_upstream_error(self, host: GitHub, make: Make) -> None:
         subject = make({"a/b.md": b"b"})
         cut = {"sha": "0" * 40, "url": "u", "tree": [], "truncated": True}
         host.faults.append(Fault("GET .*/git/trees/", times=99, reply=Reply(200, cut)))
         with pytest.raises(UpstreamError):
-            list(subject.provider.tree(subject.repo, subject.git.head()))
+            list(subject.repository.tree(subject.git.head()))
 
     def test_commit_on_a_truncated_tree_checks_its_paths(self, host: GitHub, make: Make) -> None:
         host.tree_entries = 400
@@ -374,7 +373,7 @@ class TestTrees:
         old = subject.git.head()
         new = subject.git.commit({"d03/s01/new.md": b"n"})
         host.journal.clear()
-        [change] = subject.provider.changes(subject.repo, old, new)
+        [change] = subject.repository.changes(old, new)
         assert change.path == "d03/s01/new.md"
         assert len(host.journal) == 2
         assert not any(call.one("recursive") for call in host.journal)
@@ -386,14 +385,14 @@ class TestTrees:
         edited = {f"d{n % spread:02}/s00/f{n:04}.md": ("100755", b"new") for n in range(9)}
         new = subject.git.commit({**edited, "d01/s00/f0001.md": None}, "Push")
         host.journal.clear()
-        assert subject.provider.head(subject.repo, "main") == new
-        changes = list(subject.provider.changes(subject.repo, old, new))
+        assert subject.repository.head("main") == new
+        changes = list(subject.repository.changes(old, new))
         after = subject.git.entries(new)
         assert {c.path: c.entry and (c.entry.type, c.entry.mode, c.entry.sha, c.entry.size) for c in changes} == {
             path: after.get(path) for path in {*edited, "d01/s00/f0001.md"}
         }
-        assert subject.provider.is_ancestor(subject.repo, old, new)
-        [info] = subject.provider.history(subject.repo, new, since=old)
+        assert subject.repository.is_ancestor(old, new)
+        [info] = subject.repository.history(new, since=old)
         assert (info.sha, info.message.strip(), info.paths) == (
             new,
             "Push",
@@ -407,7 +406,7 @@ class TestTrees:
         new = subject.git.commit({"d03/s01/new.md": b"n"})
         for status in (404, 422, 500):
             host.faults.append(Fault("GET .*/compare/", times=4, reply=Reply(status, {"message": "Diff too large"})))
-            assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
+            assert [c.path for c in subject.repository.changes(old, new)] == ["d03/s01/new.md"]
             host.faults.clear()
 
     def test_folders_that_github_does_not_find_by_path_are_read_from_their_parents(
@@ -417,33 +416,33 @@ class TestTrees:
         old = subject.git.head()
         new = subject.git.commit({"d03/s01/new.md": b"n"})
         host.faults.append(Fault("GET .*/git/trees/.*:", reply=Reply(404, {"message": "Not Found"})))
-        assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
+        assert [c.path for c in subject.repository.changes(old, new)] == ["d03/s01/new.md"]
 
     def test_changes_of_a_reset_branch_are_read_from_trees(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         old = subject.git.commit({"b.md": b"b"})
         new = subject.git.commit({"c.md": b"c"}, start=subject.git.commits()[1], branch="other")
-        assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["b.md", "c.md"]
-        assert not subject.provider.is_ancestor(subject.repo, old, new)
+        assert [c.path for c in subject.repository.changes(old, new)] == ["b.md", "c.md"]
+        assert not subject.repository.is_ancestor(old, new)
 
     def test_changes_in_every_folder_are_read_from_complete_trees(self, host: GitHub, make: Make) -> None:
         subject = make(many_files(1000))
         old = subject.git.head()
         new = subject.git.commit(dict.fromkeys(subject.git.entries(), b"changed"))
         host.journal.clear()
-        assert len(list(subject.provider.changes(subject.repo, old, new))) == 1000
+        assert len(list(subject.repository.changes(old, new))) == 1000
         assert len(host.journal) <= 64
 
     def test_unchanged_head_returns_304_and_uses_no_rate(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
-        heads = {subject.provider.head(subject.repo, "main") for _ in range(3)}
+        heads = {subject.repository.head("main") for _ in range(3)}
         assert heads == {subject.git.head()}
         assert [call.status for call in host.calls("/git/ref/")] == [200, 304, 304]
 
     def test_changed_head_is_returned(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
-        subject.provider.head(subject.repo, "main")
-        assert subject.git.commit({"a.md": b"b"}) == subject.provider.head(subject.repo, "main")
+        subject.repository.head("main")
+        assert subject.git.commit({"a.md": b"b"}) == subject.repository.head("main")
 
     def test_history_of_a_merge_contains_only_its_own_paths(self, make: Make) -> None:
         subject = make({"a.md": b"a", "b.md": b"b"})
@@ -451,7 +450,7 @@ class TestTrees:
         side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
         subject.git.commit({"a.md": b"main"})
         merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
-        values = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        values = {info.sha: info.paths for info in subject.repository.history(merged, since=base)}
         assert values[merged] == ("b.md",)
         assert len(values) == 3
 
@@ -464,7 +463,7 @@ class TestCommitSteps:
         head = subject.git.head()
         host.journal.clear()
         changes = [FileChange(f"n{number}.md", Action.CREATE, b"%d" % number) for number in range(30)]
-        subject.provider.commit(subject.repo, "main", changes, "m", expected_head=head)
+        subject.repository.commit("main", changes, "m", expected_head=head)
         writes = [(call.method, call.path.rsplit("/repos/team/site/", 1)[1]) for call in host.calls("POST|PATCH")]
         assert writes == [("POST", "git/blobs")] * 30 + [
             ("POST", "git/trees"),

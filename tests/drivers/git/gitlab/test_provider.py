@@ -1,6 +1,7 @@
 """Tests of the GitLab driver: the contract of all providers, the calls of GitLab and failures of the host."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import pytest
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
 from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
 from app.drivers.git.gitlab import values
-from app.drivers.git.gitlab.provider import GitLabProvider
+from app.drivers.git.gitlab.provider import GitLabRepository
 from app.drivers.git.port import (
     Action,
     Checks,
@@ -31,7 +32,7 @@ from tests.support.doubles.server import Fault, Reply
 from tests.support.samples.gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
-REPO = RepoRef("team/sub/site")
+REPO = "team/sub/site"
 
 
 @pytest.fixture
@@ -45,8 +46,9 @@ def host() -> Iterator[GitLab]:
 def make(host: GitLab, tmp_path: Path) -> Make:
     def create(files: Mapping[str, Content]) -> Subject:
         git = Plumbing(tmp_path / "site.git", files)
-        host.add(REPO.name, git, "grace")
-        return Subject(provider(host), REPO, git)
+        host.add(REPO, git, "grace")
+        opener = partial(open_repository, host)
+        return Subject(opener(REPO), git, REPO, opener)
 
     return create
 
@@ -58,12 +60,12 @@ def good(host: GitLab) -> str:
 
 @pytest.fixture
 def acting(host: GitLab) -> Acting:
-    return lambda supplier: GitLabProvider(host.url, supplier, bot=BOT)
+    return lambda supplier: GitLabRepository(host.url, RepoRef(REPO), supplier, bot=BOT)
 
 
-def provider(host: GitLab) -> GitLabProvider:
+def open_repository(host: GitLab, name: str, repository_id: str | None = None) -> GitLabRepository:
     token = host.token("grace")
-    return GitLabProvider(host.url, lambda rejected=None: token, bot=BOT)
+    return GitLabRepository(host.url, RepoRef(name, repository_id), lambda rejected=None: token, bot=BOT)
 
 
 class TestGitLab(GitContract, PathConflictContract):
@@ -127,13 +129,13 @@ class TestGitLabRevisions(RevisionsContract):
         base = subject.git.head()
         head = subject.git.commit({"a.md": b"b\n" * 8, "b.png": b"\0b"})
         call = "GET .*/repository/compare$"
-        revisions_of(subject).compare(subject.repo, base, head)
+        revisions_of(subject).compare(base, head)
         diffs = host.calls(call)[-1]
         body = host.answer(diffs).body
         for diff in body["diffs"]:
             diff |= {"diff": "", "too_large": True}
         host.faults.append(Fault(call, reply=Reply(200, body)))
-        files = revisions_of(subject).compare(subject.repo, base, head).files
+        files = revisions_of(subject).compare(base, head).files
         assert [(file.additions, file.deletions) for file in files] == [(8, 9), (None, None)]
 
 
@@ -144,8 +146,8 @@ class TestWritable:
         host.projects[0].readers.add("reader")
         for login, writes in (("reader", False), ("writer", True)):
             token = host.token(login)
-            acting = GitLabProvider(host.url, lambda rejected=None, token=token: token, bot=BOT)
-            assert acting.repository(REPO).writable is writes
+            acting = GitLabRepository(host.url, RepoRef(REPO), lambda rejected=None, token=token: token, bot=BOT)
+            assert acting.facts().writable is writes
 
     @pytest.mark.parametrize(
         ("permissions", "writes"),
@@ -201,17 +203,17 @@ class TestGitLabFailing(RemoteContract):
         self, subject: Subject, host: GitLab, status: str, state: CheckState
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         head = subject.git.head("work")
         self.remote(host).pipelines[head] = {"id": 1, "sha": head, "status": status}
-        assert pulls.checks(subject.repo, 1) == Checks(head, state)
+        assert pulls.checks(1) == Checks(head, state)
 
     @pytest.mark.parametrize("is_readable", [True, False])
     def test_failed_jobs_are_named_unless_they_may_fail_or_cannot_be_read(
         self, subject: Subject, host: GitLab, is_readable: bool
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         head, trial = subject.git.head("work"), subject.git.head()
         at = self.remote(host)
         at.pipelines[head], at.reads_jobs = {"id": 1, "sha": trial, "status": "failed"}, is_readable
@@ -222,38 +224,38 @@ class TestGitLabFailing(RemoteContract):
             {"name": "build", "status": "success", "allow_failure": False},
         ]
         names = ("deploy", "tests") if is_readable else ()
-        assert pulls.checks(subject.repo, 1) == Checks(head, CheckState.FAILED, names)
+        assert pulls.checks(1) == Checks(head, CheckState.FAILED, names)
 
     def test_merge_without_the_permission_keeps_the_credential(self, subject: Subject, host: GitLab) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.remote(host).no_mergers = True
         with pytest.raises(NotMergeable, match="does not let this account merge"):
-            pulls.merge_pull_request(subject.repo, 1)
+            pulls.merge_pull_request(1)
         assert host.calls("PUT .*/merge$") == []
 
     def test_merge_that_a_hook_of_the_server_refuses_raises_with_its_message(
         self, subject: Subject, host: GitLab
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.remote(host).hook_error = "Commit message does not name an issue"
         with pytest.raises(NotMergeable, match="does not name an issue"):
-            pulls.merge_pull_request(subject.repo, 1)
-        assert pulls.pull_request(subject.repo, 1).state is PullRequestState.OPEN
+            pulls.merge_pull_request(1)
+        assert pulls.pull_request(1).state is PullRequestState.OPEN
 
     @pytest.mark.parametrize(("times", "is_merged"), [(2, True), (9, False)])
     def test_merge_waits_until_a_new_merge_request_is_prepared(
         self, subject: Subject, host: GitLab, times: int, is_merged: bool
     ) -> None:
         pulls = prepare_pull_request(subject)
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         self.remote(host).unprepared = times
         if is_merged:
-            assert pulls.merge_pull_request(subject.repo, 1).sha == subject.git.head()
+            assert pulls.merge_pull_request(1).sha == subject.git.head()
         else:
             with pytest.raises(UpstreamUnavailable):
-                pulls.merge_pull_request(subject.repo, 1)
+                pulls.merge_pull_request(1)
         assert ("work.md" in subject.git.entries()) is is_merged
 
     @pytest.mark.parametrize("lose", [True, False])
@@ -261,15 +263,15 @@ class TestGitLabFailing(RemoteContract):
         pulls = prepare_pull_request(subject)
         self.remote(host).merge_method = "ff"
         old, head = subject.git.head(), subject.git.head("work")
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
         host.faults.append(Fault("PUT .*/merge$", times=2 * lose, lose=True))
-        assert pulls.merge_pull_request(subject.repo, 1).sha == head == subject.git.head()
+        assert pulls.merge_pull_request(1).sha == head == subject.git.head()
         subject.git.commit({"more.md": b"more"}, branch="work")
-        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
-        merged = pulls.merge_pull_request(subject.repo, 2, message="One line", is_squash=True)
+        pulls.create_pull_request(title="Work", head="work", base="main", body="")
+        merged = pulls.merge_pull_request(2, message="One line", is_squash=True)
         assert merged.sha == subject.git.head()
         assert subject.git.text("log", "--format=%P %B", f"{old}..main").split("\n")[0] == f"{head} One line"
-        assert pulls.pull_request(subject.repo, 2).merge_sha == merged.sha
+        assert pulls.pull_request(2).merge_sha == merged.sha
 
     def test_push_of_another_file_before_the_commit_is_the_parent(self, subject: Subject, host: GitLab) -> None:
         head = subject.git.head()
@@ -313,7 +315,7 @@ class TestGitLabFailing(RemoteContract):
         subject.git.commit({"w.md": b"w"}, branch="work", start=subject.git.head())
         host.projects[0].protected.add("work")
         with pytest.raises(UpstreamRejected) as caught:
-            subject.provider.delete_branch(subject.repo, "work")
+            subject.repository.delete_branch("work")
         assert caught.value.code == "BRANCH_PROTECTED"
         assert subject.git.head("work")
 
@@ -334,19 +336,19 @@ class TestGitLabFailing(RemoteContract):
     def test_exhausted_budget_raises_throttled_with_the_time_of_its_reset(self, subject: Subject, host: GitLab) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
         with pytest.raises(UpstreamThrottled) as told:
-            subject.provider.head(subject.repo, "main")
+            subject.repository.head("main")
         assert told.value.retry_after_s == 50
 
     def test_renamed_project_is_read_by_its_id(self, subject: Subject, host: GitLab) -> None:
         host.projects[0].name = "team/renamed"
-        known = RepoRef(REPO.name, str(host.projects[0].id))
-        assert subject.provider.head(known, "main") == subject.git.head()
-        assert subject.provider.repository(known).full_name == "team/renamed"
+        known = subject.open(REPO, str(host.projects[0].id))
+        assert known.head("main") == subject.git.head()
+        assert known.facts().full_name == "team/renamed"
 
     def test_project_without_membership_raises_repository_unavailable(self, subject: Subject, host: GitLab) -> None:
         host.projects[0].members.clear()
         with pytest.raises(RepositoryUnavailable):
-            list(subject.provider.tree(subject.repo, subject.git.head()))
+            list(subject.repository.tree(subject.git.head()))
 
 
 class TestTrees:
@@ -354,7 +356,7 @@ class TestTrees:
 
     def test_tree_of_many_pages_equals_that_of_git(self, host: GitLab, make: Make) -> None:
         subject = make({f"d{n % 30:02}/f{n:04}.md": b"%d\n" % n for n in range(1500)})
-        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        entries = list(subject.repository.tree(subject.git.head()))
         assert [entry.path for entry in entries] == list(subject.git.entries())
         assert len(host.calls("GET .*/repository/tree$")) == 16
 
@@ -368,7 +370,7 @@ class TestTrees:
         subject = make(files | odd | {"posts/zz/in.md": b"in\n", "a.md": b"a"})
         host.journal.clear()
         paths = ["posts/f0699.md", "posts/x-run.sh", "posts/none.md", "posts/zz", "a.md"]
-        entries = subject.provider.entries(subject.repo, subject.git.head(), paths)
+        entries = subject.repository.entries(subject.git.head(), paths)
         witness = subject.git.entries()
         assert entries.pop("posts/zz").type == "tree"
         assert {path: e[1:4] for path, e in entries.items()} == {path: witness[path][:3] for path in entries}
@@ -378,14 +380,14 @@ class TestTrees:
     def test_symlink_in_a_large_folder_has_the_mode_of_a_symlink(self, make: Make) -> None:
         files: dict[str, Content] = {f"f{n:04}.md": b"%d\n" % n for n in range(400)}
         subject = make(files | {"y-link": (SYMLINK, b"f0001.md"), "z-line": b"no end"})
-        entries = subject.provider.entries(subject.repo, subject.git.head(), ["y-link", "z-line"])
+        entries = subject.repository.entries(subject.git.head(), ["y-link", "z-line"])
         assert (entries["y-link"].mode, entries["z-line"].mode) == (SYMLINK, "100644")
 
     def test_changes_contain_a_submodule_in_a_large_folder(self, make: Make) -> None:
         subject = make({f"f{n:04}.md": b"%d\n" % n for n in range(400)})
         old = subject.git.head()
         new = subject.git.commit({"z-theme": (SUBMODULE, "5a1e" * 10)})
-        [change] = subject.provider.changes(subject.repo, old, new)
+        [change] = subject.repository.changes(old, new)
         assert change.entry
         assert change.entry[:4] == ("z-theme", "commit", SUBMODULE, "5a1e" * 10)
 
@@ -404,14 +406,14 @@ class TestTrees:
     def test_failed_page_of_a_tree_is_retried(self, host: GitLab, make: Make, fault: dict[str, Any]) -> None:
         subject = make({f"f{n:03}.md": b"x" for n in range(350)})
         host.faults.append(Fault("GET .*/repository/tree$", skip=2, **fault))
-        assert len(list(subject.provider.tree(subject.repo, subject.git.head()))) == 350
+        assert len(list(subject.repository.tree(subject.git.head()))) == 350
 
     def test_permanently_failing_page_raises_and_yields_no_entries(self, host: GitLab, make: Make) -> None:
         subject = make({f"f{n:03}.md": b"x" for n in range(350)})
         host.faults.append(Fault("GET .*/repository/tree$", skip=2, times=99, reply=Reply(502)))
         items = []
         with pytest.raises(UpstreamError):
-            items.extend(subject.provider.tree(subject.repo, subject.git.head()))
+            items.extend(subject.repository.tree(subject.git.head()))
         assert items == []
 
     def test_changes_beyond_the_limit_of_a_comparison_are_read_from_complete_trees(
@@ -421,8 +423,8 @@ class TestTrees:
         subject = make({f"f{n:03}.md": b"x%d" % n for n in range(50)})
         old = subject.git.head()
         new = subject.git.commit({f"f{n:03}.md": b"changed" for n in range(40)})
-        assert len(list(subject.provider.changes(subject.repo, old, new))) == 40
-        [info] = subject.provider.history(subject.repo, new, since=old)
+        assert len(list(subject.repository.changes(old, new))) == 40
+        [info] = subject.repository.history(new, since=old)
         assert len(info.paths) == 40
 
     def test_history_of_a_merge_contains_only_its_own_paths(self, make: Make) -> None:
@@ -431,6 +433,6 @@ class TestTrees:
         side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
         subject.git.commit({"a.md": b"main"})
         merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
-        found = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        found = {info.sha: info.paths for info in subject.repository.history(merged, since=base)}
         assert found[merged] == ("b.md",)
         assert len(found) == 3

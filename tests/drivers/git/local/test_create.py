@@ -11,10 +11,10 @@ from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
 from app.drivers.git.local import creation
 from app.drivers.git.local.commands import Finished, run
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Person, RepoRef
+from app.drivers.git.port import Person
 from tests.support.samples.gitrepo import AUTHOR, EXECUTABLE, FILE, SYMLINK, GitRepo
 
-REPO = RepoRef("team/new")
+REPO = "team/new"
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ class TestCreating:
         os.utime(left, (1, 1))
         local.create("team/new")
         assert not left.exists()
-        assert local.branches(REPO) == []
+        assert local.open(REPO).branches() == []
 
     def test_create_ignores_folders_that_another_request_removes_after_the_listing(
         self, local: LocalGit, tmp_path: Path
@@ -102,7 +102,7 @@ class TestCreating:
         removed.parent.mkdir(parents=True)
         removed.symlink_to("missing")  # listed, but not found
         local.create("team/new")
-        assert local.branches(REPO) == []
+        assert local.open(REPO).branches() == []
 
 
 def tree_of(repo: GitRepo, *entries: tuple[str, bytes, str]) -> str:
@@ -166,14 +166,14 @@ class TestObjectChecks:
         source.git("update-ref", "refs/heads/main", commit)
         local.create("team/new", source=source.folder)
         assert target.head() == commit
-        assert [entry.path for entry in local.tree(REPO, commit)] == ["docs/b.md"]
+        assert [entry.path for entry in local.open(REPO).tree(commit)] == ["docs/b.md"]
 
     def test_repack_adds_the_checks_to_an_existing_repository_once(
         self, local: LocalGit, target: GitRepo, tmp_path: Path
     ) -> None:
         existing = GitRepo(tmp_path / "git/team/new.git", {"a.md": b"a"})
         for _ in range(2):
-            local.repack(REPO)
+            local.open(REPO).repack()
         assert existing.text("config", "--get-all", "transfer.fsckObjects") == "true"
         assert target.head() == existing.head()
 
@@ -225,7 +225,7 @@ class TestForeignStorage:
             local.create("team/new", source=source)
         assert rejected.value.code == "UNSAFE_REPOSITORY"
         with pytest.raises(RepositoryUnavailable):
-            local.repository(REPO)
+            local.open(REPO).facts()
 
 
 def test_bundle_has_the_refs_of_one_moment_while_a_branch_moves(

@@ -10,11 +10,11 @@ import pytest
 
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, FileChange, Person
 from tests.support.git_command import run_git
 from tests.support.samples.gitrepo import GitRepo
 
-REPO = RepoRef("team/site")
+REPO = "team/site"
 TEXT = random.Random(1).randbytes(30_000).hex().encode()
 FILES = {"a.md": b"a\n", "docs/b.md": TEXT, "docs/more/c.md": b"c\n", "z.md": b"z\n"}
 
@@ -85,19 +85,19 @@ class TestDamage:
         head = repo.head()
         damage(repo, head)
         reads = (
-            lambda: list(local.tree(REPO, head)),
-            lambda: local.entries(REPO, head, ["a.md"]),
-            lambda: local.list_folder(REPO, head, limit=10),
-            lambda: list(local.history(REPO, head)),
-            lambda: local.last_commit(REPO, head, "a.md"),
-            lambda: local.log(REPO, head, path=None, skip=0, limit=10),
-            lambda: local.commit(REPO, "main", [FileChange("n", Action.CREATE, b"")], "m", expected_head=head),
+            lambda: list(local.open(REPO).tree(head)),
+            lambda: local.open(REPO).entries(head, ["a.md"]),
+            lambda: local.open(REPO).list_folder(head, limit=10),
+            lambda: list(local.open(REPO).history(head)),
+            lambda: local.open(REPO).last_commit(head, "a.md"),
+            lambda: local.open(REPO).log(head, path=None, skip=0, limit=10),
+            lambda: local.open(REPO).commit("main", [FileChange("n", Action.CREATE, b"")], "m", expected_head=head),
         )
         for read in reads:
             with pytest.raises(RepositoryDamaged):
                 read()
         with pytest.raises(GitObjectMissing) as caught:
-            local.entries(REPO, "dead" * 10, ["a.md"])
+            local.open(REPO).entries("dead" * 10, ["a.md"])
         assert not isinstance(caught.value, RepositoryDamaged)
 
     def test_packed_branch_with_an_unreadable_commit_is_not_absent(
@@ -107,9 +107,9 @@ class TestDamage:
         repo.git("pack-refs", "--all")
         damage(repo, head)
         with pytest.raises(RepositoryDamaged):
-            local.entries(REPO, local.head(REPO, "main"), ["a.md"])
+            local.open(REPO).entries(local.open(REPO).head("main"), ["a.md"])
         with pytest.raises(RepositoryUnavailable):
-            local.head(REPO, "other")
+            local.open(REPO).head("other")
 
     @pytest.mark.parametrize("name", ["main^{tree}", "main:docs"])
     def test_unreadable_folder_does_not_hide_other_files(
@@ -118,14 +118,14 @@ class TestDamage:
         head = repo.head()
         damage(repo, repo.text("rev-parse", name))
         with pytest.raises(RepositoryDamaged):
-            list(local.tree(REPO, head))
+            list(local.open(REPO).tree(head))
         if name == "main:docs":
-            assert [(entry.path, entry.type) for entry in local.readable_tree(REPO, head)] == [
+            assert [(entry.path, entry.type) for entry in local.open(REPO).readable_tree(head)] == [
                 ("a.md", "blob"), ("docs", "tree"), ("z.md", "blob"),
             ]  # fmt: skip
-            assert set(local.entries(REPO, head, ["a.md", "z.md"])) == {"a.md", "z.md"}
+            assert set(local.open(REPO).entries(head, ["a.md", "z.md"])) == {"a.md", "z.md"}
         with pytest.raises(RepositoryDamaged):
-            local.entries(REPO, head, ["docs/b.md"])
+            local.open(REPO).entries(head, ["docs/b.md"])
 
     def test_unreadable_file_does_not_hide_other_files(
         self, repo: GitRepo, local: LocalGit, damage: Callable[[GitRepo, str], None]
@@ -134,12 +134,13 @@ class TestDamage:
         sha = repo.text("rev-parse", "main:docs/b.md")
         damage(repo, sha)
         with pytest.raises(RepositoryDamaged):
-            local.blob(REPO, sha, max_bytes=100_000)
-        assert [read for read, _ in local.blobs(REPO, shas, max_bytes=100_000)] == [
+            local.open(REPO).blob(sha, max_bytes=100_000)
+        assert [read for read, _ in local.open(REPO).blobs(shas, max_bytes=100_000)] == [
             each for each in shas if each != sha
         ]
-        for tree in (local.tree, local.readable_tree):
-            assert [entry.path for entry in tree(REPO, head)] == sorted(FILES)
+        repository = local.open(REPO)
+        for tree in (repository.tree, repository.readable_tree):
+            assert [entry.path for entry in tree(head)] == sorted(FILES)
 
     def test_unreadable_parent_damages_the_history_only(
         self, repo: GitRepo, local: LocalGit, damage: Callable[[GitRepo, str], None]
@@ -147,10 +148,10 @@ class TestDamage:
         head = repo.head()
         damage(repo, repo.text("rev-parse", "main^"))
         with pytest.raises(RepositoryDamaged):
-            list(local.history(REPO, head))
-        assert [entry.path for entry in local.tree(REPO, head)] == sorted(FILES)
-        saved = local.commit(REPO, "main", [FileChange("n", Action.CREATE, b"")], "m", expected_head=head)
-        assert local.head(REPO, "main") == saved.sha
+            list(local.open(REPO).history(head))
+        assert [entry.path for entry in local.open(REPO).tree(head)] == sorted(FILES)
+        saved = local.open(REPO).commit("main", [FileChange("n", Action.CREATE, b"")], "m", expected_head=head)
+        assert local.open(REPO).head("main") == saved.sha
 
 
 class TestPartialClone:
@@ -162,11 +163,11 @@ class TestPartialClone:
         source = f"file://{repo.folder}"
         done = run_git(tmp_path, "clone", "-q", "--bare", "--filter=blob:none", source, str(target))
         assert done.returncode == 0, done.stderr
-        partial, head = RepoRef("team/partial"), repo.head()
+        partial, head = "team/partial", repo.head()
         with pytest.raises(RepositoryDamaged):
-            list(local.tree(partial, head))
-        entries = list(local.readable_tree(partial, head))
+            list(local.open(partial).tree(head))
+        entries = list(local.open(partial).readable_tree(head))
         assert [(entry.path, entry.size) for entry in entries] == [(path, None) for path in sorted(FILES)]
-        assert list(local.blobs(partial, [entry.sha for entry in entries], max_bytes=100_000)) == []
+        assert list(local.open(partial).blobs([entry.sha for entry in entries], max_bytes=100_000)) == []
         with pytest.raises(RepositoryDamaged):
-            local.blob(partial, entries[0].sha, max_bytes=100_000)
+            local.open(partial).blob(entries[0].sha, max_bytes=100_000)

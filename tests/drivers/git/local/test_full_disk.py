@@ -9,11 +9,11 @@ from app.drivers.git.local.commands import DiskFull
 from app.drivers.git.local.processes import ProcessPool
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.local.refs import move
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, FileChange, Person
 from tests.faults.small_disk import SmallDisk
 from tests.support.samples.gitrepo import GitRepo
 
-REPO = RepoRef("team/new")
+REPO = "team/new"
 
 
 def test_commit_on_a_full_disk_raises_unavailable_and_keeps_the_branch(tmp_path: Path) -> None:
@@ -23,12 +23,12 @@ def test_commit_on_a_full_disk_raises_unavailable_and_keeps_the_branch(tmp_path:
     with SmallDisk(tmp_path / "disk", size_mib=8) as disk:
         git = LocalGit(disk.folder, bot=Person("Galley Bot", "bot@mail.example.org"))
         git.create("team/new", source=source)
-        head = git.head(REPO, "main")
+        head = git.open(REPO).head("main")
         change = FileChange("b.md", Action.CREATE, b"x" * 100_000)
         with disk.full(), pytest.raises(UpstreamUnavailable):
-            git.commit(REPO, "main", [change], "Add a file", expected_head=head)
-        assert git.head(REPO, "main") == head
-        git.commit(REPO, "main", [change], "Add a file", expected_head=head)
+            git.open(REPO).commit("main", [change], "Add a file", expected_head=head)
+        assert git.open(REPO).head("main") == head
+        git.open(REPO).commit("main", [change], "Add a file", expected_head=head)
         git.close()
 
 

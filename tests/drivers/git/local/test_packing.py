@@ -14,10 +14,10 @@ from app.drivers.git.local.new_commit import write_objects
 from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, MAX_PACKS, loose_objects
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.object_ids import GitObject, new_object
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, FileChange, Person
 from tests.support.samples.gitrepo import GitRepo
 
-REPO = RepoRef("team/site")
+REPO = "team/site"
 TWO_DAYS_S, THREE_WEEKS_S = 2 * 86_400, 21 * 86_400
 
 
@@ -55,19 +55,19 @@ def age(path: Path, age_s: float) -> None:
 class TestNeedsPacking:
     def test_repository_above_the_number_of_loose_objects_needs_packing(self, repo: GitRepo, local: LocalGit) -> None:
         loose(repo, MAX_LOOSE_OBJECTS - loose_objects(repo.folder))
-        assert not local.needs_packing(REPO)
+        assert not local.open(REPO).needs_packing()
         loose(repo, 1, age_s=1)
-        assert local.needs_packing(REPO)
-        assert local.repack(REPO)
-        assert not local.needs_packing(REPO)
+        assert local.open(REPO).needs_packing()
+        assert local.open(REPO).repack()
+        assert not local.open(REPO).needs_packing()
 
     def test_repository_above_the_number_of_packs_needs_packing(self, repo: GitRepo, local: LocalGit) -> None:
         for number in range(MAX_PACKS + 1):
-            assert not local.needs_packing(REPO)
+            assert not local.open(REPO).needs_packing()
             write_objects(repo.folder, [new_object("blob", b"%d %d" % (number, each)) for each in range(17)])
-        assert local.needs_packing(REPO)
-        assert local.repack(REPO)
-        assert not local.needs_packing(REPO)
+        assert local.open(REPO).needs_packing()
+        assert local.open(REPO).repack()
+        assert not local.open(REPO).needs_packing()
 
 
 class TestPack:
@@ -78,7 +78,7 @@ class TestPack:
         recent, [old] = loose(repo, 3, age_s=TWO_DAYS_S), loose(repo, 1, age_s=THREE_WEEKS_S)
         repo.text("config", "gc.pruneExpire", "now")
         for _ in range(2):
-            assert local.repack(REPO)
+            assert local.open(REPO).repack()
             assert repo.entries() == before
             assert [repo.git("cat-file", "blob", item.sha) for item in recent] == [item.content for item in recent]
         assert "missing" in repo.git("cat-file", "--batch-check", data=old.sha.encode()).decode()
@@ -90,8 +90,8 @@ class TestPack:
     ) -> None:
         [old] = loose(repo, 1, age_s=THREE_WEEKS_S)
         change = FileChange("old.md", Action.CREATE, old.content)
-        local.commit(REPO, "main", [change], "Save", expected_head=repo.head())
-        local.repack(REPO)
+        local.open(REPO).commit("main", [change], "Save", expected_head=repo.head())
+        local.open(REPO).repack()
         assert repo.show("old.md") == old.content
         repo.check()
 
@@ -104,7 +104,7 @@ class TestPack:
                 number += 1
                 loose(repo, 64, age_s=THREE_WEEKS_S + number)
                 try:
-                    local.repack(REPO)
+                    local.open(REPO).repack()
                 except Exception as error:
                     errors.append(error)
 
@@ -115,10 +115,12 @@ class TestPack:
             # The content is that of an old unreferenced object, which may be deleted at this moment.
             content = b"%d %d" % (THREE_WEEKS_S + number // 3, number % 64)
             saved[f"{number}.md"] = content
-            head = local.head(REPO, "main")
-            local.commit(REPO, "main", [FileChange(f"{number}.md", Action.CREATE, content)], "m", expected_head=head)
-            entry = local.entries(REPO, local.head(REPO, "main"), [f"{number}.md"])[f"{number}.md"]
-            assert local.blob(REPO, entry.sha, max_bytes=100) == content
+            head = local.open(REPO).head("main")
+            local.open(REPO).commit(
+                "main", [FileChange(f"{number}.md", Action.CREATE, content)], "m", expected_head=head
+            )
+            entry = local.open(REPO).entries(local.open(REPO).head("main"), [f"{number}.md"])[f"{number}.md"]
+            assert local.open(REPO).blob(entry.sha, max_bytes=100) == content
         stop.set()
         packing.join()
         assert errors == []
@@ -127,11 +129,11 @@ class TestPack:
 
     def test_second_packing_of_a_repository_at_the_same_time_does_nothing(self, repo: GitRepo, local: LocalGit) -> None:
         with exclusive(repo.folder / "objects"):
-            assert not local.repack(REPO)
-        assert local.repack(REPO)
+            assert not local.open(REPO).repack()
+        assert local.open(REPO).repack()
 
     def test_leftovers_of_killed_processes_do_not_stop_packing(self, repo: GitRepo, local: LocalGit) -> None:
-        local.repack(REPO)
+        local.open(REPO).repack()
         packs = repo.folder / "objects/pack"
         leftovers = [
             repo.folder / "packed-refs.lock", repo.folder / "objects/info/commit-graph.lock",
@@ -142,7 +144,7 @@ class TestPack:
             path.touch()
         for path in leftovers:
             age(path, TWO_DAYS_S)
-        assert local.repack(REPO)
+        assert local.open(REPO).repack()
         assert ([path.name for path in leftovers if path.exists()], current.exists()) == ([], True)
 
     def test_received_objects_of_killed_pushes_are_removed(self, repo: GitRepo, local: LocalGit) -> None:
@@ -150,7 +152,7 @@ class TestPack:
         for folder in (old, current):
             (folder / "pack").mkdir(parents=True)
         age(old, 3_600)
-        local.remove_leftovers(REPO)
+        local.open(REPO).remove_leftovers()
         assert (old.exists(), current.exists()) == (False, True)
 
     @pytest.mark.parametrize("lost", ["refs/heads/main", "refs/heads/main^{tree}", "refs/heads/main:docs/b.md"])
@@ -162,5 +164,5 @@ class TestPack:
         path_of(repo, GitObject(sha, "", b"")).unlink()
         before = loose_objects(repo.folder)
         with pytest.raises(GitFailed):
-            local.repack(REPO)
+            local.open(REPO).repack()
         assert (loose_objects(repo.folder), path_of(repo, old).exists()) == (before, True)

@@ -21,17 +21,17 @@ gevent.monkey.patch_all()
 import json, sys
 from pathlib import Path
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, FileChange, Person
 from contents import content_of
 
 root, cases = Path(sys.argv[1]), json.loads(sys.argv[2])
-git, repo = LocalGit(root, bot=Person("Galley Bot", "bot@mail.example.org")), RepoRef("team/site")
+git, repo = LocalGit(root, bot=Person("Galley Bot", "bot@mail.example.org")), "team/site"
 for name, kind, size, count in cases:
-    head = git.head(repo, "main")
+    head = git.open(repo).head("main")
     changes = [FileChange(f"{name}/{n}", Action.CREATE, content_of(kind, n, size)) for n in range(count)]
-    commit = git.commit(repo, "main", changes, name, expected_head=head)
+    commit = git.open(repo).commit("main", changes, name, expected_head=head)
     shas = [change.entry.sha for change in commit.changes]
-    sizes = [len(content) for _, content in git.blobs(repo, shas, max_bytes=10**9)]
+    sizes = [len(content) for _, content in git.open(repo).blobs(shas, max_bytes=10**9)]
     print(json.dumps([name, commit.sha, sizes]), flush=True)
 git.close()
 """

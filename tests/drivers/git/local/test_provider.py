@@ -9,7 +9,7 @@ import pytest
 from app.drivers.errors import UpstreamError, UpstreamRejected
 from app.drivers.git.errors import BranchMoved, GitObjectMissing, PathConflict, RepositoryUnavailable
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, FileChange, Person
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject, write_in_parallel
 from tests.drivers.git.merges import MergeContract, MergeRaceContract
 from tests.drivers.git.revisions import RevisionsContract, read_log
@@ -17,7 +17,7 @@ from tests.support.parallel import together
 from tests.support.samples.gitrepo import SUBMODULE, Content, GitRepo
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
-REPO = RepoRef("team/site")
+REPO = "team/site"
 BAD_NAMES = [
     "", "site", "team/", "/site", "team/site/x", "../git/team/site", "team/..", "team/site.git", "team/a.lock", ".t/site",
     "-t/site", "team/-site", "te am/site", "team/si\0te", "team/s\nite", "team/a..b", "téam/site", "team/" + "x" * 101,
@@ -34,7 +34,8 @@ def local(tmp_path: Path) -> Iterator[LocalGit]:
 @pytest.fixture
 def make(local: LocalGit, tmp_path: Path) -> Make:
     def create(files: Mapping[str, Content]) -> Subject:
-        return Subject(local, REPO, GitRepo(tmp_path / "git/team/site.git", files))
+        git = GitRepo(tmp_path / "git/team/site.git", files)
+        return Subject(local.open(REPO), git, REPO, local.open)
 
     return create
 
@@ -67,12 +68,12 @@ class TestLocalRevisions(RevisionsContract):
 
 
 def delete(subject: Subject, branch: str, head: str) -> None:
-    subject.provider.delete_branch(subject.repo, branch, expected_head=head)
+    subject.repository.delete_branch(branch, expected_head=head)
 
 
 def write(subject: Subject, branch: str, head: str) -> None:
     change = FileChange("new.md", Action.CREATE, b"new")
-    subject.provider.commit(subject.repo, branch, [change], "Add", expected_head=head)
+    subject.repository.commit(branch, [change], "Add", expected_head=head)
 
 
 def succeeds(change: Callable[[Subject, str, str], None], subject: Subject, branch: str, head: str) -> bool:
@@ -88,30 +89,30 @@ class TestNames:
     @pytest.mark.parametrize("name", BAD_NAMES)
     def test_invalid_repository_name_raises_repository_unavailable(self, subject: Subject, name: str) -> None:
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.repository(RepoRef(name))
+            subject.open(name).facts()
 
     def test_link_to_a_repository_is_unavailable(self, subject: Subject, tmp_path: Path) -> None:
         (tmp_path / "git/other").symlink_to(tmp_path / "git/team")
         (tmp_path / "git/team/alias.git").symlink_to(subject.git.folder)
         for name in ("other/site", "team/alias"):
             with pytest.raises(RepositoryUnavailable):
-                subject.provider.head(RepoRef(name), "main")
+                subject.open(name).head("main")
 
     def test_link_out_of_the_root_is_unavailable(self, subject: Subject, tmp_path: Path) -> None:
         GitRepo(tmp_path / "outside.git", {"secret": b"s"})
         (tmp_path / "git/team/out.git").symlink_to(tmp_path / "outside.git")
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(RepoRef("team/out"), "main")
+            subject.open("team/out").head("main")
 
     def test_folder_without_a_repository_raises_repository_unavailable(self, local: LocalGit, tmp_path: Path) -> None:
         (tmp_path / "git/team/empty.git").mkdir(parents=True)
         with pytest.raises(RepositoryUnavailable):
-            local.branches(RepoRef("team/empty"))
+            local.open("team/empty").branches()
 
     def test_linked_root_folder_is_accepted(self, subject: Subject, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(tmp_path / "git")
         through = LocalGit(tmp_path / "link", bot=BOT)
-        assert through.head(REPO, "main") == subject.git.head()
+        assert through.open(REPO).head("main") == subject.git.head()
         through.close()
 
     @pytest.mark.parametrize(
@@ -119,27 +120,26 @@ class TestNames:
     )
     def test_invalid_branch_name_raises_repository_unavailable(self, subject: Subject, branch: str) -> None:
         with pytest.raises(RepositoryUnavailable):
-            subject.provider.head(REPO, branch)
+            subject.repository.head(branch)
 
     @pytest.mark.parametrize("commit", ["main", "HEAD", "-x", "", "deadbeef", "--all"])
     def test_abbreviated_or_symbolic_commit_raises_object_missing(self, subject: Subject, commit: str) -> None:
         with pytest.raises(GitObjectMissing):
-            subject.provider.tree(REPO, commit)
+            subject.repository.tree(commit)
         with pytest.raises(GitObjectMissing):
-            subject.provider.entries(REPO, commit, ["a.md"])
+            subject.repository.entries(commit, ["a.md"])
         with pytest.raises(GitObjectMissing):
-            subject.provider.changes(REPO, commit, subject.git.head())
+            subject.repository.changes(commit, subject.git.head())
 
 
 class TestReading:
     def test_tree_entries_and_changes_have_sizes(self, subject: Subject) -> None:
         witness = {path: known[3] for path, known in subject.git.entries().items()}
         head, first = subject.git.head(), subject.git.commit({"a.md": None}, branch="other")
-        provider = subject.provider
-        assert {entry.path: entry.size for entry in provider.tree(REPO, head)} == witness
-        assert {path: entry.size for path, entry in provider.entries(REPO, head, list(witness)).items()} == witness
+        assert {entry.path: entry.size for entry in subject.repository.tree(head)} == witness
+        assert {path: entry.size for path, entry in subject.repository.entries(head, list(witness)).items()} == witness
         assert {
-            change.path: change.entry and change.entry.size for change in provider.changes(REPO, first, head)
+            change.path: change.entry and change.entry.size for change in subject.repository.changes(first, head)
         } == witness
 
     def test_path_with_invalid_utf8_is_not_listed_and_survives_a_commit(self, subject: Subject) -> None:
@@ -149,7 +149,7 @@ class TestReading:
         tree = repo.git("mktree", "-z", data=listing).strip().decode()
         commit = repo.text("-c", "user.name=A", "-c", "user.email=a@b.c", "commit-tree", "-m", "m", "-p", "main", tree)
         repo.git("update-ref", "refs/heads/main", commit)
-        assert {entry.path for entry in subject.provider.tree(REPO, commit)} == {"a.md", "docs/b.md", "bin/run.sh"}
+        assert {entry.path for entry in subject.repository.tree(commit)} == {"a.md", "docs/b.md", "bin/run.sh"}
         subject.commit(FileChange("a.md", Action.UPDATE, b"2"))
         assert b"caf\xe9.md\0" in repo.git("ls-tree", "-z", "main")
 
@@ -161,14 +161,14 @@ class TestReading:
             + b"caf\xe9\n"
         )
         sha = repo.git("hash-object", "-t", "commit", "-w", "--stdin", data=raw).decode().strip()
-        assert [info.message for info in subject.provider.history(REPO, sha, since=head)] == ["caf\ufffd\n"]
+        assert [info.message for info in subject.repository.history(sha, since=head)] == ["caf\ufffd\n"]
 
     def test_history_of_a_merge_contains_only_its_own_paths(self, subject: Subject) -> None:
         base = subject.git.head()
         side = subject.git.commit({"side.md": b"s"}, branch="side", start=base)
         subject.git.commit({"main.md": b"m"})
         merge = subject.git.commit({"side.md": b"s", "own.md": b"o"}, "Merge", merge=side)
-        paths = {info.sha: info.paths for info in subject.provider.history(REPO, merge, since=base)}
+        paths = {info.sha: info.paths for info in subject.repository.history(merge, since=base)}
         assert paths[merge] == ("own.md",)
         assert paths[side] == ("side.md",)
         assert len(paths) == 3
@@ -177,13 +177,13 @@ class TestReading:
         text = b"line\n" * 1_100_000
         base = subject.git.commit({"large.md": text, "small.md": b"one\n"})
         head = subject.git.commit({"large.md": text + b"more\n", "small.md": b"two\n"})
-        counts = {file.path: (file.additions, file.deletions) for file in local.compare(REPO, base, head).files}
+        counts = {file.path: (file.additions, file.deletions) for file in local.open(REPO).compare(base, head).files}
         assert counts == {"large.md": (None, None), "small.md": (1, 1)}
 
     def test_open_blob_yields_several_pieces(self, subject: Subject, local: LocalGit) -> None:
         content = bytes(range(256)) * 12_000
         subject.git.commit({"large.bin": content})
-        pieces = list(local.open_blob(REPO, subject.git.entries()["large.bin"][2], max_bytes=len(content)))
+        pieces = list(local.open(REPO).open_blob(subject.git.entries()["large.bin"][2], max_bytes=len(content)))
         assert len(pieces) > 1
         assert b"".join(pieces) == content
 
@@ -194,7 +194,7 @@ class TestReading:
         loose = subject.git.folder / "objects" / tree[:2] / tree[2:]
         loose.unlink()
         with pytest.raises(UpstreamError) as broken:
-            list(subject.provider.tree(REPO, subject.git.head()))
+            list(subject.repository.tree(subject.git.head()))
         assert str(tmp_path) not in str(broken.value)
 
     def test_environment_configuration_and_hooks_are_ignored(
@@ -213,25 +213,25 @@ class TestReading:
 
     def test_objects_packed_between_two_reads_are_readable(self, subject: Subject, local: LocalGit) -> None:
         head, sha = subject.git.head(), subject.git.entries()["a.md"][2]
-        assert local.blob(REPO, sha, max_bytes=100) == b"one\n"
+        assert local.open(REPO).blob(sha, max_bytes=100) == b"one\n"
         subject.git.git("gc", "-q", "--prune=now")
         subject.git.commit({"a.md": b"two\n"})
-        assert (local.blob(REPO, sha, max_bytes=100), len(list(local.tree(REPO, head)))) == (b"one\n", 3)
-        assert local.blob(REPO, subject.git.entries()["a.md"][2], max_bytes=100) == b"two\n"
+        assert (local.open(REPO).blob(sha, max_bytes=100), len(list(local.open(REPO).tree(head)))) == (b"one\n", 3)
+        assert local.open(REPO).blob(subject.git.entries()["a.md"][2], max_bytes=100) == b"two\n"
 
     def test_replaced_repository_does_not_return_objects_of_the_previous_one(
         self, subject: Subject, local: LocalGit
     ) -> None:
         sha = subject.git.entries()["a.md"][2]
-        assert local.blob(REPO, sha, max_bytes=100) == b"one\n"
+        assert local.open(REPO).blob(sha, max_bytes=100) == b"one\n"
         subject.git.folder.rename(subject.git.folder.with_name("old.git"))
         GitRepo(subject.git.folder, {"new.md": b"new\n"})
         with pytest.raises(GitObjectMissing):
-            local.blob(REPO, sha, max_bytes=100)
+            local.open(REPO).blob(sha, max_bytes=100)
 
     def test_repack_keeps_all_entries(self, subject: Subject, local: LocalGit) -> None:
         before = subject.git.entries()
-        local.repack(REPO)
+        local.open(REPO).repack()
         assert subject.git.entries() == before
 
 
@@ -245,20 +245,20 @@ class TestWriting:
     def test_branch_is_deleted_or_committed_on_but_not_both(self, subject: Subject) -> None:
         for number in range(10):
             branch = f"work/{number}"
-            head = subject.provider.create_branch(subject.repo, branch, subject.git.head()).sha
+            head = subject.repository.create_branch(branch, subject.git.head()).sha
             deleted, committed = together(
                 [partial(succeeds, delete, subject, branch, head), partial(succeeds, write, subject, branch, head)]
             )
-            heads = {each.name: each.sha for each in subject.provider.branches(subject.repo)}
+            heads = {each.name: each.sha for each in subject.repository.branches()}
             assert (deleted, committed) in {(True, False), (False, True)}
             assert (branch in heads) is committed
             assert heads.get(branch) != head
 
     def test_commit_without_a_lock_on_a_moved_branch_raises_branch_moved(self, subject: Subject) -> None:
         head = subject.git.head()
-        first = subject.provider.commit(REPO, "main", [FileChange("x", Action.CREATE, b"x")], "m", expected_head=head)
+        first = subject.repository.commit("main", [FileChange("x", Action.CREATE, b"x")], "m", expected_head=head)
         with pytest.raises(BranchMoved):
-            subject.provider.commit(REPO, "main", [FileChange("y", Action.CREATE, b"y")], "m", expected_head=head)
+            subject.repository.commit("main", [FileChange("y", Action.CREATE, b"y")], "m", expected_head=head)
         assert subject.git.head() == first.sha
 
     def test_commit_creates_no_other_ref(self, subject: Subject) -> None:
@@ -301,11 +301,11 @@ class TestCreating:
     def test_new_repository_is_empty(self, local: LocalGit, tmp_path: Path) -> None:
         created = local.create("team/new")
         assert (created.full_name, created.default_branch, created.updated_at) == ("team/new", "main", None)
-        assert list(local.branches(RepoRef("team/new"))) == []
+        assert list(local.open("team/new").branches()) == []
         with pytest.raises(RepositoryUnavailable):
-            local.head(RepoRef("team/new"), "main")
+            local.open("team/new").head("main")
         GitRepo.existing(tmp_path / "git/team/new.git").commit({"first.md": b"1"})
-        assert [branch.name for branch in local.branches(RepoRef("team/new"))] == ["main"]
+        assert [branch.name for branch in local.open("team/new").branches()] == ["main"]
 
     @pytest.mark.parametrize("name", ["new", "../x/y", "a/b.git", "a/b/c", "a/.b"])
     def test_create_with_an_invalid_name_raises_upstream_rejected(self, local: LocalGit, name: str) -> None:
