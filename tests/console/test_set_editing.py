@@ -15,6 +15,7 @@ from app.extensions import db
 from app.models.change_set import ChangeSet, ChangeSetState
 from app.models.project_content import ProjectDraft
 from app.resources.change_set import branches, service
+from app.resources.sandbox.schemas import CreateSandboxBody
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import FILE, form_of
 from tests.console.test_organizations import submit
@@ -340,7 +341,11 @@ def test_new_page_in_ended_changes_is_a_draft_of_the_site(me: Proposer) -> None:
 def test_preview_of_a_page_starts_with_the_files_of_its_changes(me: Proposer, monkeypatch: pytest.MonkeyPatch) -> None:
     in_set = me.propose().partition("&")[0]
     started = list[str | None]()
-    monkeypatch.setattr(preview.sandbox, "connect", lambda _scope, body: started.append(body.branch))
+
+    def connect(_project: object, _user: object, body: CreateSandboxBody, **_: object) -> None:
+        started.append(body.branch)
+
+    monkeypatch.setattr(preview.actions, "connect", connect)
     for url in (in_set, me.edit):
         fields = form_of(me.person.client.get(url), f'action="{me.base}/preview')
         query = urlsplit(url).query
