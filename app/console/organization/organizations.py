@@ -54,13 +54,8 @@ def members(*, scope: OrganizationScope) -> Response:
 def invite_member(*, scope: OrganizationScope, form: Form) -> Response:
     """Invite a person by e-mail, or send the invitation again."""
     values = s.InviteMemberBody.loaded(form.texts("email", "role"), is_change=True).sent()
-    return _change(
-        scope,
-        guards.INVITE,
-        memberships.invite,
-        values | {"server": current_settings().server},
-        "/members?done=invited",
-    )
+    values["server"] = current_settings().server
+    return _change(scope, guards.INVITE, memberships.invite, values, "/members?done=invited")
 
 
 @blueprint.post(f"{BASE}/members/role")

@@ -21,13 +21,8 @@ from app.http.actions import run
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState
 from app.resources.outbound_webhook import actions, guards, queries, responses, service
+from app.resources.outbound_webhook.schemas import requests as bodies
 from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST, event_types
-from app.resources.outbound_webhook.schemas.requests import (
-    TYPES,
-    CreateWebhookBody,
-    RecoverWebhookBody,
-    UpdateWebhookBody,
-)
 from app.resources.project import queries as projects
 
 ALL = "/organizations/<org_id>/webhooks"
@@ -39,7 +34,7 @@ TEST = WEBHOOK_TEST.name
 DEPLOYED = [event_type.name for event_type in event_types.values() if event_type.is_deployed]
 """The types of the deliveries of a deploy hook."""
 
-NAMES = {"project_id": "project", **{f"events.{index}": "events" for index in range(len(TYPES))}}
+NAMES = {"project_id": "project", **{f"events.{index}": "events" for index in range(len(bodies.TYPES))}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +51,7 @@ class DeliveryListQuery(RequestQuery):
     state: Annotated[
         str | None, fields.String(load_default=None, validate=validate.OneOf([str(state) for state in DeliveryState]))
     ]
-    type: Annotated[str | None, fields.String(load_default=None, validate=validate.OneOf(TYPES))]
+    type: Annotated[str | None, fields.String(load_default=None, validate=validate.OneOf(bodies.TYPES))]
     cursor: Cursor
 
 
@@ -174,7 +169,7 @@ def rotate_webhook(*, scope: OrganizationScope, form: Form) -> Response:
 def recover_webhook(*, scope: OrganizationScope, form: Form) -> Response:
     """Send the failed and discarded messages since a day again."""
     webhook_id, day, limits = read_webhook(scope)["id"], form.text("since"), current_settings().limits.webhooks
-    body = RecoverWebhookBody.loaded({"since": f"{day}T00:00:00Z" if day else None})
+    body = bodies.RecoverWebhookBody.loaded({"since": f"{day}T00:00:00Z" if day else None})
     ids = {"id": webhook_id}
     run(lambda scope: service.recover(scope.webhook, body.since, limits=limits), ids, guard=guards.webhook())
     return see_other(webhooks_url(scope, f"/{webhook_id}?done=resent"))
@@ -214,13 +209,13 @@ def replay_delivery(*, scope: OrganizationScope, form: Form) -> Response:
 
 def create_hook(organization_id: str, data: dict[str, Any]) -> Any:
     """Create a webhook and return it with its secret. Raises the errors of the schema and of `actions.create`."""
-    values, ids = vars(CreateWebhookBody.loaded(data)), {"org_id": organization_id}
+    values, ids = vars(bodies.CreateWebhookBody.loaded(data)), {"org_id": organization_id}
     return run(lambda scope: actions.create(scope.organization, **values, client=drivers.webhooks), ids, guards.CREATE)
 
 
 def change_hook(webhook_id: str, data: dict[str, Any]) -> None:
     """Change a webhook. Raises the errors of the schema and of `actions.update`."""
-    body, client = UpdateWebhookBody.loaded(data, is_change=True), drivers.webhooks
+    body, client = bodies.UpdateWebhookBody.loaded(data, is_change=True), drivers.webhooks
     url, changes = body.sent().get("url"), body.changes()
     run(lambda scope: actions.update(scope.webhook, url, changes, client=client), {"id": webhook_id}, guards.UPDATE)
 
