@@ -11,7 +11,7 @@ from werkzeug.datastructures import LanguageAccept
 from werkzeug.http import parse_accept_header
 
 from app.access import tokens
-from app.access.caller import Caller, JoinedTarget, caller_of, is_stored_session
+from app.access.caller import Caller, CallerSession, JoinedTarget, caller_of, is_stored_session
 from app.access.client_address import client_address
 from app.core import clock
 from app.core.client_info import ClientInfo
@@ -128,7 +128,7 @@ def is_authentication_valid() -> bool:
     return caller() is None or _load(request)[0] is not None
 
 
-def session() -> Session | None:
+def session() -> CallerSession | None:
     """Return the session of this request, or None."""
     current = caller()
     return current.session if current is not None and current.grant is None else None

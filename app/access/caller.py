@@ -1,79 +1,115 @@
 """The caller of a request, loaded from its session token with one statement."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from flask import current_app
 from flask_login import UserMixin
+from sqlalchemy.orm import InstrumentedAttribute
 
 from app.core import clock
 from app.core.api_tokens import TokenGrant
 from app.extensions import db
-from app.models.base import UtcDateTime
+from app.models.base import Base, UtcDateTime
 from app.models.login import Session
 from app.models.user import User
 from app.security.secrets import hash_token
 
 # Built once: the construction of a statement costs more than its execution.
 _NOW = sa.bindparam("now", type_=UtcDateTime())
-VALID_SESSION = (
-    Session.token_hash == sa.bindparam("token_hash"),
-    Session.expires_at > _NOW,
-    Session.idle_expires_at > _NOW,
-)
-"""The conditions of a valid session, with the parameters `token_hash` and `now`."""
 
-_SELECT_VALID_SESSION = sa.select(User, Session).join_from(User, Session).where(*VALID_SESSION)
+
+@dataclass(frozen=True)
+class CallerSession:
+    """A session of a browser, as it was when the request began."""
+
+    id: str
+    user_id: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime
+    last_seen_at: datetime
+    remember: bool
+    ip_address: str | None
+    user_agent: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Caller(UserMixin):
+    """A user with the session or API token of the request, as they were when the request began.
+
+    A caller has a session or a `grant`, the rights of its API token. A change needs the row: `Scope.user` reads it.
+    """
+
+    id: str
+    email: str
+    email_verified: bool
+    name: str
+    image: str | None
+    country: str | None
+    subscribed: bool
+    is_admin: bool
+    provider: str
+    created_at: datetime
+    updated_at: datetime
+    _: KW_ONLY
+    optional_session: CallerSession | None = None
+    grant: TokenGrant | None = None
+    token_used_at: datetime | None = None
+
+    @property
+    def session(self) -> CallerSession:
+        """The session. Raises LookupError for the caller of an API token."""
+        if self.optional_session is None:
+            raise LookupError("an API token has no session")
+        return self.optional_session
+
+
+def _columns_of(values: type[Any], model: type[Base]) -> list[InstrumentedAttribute[Any]]:
+    """Return the columns of the required fields of a dataclass, in their order."""
+    return [getattr(model, field.name) for field in fields(values) if field.default is MISSING]
+
+
+# Columns: objects of the database session cost several times as much.
+USER_COLUMNS = _columns_of(Caller, User)
+_SESSION_COLUMNS = _columns_of(CallerSession, Session)
+_SESSION_START, _TARGET_START = len(USER_COLUMNS), len(USER_COLUMNS) + len(_SESSION_COLUMNS)
+SELECT_VALID_SESSION = (
+    sa.select(*USER_COLUMNS, *_SESSION_COLUMNS).select_from(User).join(Session, Session.user_id == User.id)
+).where(Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
+"""The statement that reads a valid session with its user, with the parameters `token_hash` and `now`."""
 
 
 class JoinedTarget(NamedTuple):
-    """A statement that reads a user, a session and then a target, and the id of the target."""
+    """`SELECT_VALID_SESSION` with the columns of a target, and the id of the target."""
 
     statement: sa.Select[*tuple[Any, ...]]
     target_id: str
 
 
-class Caller(UserMixin):
-    """A user and the session or API token of the request.
-
-    A caller has a session or a `grant`, the rights of its API token. The fields `id`, `email_verified` and `is_admin`
-    keep the values that the user had when the request began.
-    """
-
-    def __init__(
-        self,
-        user: User,
-        session: Session | None,
-        *,
-        grant: TokenGrant | None = None,
-        token_used_at: datetime | None = None,
-    ) -> None:
-        self.user, self._session = user, session
-        self.grant, self.token_used_at = grant, token_used_at
-        self.id: str = user.id
-        self.email_verified: bool = user.email_verified
-        self.is_admin: bool = user.is_admin
-
-    @property
-    def session(self) -> Session:
-        """The session. Raises LookupError for the caller of an API token."""
-        if self._session is None:
-            raise LookupError("an API token has no session")
-        return self._session
-
-
 def caller_of(token: str, target: JoinedTarget | None = None) -> tuple[Caller | None, Sequence[object] | None]:
     """Return the caller of a valid session token, or None, and the values of `target` that the statement also reads."""
-    statement: sa.Select[*tuple[Any, ...]]
-    statement, parameters = _SELECT_VALID_SESSION, {"token_hash": hash_token(token), "now": clock.now()}
-    if target is not None:
+    statement, parameters = SELECT_VALID_SESSION, {"token_hash": hash_token(token), "now": clock.now()}
+    if target is None:
+        row = read_row(statement, parameters)
+    else:
         statement, parameters["target_id"] = target
-    row = db.session.execute(statement, parameters).first()
+        row = db.session.execute(statement, parameters).first()
     if row is None:
         return None, None
-    user, session, *values = row
-    return Caller(user, session), None if target is None else values
+    session = CallerSession(*row[_SESSION_START:_TARGET_START])
+    caller = Caller(*row[:_SESSION_START], optional_session=session)
+    return caller, None if target is None else row[_TARGET_START:]
+
+
+def read_row(statement: sa.Select[*tuple[Any, ...]], parameters: Mapping[str, object]) -> Sequence[Any] | None:
+    """Return the first row. The statement creates no database session, because many requests need none."""
+    with current_app.extensions["reading_engine"].connect() as connection:
+        row: Sequence[Any] | None = connection.execute(statement, parameters).first()
+        return row
 
 
 def is_stored_session(token: str) -> bool:

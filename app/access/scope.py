@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.access.caller import Caller
+from app.access.caller import Caller, CallerSession
 from app.core.api_tokens import TokenGrant
 from app.core.permissions import Role
-from app.models.login import Session
+from app.extensions import db
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
@@ -22,6 +22,7 @@ class Scope:
 
     Attributes:
         path: the ids from which the objects were resolved.
+        target_id: the id of the user that the URL names.
         is_self: the caller is the named user or owns the named object.
         role: the role of the caller in the organization, or None for a caller who is no member.
         second_role: the role of the caller in `destination`.
@@ -36,7 +37,7 @@ class Scope:
     is_self: bool = False
     role: Role | None = None
     second_role: Role | None = None
-    target: User | None = None
+    target_id: str | None = None
     organization: Organization | None = None
     project: Project | None = None
     index: ContentIndex | None = None
@@ -52,10 +53,11 @@ class Scope:
 
     @property
     def user(self) -> User:
-        return self.caller.user
+        """The row of the caller, for a change. Raises NoResultFound if another request deleted the account."""
+        return db.session.get_one(User, self.caller.id)
 
     @property
-    def session(self) -> Session:
+    def session(self) -> CallerSession:
         """The session of the signed-in user. Raises LookupError for the caller of an API token."""
         return self.caller.session
 
@@ -67,7 +69,7 @@ class Scope:
     @property
     def actor(self) -> Actor:
         """The person who acts, for the rules that know no request."""
-        return Actor(self.user, self.grant, self.is_retry)
+        return Actor(self.caller.id, self.grant, self.is_retry)
 
     @property
     def is_signed_in(self) -> bool:
@@ -89,7 +91,12 @@ class Scope:
 class UserScope(Scope):
     """The scope of a route that names a user, the target."""
 
-    target: User
+    target_id: str
+
+    @property
+    def target(self) -> User:
+        """The row of the named user. Raises NoResultFound if another request deleted the account."""
+        return db.session.get_one(User, self.target_id)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,13 +9,12 @@ from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 
-from app.access.caller import VALID_SESSION, Caller, JoinedTarget
+from app.access.caller import SELECT_VALID_SESSION, Caller, JoinedTarget
 from app.access.scope import MoveScope, OrganizationScope, ProjectScope, Scope, UserScope
 from app.core.errors import NotAuthenticated, NotFound
 from app.core.ids import is_id
 from app.extensions import db
 from app.models.base import Base
-from app.models.login import Session
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex
@@ -70,8 +69,7 @@ class MemberTable:
         self._not_found = f"{id_kind.noun.partition(' ')[2].capitalize()} not found"
         is_target = first.__table__.c.id == sa.bindparam("target_id")
         self._alone = sa.select(*entities.values(), Membership.role).select_from(first).where(is_target)
-        joined = sa.select(User, Session, *entities.values(), Membership.role).select_from(User).where(*VALID_SESSION)
-        joined = joined.join(Session, Session.user_id == User.id).outerjoin(first, is_target)
+        joined = SELECT_VALID_SESSION.add_columns(*entities.values(), Membership.role).outerjoin(first, is_target)
         for entity, condition in zip(others, conditions, strict=True):
             self._alone, joined = self._alone.outerjoin(entity, condition), joined.outerjoin(entity, condition)
         self._alone = self._alone.outerjoin(Membership, _is_member(sa.bindparam("user_id")))
@@ -139,14 +137,16 @@ def lock(scope: Scope) -> None:
         NotAuthenticated: the target is the caller, and the account was deleted.
         NotFound: another request deleted the target.
     """
-    target = scope.project or scope.organization or scope.target
-    if target is None:
+    target = scope.project or scope.organization
+    model, target_id = type(target) if target is not None else User, scope.target_id
+    if target is not None:
+        # The attributes of an expired object cannot be read if its row was deleted.
+        state: Any = sa.inspect(target)
+        [target_id] = state.identity
+    if target_id is None:
         return
-    # The attributes of an expired object cannot be read if its row was deleted.
-    state: Any = sa.inspect(target)
-    [target_id] = state.identity
-    if db.session.scalar(_LOCKS[type(target)], {"target_id": target_id}) is None:
-        raise NotAuthenticated if scope.is_self else NotFound(f"{type(target).__name__} not found")
+    if db.session.scalar(_LOCKS[model], {"target_id": target_id}) is None:
+        raise NotAuthenticated if scope.is_self else NotFound(f"{model.__name__} not found")
     db.session.expire_all()
 
 
@@ -158,14 +158,13 @@ def user(param: str) -> Resolver[UserScope]:
     """Return a resolver of a user by id."""
 
     def find(caller: Caller | None, ids: Ids) -> UserScope:
-        user_id = ids.get(param)
+        user_id = str(ids.get(param))
         if not is_id(user_id, _USER_ID.prefix):
             raise NotFound("User not found")
         is_self = caller is not None and caller.id == user_id
-        target = caller.user if caller is not None and is_self else db.session.get(User, user_id)
-        if target is None:
+        if not is_self and db.session.get(User, user_id) is None:
             raise NotFound("User not found")
-        return UserScope(target=target, is_self=is_self, optional_caller=caller, path=ids)
+        return UserScope(target_id=user_id, is_self=is_self, optional_caller=caller, path=ids)
 
     return Resolver(UserScope, find, ids={param: _USER_ID})
 

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from flask import Request
 
-from app.access.caller import Caller
+from app.access.caller import USER_COLUMNS, Caller, read_row
 from app.access.scope import Scope
 from app.core import clock
 from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.errors import NotAuthenticated, PermissionDenied
-from app.extensions import db
 from app.models.base import UtcDateTime
 from app.models.login import ApiToken
 from app.models.organization import Membership
@@ -128,10 +127,10 @@ def caller_of_api_token(token: str) -> Caller | None:
     if not is_api_token(token):
         return None
     parameters = {"token_hash": hash_token(token), "now": clock.now()}
-    row = db.session.execute(_VALID_TOKEN, parameters).first()
+    row = read_row(_VALID_TOKEN, parameters)
     if row is None:
         return None
-    user, token_id, name, scopes, projects, organization_id, last_used_at = row
+    *user, token_id, name, scopes, projects, organization_id, last_used_at = row
     grant = TokenGrant(
         token_id,
         name,
@@ -139,16 +138,14 @@ def caller_of_api_token(token: str) -> Caller | None:
         None if projects is None else frozenset(projects),
         organization_id,
     )
-    return Caller(user, None, grant=grant, token_used_at=last_used_at)
+    return Caller(*user, grant=grant, token_used_at=last_used_at)
 
 
-def select_token(
-    conditions: Iterable[sa.ColumnElement[bool]],
-) -> sa.Select[User, str, str, list[str], list[str] | None, str | None, datetime | None]:
+def select_token(conditions: Iterable[sa.ColumnElement[bool]]) -> sa.Select[*tuple[Any, ...]]:
     """Return the statement that reads the owner and the rights of a token."""
     token = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.projects, ApiToken.organization_id)
     return (
-        sa.select(User, *token, ApiToken.last_used_at)
+        sa.select(*USER_COLUMNS, *token, ApiToken.last_used_at)
         .join_from(User, ApiToken, ApiToken.user_id == User.id)
         .where(*conditions)
     )

@@ -12,7 +12,6 @@ from app.access.client_address import client_address, network_of
 from app.access.tokens import caller_of_api_token
 from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.errors import EmailNotVerified
-from app.database import transactions
 from app.drivers.git.hosts import GitService
 from app.extensions import current_settings, limiter
 from app.git_http.responses import GitRefusal, missing, not_authenticated
@@ -88,7 +87,6 @@ def find_caller(token: str) -> GitCaller | None:
         return None
     if not caller.email_verified:
         raise GitRefusal(403, EmailNotVerified.message)
-    transactions.release_connection()
     update_activity(caller)
     return GitCaller(token, caller.id, caller.grant)
 

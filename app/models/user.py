@@ -1,6 +1,6 @@
 """Tables of users and of their preferences for the interface and for commits."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 import sqlalchemy as sa
@@ -35,19 +35,14 @@ class User(Timestamps, Base):
 
 @dataclass(frozen=True)
 class Actor:
-    """A person who acts: a user with the API token of the request, if it has one.
+    """A person who acts: the id of a user, with the API token of the request, if it has one.
 
-    With `is_retry`, an earlier attempt of the same request may have had an effect outside. The id of the user is read
-    at once: a record of an effect needs it without the database.
+    With `is_retry`, an earlier attempt of the same request may have had an effect outside.
     """
 
-    user: User
+    id: str
     grant: TokenGrant | None = None
     is_retry: bool = False
-    user_id: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "user_id", self.user.id)
 
 
 class Theme(StrEnum):

@@ -4,6 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.access.caller import Caller, caller_of
+from app.access.scope import Scope
 from app.database import transactions as transactions
 from app.extensions import db
 from app.models.user import User
@@ -23,18 +24,27 @@ class TestCaller:
         with world.app.app_context(), counted(world.app) as sent:
             transactions.start_reading()
             caller = find_caller(token)
-            assert (caller.user.id, caller.session.user_id) == (caller.id, caller.id)
+            assert caller.session.user_id == caller.id
             assert len(sent) == 1
-            assert db.session.get_one(User, caller.id) is caller.user
+            assert not db.session.registry.has()
 
     def test_change_of_the_user_object_is_written(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
-            caller = find_caller(token)
+            scope = Scope(optional_caller=find_caller(token))
             transactions.begin_write()
-            caller.user.name = "Somebody else"
+            scope.user.name = "Somebody else"
             db.session.commit()
-            assert find_caller(token).user.name == "Somebody else"
+            assert find_caller(token).name == "Somebody else"
+
+    def test_user_object_of_a_deleted_account_raises_no_result_found(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context():
+            scope = Scope(optional_caller=find_caller(token))
+            db.session.delete(scope.user)
+            db.session.commit()
+            with pytest.raises(sa.exc.NoResultFound):
+                _ = scope.user
 
     def test_unknown_token_has_no_caller(self, world: World) -> None:
         with world.app.app_context():
@@ -55,7 +65,7 @@ class TestReading:
         token = world.person().token
         with world.app.app_context():
             transactions.start_reading()
-            find_caller(token).user.name = "Somebody else"
+            Scope(optional_caller=find_caller(token)).user.name = "Somebody else"
             with pytest.raises(RuntimeError, match="state READING"):
                 db.session.flush()
 
@@ -63,9 +73,10 @@ class TestReading:
         token = world.person().token
         with world.app.app_context():
             transactions.start_reading()
-            caller = find_caller(token)
+            scope = Scope(optional_caller=find_caller(token))
+            assert scope.user.name != "Changed"
             with db.engine.begin() as connection:
-                connection.execute(sa.update(User).where(User.id == caller.id).values(name="Changed"))
+                connection.execute(sa.update(User).where(User.id == scope.caller.id).values(name="Changed"))
             transactions.begin_write()
-            assert caller.user.name == "Changed"
+            assert scope.user.name == "Changed"
             db.session.rollback()

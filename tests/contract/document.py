@@ -5,7 +5,7 @@ The text is computed from the declarations: it calls the pure method `allows` of
 
 import dataclasses
 from collections.abc import Iterable
-from types import SimpleNamespace
+from typing import Any
 
 from app.access.caller import Caller
 from app.access.guards import Guard
@@ -38,7 +38,8 @@ UPLOAD = "/bucket/upload"
 
 
 def _caller(*, verified: bool = True, admin: bool = False) -> Caller:
-    return Caller(SimpleNamespace(id="usr", email_verified=verified, is_admin=admin), None)
+    values: Any = {field.name: None for field in dataclasses.fields(Caller)}
+    return Caller(**values | {"id": "usr", "email_verified": verified, "is_admin": admin})
 
 
 STANDINGS = {

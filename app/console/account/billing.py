@@ -26,8 +26,8 @@ def billing(*, scope: Scope) -> Response:
     """Show the plan, the used limits, the subscriptions and the orders."""
     return page(
         "account/billing.html",
-        history=instance(BillingHistorySchema).dump(service.history(scope.user, by=scope.user)),
-        limits=creation_limits.check(scope.user, limits=limits_of(scope.caller.id)),
+        history=instance(BillingHistorySchema).dump(service.history(scope.caller.id, by=scope.caller)),
+        limits=creation_limits.check(scope.caller, limits=limits_of(scope.caller.id)),
         is_enabled=current_settings().billing.driver != "none",
     )
 

@@ -28,12 +28,12 @@ PROJECTS_WITH_ACTIVITY, ENTRIES, WAITING = 5, 8, 20
 @Page(guard=GUARD)
 def home(*, scope: Scope) -> Response:
     """Show the changes that wait for the user, the organizations with their projects, and the latest changes."""
-    own: list[dict[str, Any]] = queries.of_user(scope.user, status=ArchiveStatus.ACTIVE)
+    own: list[dict[str, Any]] = queries.of_user(scope.caller, status=ArchiveStatus.ACTIVE)
     own.sort(key=lambda organization: not organization["projects"])
     projects = [project for organization in own for project in organization["projects"]]
     entries = _activity(projects)
     titles = titles_in_projects({(str(entry["project"]["project_id"]), str(entry["file"])) for entry in entries})
-    waiting = change_sets.waiting(scope.user.id, [project["project_id"] for project in projects], limit=WAITING)
+    waiting = change_sets.waiting(scope.caller.id, [project["project_id"] for project in projects], limit=WAITING)
     return page(
         "home.html",
         organizations=own,

@@ -35,7 +35,7 @@ PASSWORD_NAMES = {"newPassword": "new_password", "currentPassword": "current_pas
 @Page(guard=GUARD)
 def profile(*, scope: Scope) -> Response:
     """Show name, e-mail address and password."""
-    user = instance(ProfileSchema).dump(service.profile(scope.user, by=scope.user))
+    user = instance(ProfileSchema).dump(service.profile(scope.user, by=scope.caller))
     return page("account/profile.html", user=user)
 
 
@@ -82,9 +82,9 @@ def end_session(*, scope: Scope, form: Form) -> Response:
     """End one session, or all other sessions."""
     if form.text("session_id"):
         session_id = RevokeSessionBody.loaded({"token": form.text("session_id")}).token
-        run(lambda scope: user_sessions.end(scope.user.id, session_id), {}, guard=GUARD)
+        run(lambda scope: user_sessions.end(scope.caller.id, session_id), {}, guard=GUARD)
     else:
-        run(lambda scope: user_sessions.end_all(scope.user.id, but=scope.session.id), {}, guard=GUARD)
+        run(lambda scope: user_sessions.end_all(scope.caller.id, but=scope.session.id), {}, guard=GUARD)
     return see_other(f"{URL}/sessions?done=ended")
 
 
@@ -94,7 +94,7 @@ def show_preferences(*, scope: Scope) -> Response:
     """Show theme, language, time zone and attribution."""
     return page(
         "account/preferences.html",
-        preferences=instance(PreferenceSchema).dump(preferences.read(scope.user)),
+        preferences=instance(PreferenceSchema).dump(preferences.read(scope.caller)),
         languages=LANGUAGES,
         zones=sorted(time_zones()),
     )
@@ -106,7 +106,7 @@ def change_preferences(*, scope: Scope, form: Form) -> Response:
     """Change theme, language, time zone and attribution."""
     data = form.texts("theme", "language", "timezone") | {"impersonate": form.is_checked("impersonate")}
     values = PreferencesBody.loaded(data, is_change=True).sent()
-    run(lambda scope: preferences.change(scope.target, values), {"id": scope.caller.id}, CHANGE)
+    run(lambda scope: preferences.change(scope.caller, values), {"id": scope.caller.id}, CHANGE)
     return see_other(f"{URL}/preferences?done=saved")
 
 
@@ -116,7 +116,7 @@ def connections(*, scope: Scope) -> Response:
     """List the connected accounts of Git providers and the sign-in methods."""
     return page(
         "account/connections.html",
-        credentials=instance(CredentialSchema, many=True).dump(credentials.credentials_of(scope.user)),
+        credentials=instance(CredentialSchema, many=True).dump(credentials.credentials_of(scope.caller)),
         methods=instance(AccountSchema, many=True).dump(service.sign_in_methods(scope.user)),
     )
 

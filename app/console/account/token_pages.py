@@ -56,7 +56,7 @@ class NewTokenQuery(RequestQuery):
 @Page(guard=guards.CREATE.guard, query=NewTokenQuery)
 def tokens(*, scope: Scope, query: NewTokenQuery) -> Response:
     """List the personal API tokens of the user."""
-    mine: Any = organizations.of_user(scope.user, status=ArchiveStatus.ACTIVE)
+    mine: Any = organizations.of_user(scope.caller, status=ArchiveStatus.ACTIVE)
     reached = [project for organization in mine for project in organization["projects"]]
     values = _values(service.of_user(scope.caller.id), reached)
     return page("account/tokens.html", **values, query=query, base=TOKENS_URL)

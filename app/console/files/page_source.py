@@ -279,7 +279,7 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
 
 def draft_key(scope: ProjectScope, path: str) -> DraftKey:
     """Return the key of the user's draft of a file. Each change set has its own drafts."""
-    return DraftKey.on(scope.project, scope.user, scope.branch, path)
+    return DraftKey.on(scope.project, scope.caller, scope.branch, path)
 
 
 def checked_key(scope: ProjectScope, path: str) -> DraftKey:
@@ -293,7 +293,7 @@ def change_draft(scope: ProjectScope, path: str, change: Callable[[DraftKey], T]
     branch = checked_key(scope, path).branch
 
     def act(scope: ProjectScope) -> T:
-        return change(DraftKey.on(scope.project, scope.user, branch, path))
+        return change(DraftKey.on(scope.project, scope.caller, branch, path))
 
     return run(act, {"project_id": scope.path["project_id"]}, guard=member_of_org())
 

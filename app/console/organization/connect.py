@@ -64,7 +64,7 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     problem = None
     try:
         sent = RepositoriesQuery.loaded({"provider": provider, "search": query.q or None, "cursor": query.cursor})
-        listed, meta = repositories.reachable(scope.user, **vars(sent), hosts=drivers.git)
+        listed, meta = repositories.reachable(scope.caller, **vars(sent), hosts=drivers.git)
     except (AppError, DriverError) as error:
         problem = translate(to_app_error(error).message)
     return page(
@@ -92,7 +92,7 @@ def _connected(scope: OrganizationScope, provider: str) -> dict[str, list[dict[s
 def _by_likelihood(scope: OrganizationScope) -> list[str]:
     """Return the providers: those with an account of the user, those that are set up, this server, the others."""
     settings = current_settings()
-    connected = {account.provider for account in credentials.credentials_of(scope.user)}
+    connected = {account.provider for account in credentials.credentials_of(scope.caller)}
 
     def rank(provider: Provider) -> int:
         if provider.is_local:

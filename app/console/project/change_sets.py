@@ -101,8 +101,8 @@ def set_url(scope: Scope, path: str = "", set_id: str | None = None) -> str:
 @Page(guard=MEMBER, query=ChangesQuery)
 def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
     """Show the open sets by state and the latest published ones, or list the sets of one state."""
-    author = scope.user.id if query.mine else None
-    waiting = {entry.change_set.id for entry in queries.waiting(scope.user.id, [scope.project.id], limit=MAX_OPEN)}
+    author = scope.caller.id if query.mine else None
+    waiting = {entry.change_set.id for entry in queries.waiting(scope.caller.id, [scope.project.id], limit=MAX_OPEN)}
     texts: dict[str, Any] = {"state_label": state_label, "state_tone": state_tone, "schedule_time": schedule_time}
     texts["waiting"] = waiting
     if query.state:
@@ -152,7 +152,7 @@ class ShownSet:
             raise NotFound
         self.scope, self.shown = scope, dict[str, Any](queries.shown(row, scope.project))
         self.is_archived = SET_MEMBER.is_archived(scope)
-        available = service.available_steps(row, scope.project, scope.role, user=scope.user)
+        available = service.available_steps(row, scope.project, scope.role, user=scope.caller)
         self.steps = frozenset[Step]() if self.is_archived else available
         self.reviews, _meta = queries.reviews(row, cursor=None, limit=reviews.MAX_REVIEWS)
         self.comments, _meta = queries.comments(row.id, cursor=None, limit=actions.MAX_COMMENTS)
@@ -161,7 +161,7 @@ class ShownSet:
     def is_approved(self) -> bool:
         """True if an approval of the reader counts."""
         row = self.scope.change_set
-        return self.scope.user.id in queries.approvals_of([row])[row.id].valid
+        return self.scope.caller.id in queries.approvals_of([row])[row.id].valid
 
     @property
     def revert(self) -> ChangeSet | None:
@@ -172,7 +172,7 @@ class ShownSet:
     def next(self) -> str:
         """A sentence with the next step."""
         row = self.scope.change_set
-        is_own = self.scope.user.id in {row.creator_id, *queries.author_ids(row.id)}
+        is_own = self.scope.caller.id in {row.creator_id, *queries.author_ids(row.id)}
         return next_step(self.shown, self.steps, is_own=is_own, is_reviewed=self.is_approved)
 
     @property

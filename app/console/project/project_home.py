@@ -57,7 +57,7 @@ class ActivityQuery(RequestQuery):
 def project_home(*, scope: ProjectScope) -> Response:
     """Show the latest changes, the drafts of the user, and the state of index and preview."""
     entries = read_log(scope.project.id, limit=RECENT)["logs"]
-    drafts = drafts_on(scope.project, by=scope.user)
+    drafts = drafts_on(scope.project, by=scope.caller)
     files = [*(entry["file"] for entry in entries), *(own.draft.file for own in drafts)]
     titles = titles_of(scope.project, scope.index, files)
     titles |= {new_page.path: new_page.title for new_page in new_pages(scope) if new_page.title}
@@ -87,7 +87,7 @@ class NewPage:
 def new_pages(scope: ProjectScope) -> list[NewPage]:
     """Return the pages of the working branch that the user has not saved yet, the latest first."""
     pages = []
-    for new_file in new_files(scope.project, by=scope.user):
+    for new_file in new_files(scope.project, by=scope.caller):
         text = read_text(new_file.file, new_file.start.encode())
         values = text.front_matter or {} if text is not None else {}
         title = (text.title or title_of(values) if text is not None else "") or ""

@@ -57,7 +57,7 @@ def project_settings(*, scope: ProjectScope) -> Response:
 
 def _destinations(scope: OrganizationScope) -> list[tuple[str, str]]:
     """Return the other organizations of the owner, to which the project can be moved."""
-    own = organizations.of_user(scope.user, status=ArchiveStatus.ACTIVE)
+    own = organizations.of_user(scope.caller, status=ArchiveStatus.ACTIVE)
     others = (
         membership
         for membership in own

@@ -50,7 +50,7 @@ def _read(scope: ProjectScope, query: ThumbnailQuery) -> bytes:
     sha = scope.path["sha"]
     if not is_sha(sha) or not has_blob(scope.index, sha):
         raise NotFound
-    key, source, user_id = f"{scope.project.id}/{sha}-{query.width}", branch_source(scope), scope.user.id
+    key, source, user_id = f"{scope.project.id}/{sha}-{query.width}", branch_source(scope), scope.caller.id
     with transactions.outside_transaction():
         data = drivers.thumbnails.get(key)
         if not data:

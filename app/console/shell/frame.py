@@ -100,7 +100,7 @@ class Frame:
         """The number of sets of changes of the project that wait for the user."""
         if self.project is None or self.caller is None:
             return 0
-        return change_sets.count_waiting(self.caller.user.id, self.project.id)
+        return change_sets.count_waiting(self.caller.id, self.project.id)
 
     @property
     def project_url(self) -> str:
@@ -129,8 +129,8 @@ def load_preferences() -> None:
     caller = authentication.caller()
     if caller is None or "console_theme" in g:
         return
-    row = preferences.read(caller.user)
-    stored = row.updated_at != caller.user.created_at
+    row = preferences.read(caller)
+    stored = row.updated_at != caller.created_at
     g.console_theme, g.console_timezone = str(row.theme), row.timezone
     g.console_language = row.language if stored else None
 

@@ -6,17 +6,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
+from app.core.ids import HasId
 from app.core.limits import AiLimits
 from app.extensions import db
 from app.models.ai_usage import AiBudget, AiUsage
 from app.models.base import utcnow_ms
-from app.models.user import User
 from app.resources.ai.usage_ledger import next_day
 
 SHOWN = timedelta(days=30)
 
 
-def usage_of_user(user: User, limits: AiLimits) -> dict[str, Any]:
+def usage_of_user(user: HasId, limits: AiLimits) -> dict[str, Any]:
     """Return the daily budget and the tokens of the last 30 days by handler."""
     now = clock.now()
     handlers = _by_handler(user)
@@ -36,7 +36,7 @@ def usage_of_user(user: User, limits: AiLimits) -> dict[str, Any]:
     }
 
 
-def _by_handler(user: User) -> list[dict[str, object]]:
+def _by_handler(user: HasId) -> list[dict[str, object]]:
     rows = db.session.execute(
         sa.select(
             AiUsage.handler,
@@ -61,7 +61,7 @@ def _by_handler(user: User) -> list[dict[str, object]]:
     ]
 
 
-def _running(user: User) -> int:
+def _running(user: HasId) -> int:
     now = utcnow_ms()
     count = sa.select(sa.func.count()).where(
         AiUsage.user_id == user.id,

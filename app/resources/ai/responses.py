@@ -55,7 +55,7 @@ def conversation_for(scope: Scope, client: Client, handler: str, *, total_s: flo
     credentials = choose(client.credentials, settings.ai)
     organization = scope.organization
     entry = UsageEntry(
-        user_id=scope.user.id,
+        user_id=scope.caller.id,
         organization_id=organization.id if organization is not None else None,
         handler=handler,
         provider=credentials.provider,

@@ -58,7 +58,7 @@ def limits() -> AiLimits:
 
 def _tools(scope: Scope, project: Project) -> ProjectTools:
     """Return the tools for the project that the request names."""
-    return ProjectTools(context_runner(), targets.project_of_member, scope.user.id, project.id, drivers.git)
+    return ProjectTools(context_runner(), targets.project_of_member, scope.caller.id, project.id, drivers.git)
 
 
 def _optional_tools(scope: Scope) -> ProjectTools | None:
@@ -262,4 +262,4 @@ def seo_fix(*, scope: Scope, body: requests.FixSeoBody) -> dict[str, object]:
 )
 def used(*, scope: Scope) -> dict[str, object]:
     """Return the caller's token usage and the daily budget."""
-    return queries.usage_of_user(scope.user, limits())
+    return queries.usage_of_user(scope.caller, limits())

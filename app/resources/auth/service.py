@@ -4,6 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.access.caller import CallerSession
 from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
 from app.core.errors import ErrorMessage, NotAuthenticated, PermissionDenied
@@ -13,7 +14,7 @@ from app.core.names import clean_name
 from app.database.inserts import insert_or_ignore
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
-from app.models.login import OneTimeCode, Session, SocialAccount
+from app.models.login import OneTimeCode, SocialAccount
 from app.models.organization import Invitation
 from app.models.user import User
 from app.resources.auth import one_time_codes
@@ -184,7 +185,7 @@ def remove_credentials(user: User, *, but: tuple[str, str] | None = None) -> Non
     db.session.flush()
 
 
-def sign_out(session: Session | None) -> dict[str, bool]:
+def sign_out(session: CallerSession | None) -> dict[str, bool]:
     """End the session if it exists."""
     if session is not None:
         sessions.end(session.user_id, session.id)

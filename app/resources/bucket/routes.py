@@ -30,7 +30,7 @@ def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
         TooManyRequests, LimitReached: the quota of the user is used up.
         UpstreamUnavailable: the store is not available. No row remains.
     """
-    settings, user_id, upload = current_settings(), scope.user.id, body.file
+    settings, user_id, upload = current_settings(), scope.caller.id, body.file
     where = service.filing(body.folder, scope.destination, scope.project)
     limits, scale = settings.limits, settings.server.rate_limit_scale
     service.check_quota(user_id, upload.size, 0, limits, scale=scale)

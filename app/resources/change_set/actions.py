@@ -21,6 +21,7 @@ from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetComment, ScheduledAction, Verdict
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
+from app.models.user import User
 from app.resources.change_set import branches, content, publishing, queries, reviews, schedule, service, states
 from app.resources.change_set.content import UPDATE_MESSAGE, Content
 from app.resources.change_set.errors import MissingBranch, StateConflict
@@ -175,7 +176,7 @@ def review(target: MemberSet, submitted: Review) -> UnrecordedAct[Shown]:
         SessionRequired: a token does not approve and asks for no changes.
         StateConflict, MissingBranch, and the errors of `reviews.review`.
     """
-    row, user = target.change_set, target.site.by.user
+    row = target.change_set
     reviewed = Reviewed(Content(row.base_sha, row.head_sha, row.files, row.head_sha))
     if submitted.verdict != Verdict.COMMENT:
         if target.site.by.grant is not None:
@@ -185,6 +186,7 @@ def review(target: MemberSet, submitted: Review) -> UnrecordedAct[Shown]:
         reviewed = Reviewed(present, frozenset(person.email.casefold() for person in people))
 
     def record() -> Shown:
+        user = db.session.get_one(User, target.site.by.id)
         stored = reviews.review(row, target.project, reviewed, submitted, by=user)
         present = target.lock()
         return queries.shown_review(stored, user.name, present.head_sha) | {"change_set": target.shown(present)}
@@ -200,7 +202,7 @@ def comment(
     Raises:
         LimitReached: the set has the maximum number of comments.
     """
-    row, by = target.lock(), target.site.by.user
+    row, by = target.lock(), target.site.by
     count = sa.select(sa.func.count()).select_from(ChangeSetComment)
     if (db.session.scalar(count.where(ChangeSetComment.change_set_id == row.id)) or 0) >= MAX_COMMENTS:
         raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=MAX_COMMENTS))
@@ -217,7 +219,7 @@ def resolve_comment(target: MemberSet, comment_id: str, *, resolved: bool) -> Sh
         raise NotFound("Comment not found")
     if resolved != (row.resolved_at is not None):
         row.resolved_at = utcnow_ms() if resolved else None
-        row.resolved_by = target.site.by.user_id if resolved else None
+        row.resolved_by = target.site.by.id if resolved else None
     db.session.flush()
     return queries.comment(row.id)
 
@@ -235,12 +237,10 @@ def publish(target: MemberSet) -> UnrecordedAct[Shown]:
         target.shown(target.change_set) | {"state": str(State.PUBLISHING)},
         {"change_set_id": target.change_set.id},
     )
-    publication = publishing.publish(
-        target.change_set, target.project, hosts=target.site.hosts, user=target.site.by.user
-    )
+    publication = publishing.publish(target.change_set, target.project, hosts=target.site.hosts, user=target.site.by)
 
     def record() -> Shown:
-        return target.shown(publishing.finish(publication, by=target.site.by.user, grant=target.site.by.grant))
+        return target.shown(publishing.finish(publication, by=target.site.by, grant=target.site.by.grant))
 
     return UnrecordedAct(record, LateRecord(shown, {"change_sets.finish_publication": arguments}))
 
@@ -270,7 +270,7 @@ def set_schedule(target: MemberSet, wall: WallTime, action: ScheduledAction) -> 
             step, changes = Step.SCHEDULE, {"problem": None}
             service.update_content(row, present)
             service.check_approved(row, target.project, step)
-        schedule.store(row, wall, action, due_at, user=target.site.by.user)
+        schedule.store(row, wall, action, due_at, user=target.site.by)
         return target.shown(states.take(row, step, **changes))
 
     return UnrecordedAct(record)

@@ -84,7 +84,7 @@ def update(
         changes = [edit.change for edit in planned.save.edits]
         if resolutions:
             with transactions.write_transaction():
-                add_author(change_set.id, site.by.user_id)  # The commit can outlive this process.
+                add_author(change_set.id, site.by.id)  # The commit can outlive this process.
         commit = own.repository.commit_merge(
             own.branch,
             changes,

@@ -92,7 +92,7 @@ def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHost
         return
     if _is_being_reverted(change_set):  # An attempt with an unknown outcome. Its job repeats it.
         return
-    by = Actor(user)
+    by = Actor(user.id)
     branch, content = branches.create_revert(change_set, ContentBranch(project, None, by, git))
     title = branches.revert_title(change_set)
     try:

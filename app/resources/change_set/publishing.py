@@ -403,7 +403,7 @@ def commit_before(row: ChangeSet, source: Source, sha: str, head_sha: str) -> st
     return parent or row.base_sha
 
 
-def finish(publication: Publication, *, by: User | None = None, grant: TokenGrant | None = None) -> ChangeSet:
+def finish(publication: Publication, *, by: HasId | None = None, grant: TokenGrant | None = None) -> ChangeSet:
     """Record a publication in one transaction: state, project log, index and event. Safe to call twice.
 
     A pull request that the host has not merged yet leaves the set `publishing`.

@@ -62,7 +62,7 @@ blueprint = ApiBlueprint(
 )
 def list_change_sets(*, scope: ProjectScope, query: s.ChangeSetsQuery) -> PageResult:
     """List the change sets of a project, newest first."""
-    author = scope.user.id if query.mine else query.author
+    author = scope.caller.id if query.mine else query.author
     return PageResult(
         *queries.page(scope.project, ChangeSetFilter(query.state, author), cursor=query.cursor, limit=query.limit)
     )

@@ -10,10 +10,10 @@ import structlog
 
 from app.core import clock
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
+from app.core.ids import HasId
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetSchedule, ScheduledAction
-from app.models.user import User
 
 log = structlog.get_logger(__name__)
 
@@ -90,7 +90,7 @@ def due_time(wall: WallTime) -> datetime:
     return due
 
 
-def store(change_set: ChangeSet, wall: WallTime, action: ScheduledAction, due_at: datetime, *, user: User) -> None:
+def store(change_set: ChangeSet, wall: WallTime, action: ScheduledAction, due_at: datetime, *, user: HasId) -> None:
     """Store the schedule of a set in place of an earlier one, and enqueue a call at its time.
 
     The call only saves the wait for the sweep (`change_sets.publish_due`). Sets of one minute share it.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from app.core.errors import ErrorMessage, LimitReached
+from app.core.ids import HasId
 from app.core.outbound import OutsideResource
 from app.core.permissions import Role
 from app.database.inserts import insert_or_ignore
@@ -72,7 +73,7 @@ def create(
         base_sha=base,
         head_sha=head,
         files=content.files if content else 0,
-        creator_id=by.user.id,
+        creator_id=by.id,
         token_id=by.grant.id if by.grant else None,
         token_name=by.grant.name if by.grant else None,
         reverts_id=reverts.id if reverts else None,
@@ -80,7 +81,7 @@ def create(
     db.session.add(change_set)
     db.session.flush()
     if content is not None:
-        add_author(change_set.id, by.user.id)
+        add_author(change_set.id, by.id)
         _store_paths(change_set, content)
     return change_set
 
@@ -99,7 +100,7 @@ def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) 
     row = states.locked(change_set.id)
     states.require(row, Step.COMMIT)
     if by is not None:
-        add_author(row.id, by.user.id)
+        add_author(row.id, by.id)
     update_content(row, content)
     row.busy_until = None
     db.session.flush()
@@ -193,7 +194,7 @@ def is_publisher(project: Project, role: Role | None) -> bool:
     return role is not None and (project.publishers != Publishers.ADMINS or role != Role.EDITOR)
 
 
-def available_steps(row: ChangeSet, project: Project, role: Role | None, *, user: User) -> frozenset[Step]:
+def available_steps(row: ChangeSet, project: Project, role: Role | None, *, user: HasId) -> frozenset[Step]:
     """Return the steps that a member can take now.
 
     The authors of commits made with Git are not read: they cannot review, but the result can contain the step.

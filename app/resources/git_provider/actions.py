@@ -5,6 +5,7 @@ Provider A connects an installation, provider B an account with PKCE.
 
 from app.core import clock
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest, PermissionDenied
+from app.core.ids import HasId
 from app.core.outbound import UnrecordedAct
 from app.core.urls import split_url
 from app.database import transactions
@@ -15,7 +16,6 @@ from app.drivers.git.port import RepositoryFacts
 from app.drivers.git.rest.tokens import FixedToken
 from app.extensions import current_settings, keyring
 from app.models.git_credential import GitCredential
-from app.models.login import Session
 from app.models.organization import Organization
 from app.models.user import User
 from app.resources.git_provider import credentials, oauth_state, repositories
@@ -27,14 +27,14 @@ REDIRECT_PATH = "/connect/provider_b"
 A, B = "provider_a", "provider_b"
 
 
-def start_a(user: User, session: Session, *, hosts: GitHosts) -> UnrecordedAct[dict[str, str]]:
+def start_a(user: User, session: HasId, *, hosts: GitHosts) -> UnrecordedAct[dict[str, str]]:
     """Create a state for provider A, store it for the session and return the URL of the provider."""
     attempt = oauth_state.begin("")
     return _started(A, attempt, hosts.installations(PROVIDER_A)[0].start_url(attempt.state), user, session)
 
 
 def start_b(
-    user: User, session: Session, *, redirect_uri: str | None = None, hosts: GitHosts
+    user: User, session: HasId, *, redirect_uri: str | None = None, hosts: GitHosts
 ) -> UnrecordedAct[dict[str, str]]:
     """Create a state with PKCE for provider B, store it for the session and return the URL of the provider."""
     app, _ = hosts.oauth(PROVIDER_B)
@@ -46,9 +46,7 @@ def start_b(
 STARTS = {PROVIDER_A: start_a, PROVIDER_B: start_b}
 
 
-def _started(
-    provider: str, attempt: OAuthState, url: str, user: User, session: Session
-) -> UnrecordedAct[dict[str, str]]:
+def _started(provider: str, attempt: OAuthState, url: str, user: User, session: HasId) -> UnrecordedAct[dict[str, str]]:
     def record() -> dict[str, str]:
         oauth_state.store(attempt, provider, user, session, limits=current_settings().limits.codes)
         return {"url": url}
@@ -57,7 +55,7 @@ def _started(
 
 
 def exchange_a(
-    user: User, session: Session, *, code: str | None, installation_id: str | None, state: str | None, hosts: GitHosts
+    user: User, session: HasId, *, code: str | None, installation_id: str | None, state: str | None, hosts: GitHosts
 ) -> UnrecordedAct[GitCredential]:
     """Exchange a code for the tokens of the user and of an installation that the user sees, and store them.
 
@@ -84,7 +82,7 @@ def exchange_a(
 
 def exchange_b(
     user: User,
-    session: Session,
+    session: HasId,
     *,
     code: str,
     state: str | None,
@@ -115,7 +113,7 @@ def create_repository(organization: Organization, name: str, *, hosts: GitHosts)
     return UnrecordedAct(lambda: repositories.record_owner(organization, repository))
 
 
-def _redeem(state: str | None, provider: str, user: User, session: Session) -> OAuthState | None:
+def _redeem(state: str | None, provider: str, user: User, session: HasId) -> OAuthState | None:
     return oauth_state.redeem(state, provider, user, session, required=current_settings().is_production)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, NotFound
+from app.core.ids import HasId
 from app.drivers.errors import ReconnectRequired
 from app.drivers.git.accounts import GitAccount, InstallationToken, TokenSet
 from app.extensions import db, jobs
@@ -42,14 +43,14 @@ class RotatedTokens:
     refresh_token_expires_at: datetime | None
 
 
-def credentials_of(user: User) -> Sequence[GitCredential]:
+def credentials_of(user: HasId) -> Sequence[GitCredential]:
     """Return the credentials of a user, oldest first."""
     return db.session.scalars(
         sa.select(GitCredential).where(GitCredential.user_id == user.id).order_by(GitCredential.id)
     ).all()
 
 
-def own(user: User, provider: Provider) -> GitCredential:
+def own(user: HasId, provider: Provider) -> GitCredential:
     """Return the credential of a user at a provider.
 
     Raises:
@@ -144,7 +145,7 @@ def write_installation(row: GitCredential, installation: InstallationToken | Non
     row.installation_token_expires_at = installation.expires_at if installation else None
 
 
-def _find(user: User, provider: Provider, *, lock: bool = False) -> GitCredential | None:
+def _find(user: HasId, provider: Provider, *, lock: bool = False) -> GitCredential | None:
     statement = sa.select(GitCredential).where(GitCredential.user_id == user.id, GitCredential.provider == provider)
     if lock:
         statement = statement.with_for_update().execution_options(populate_existing=True)
@@ -183,7 +184,7 @@ def disconnect(credential: GitCredential, *, ring: Keyring) -> str:
     return credential.id
 
 
-def disconnect_own(user: User, credential_id: str, *, ring: Keyring) -> str:
+def disconnect_own(user: HasId, credential_id: str, *, ring: Keyring) -> str:
     """Delete a credential of the user.
 
     Raises:

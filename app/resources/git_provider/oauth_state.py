@@ -8,10 +8,11 @@ from hashlib import sha256
 import sqlalchemy as sa
 
 from app.core.errors import InvalidRequest
+from app.core.ids import HasId
 from app.core.limits import CodeLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.login import LoginAttempt, Session
+from app.models.login import LoginAttempt
 from app.models.user import User
 from app.security.secrets import hash_token, new_token
 
@@ -41,7 +42,7 @@ def begin(redirect_uri: str) -> OAuthState:
     return OAuthState(new_token(), new_token(), redirect_uri)
 
 
-def store(attempt: OAuthState, provider: str, user: User, session: Session, *, limits: CodeLimits) -> None:
+def store(attempt: OAuthState, provider: str, user: User, session: HasId, *, limits: CodeLimits) -> None:
     """Store a state for the session that started it."""
     db.session.add(
         LoginAttempt(
@@ -57,7 +58,7 @@ def store(attempt: OAuthState, provider: str, user: User, session: Session, *, l
     db.session.flush()
 
 
-def redeem(state: str | None, provider: str, user: User, session: Session, *, required: bool) -> OAuthState | None:
+def redeem(state: str | None, provider: str, user: User, session: HasId, *, required: bool) -> OAuthState | None:
     """Use a state in a separate transaction, so that it stays used if the request fails.
 
     Raises:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor, paginate
 from app.core.errors import Conflict, ErrorMessage
+from app.core.ids import HasId
 from app.database import transactions
 from app.database.transactions import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
@@ -17,7 +18,6 @@ from app.extensions import db
 from app.models.git_credential import GitCredential
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Provider
-from app.models.user import User
 from app.resources.git_provider.provider_selection import token_refresher
 from app.resources.git_provider.token_sources import OwnTokens
 
@@ -25,7 +25,7 @@ CURSOR = "repository"
 
 
 def reachable(
-    user: User, *, provider: Provider, search: str | None, cursor: str | None, limit: int, hosts: GitHosts
+    user: HasId, *, provider: Provider, search: str | None, cursor: str | None, limit: int, hosts: GitHosts
 ) -> tuple[Sequence[RepositoryFacts], dict[str, object]]:
     """Return one page of the repositories that a user reaches, with its meta. Only local lists have a total.
 
@@ -85,7 +85,7 @@ def local_host(hosts: GitHosts) -> LocalHost:
 
 
 def _remote(
-    user: User, provider: Provider, *, hosts: GitHosts, search: str | None, cursor: str | None
+    user: HasId, provider: Provider, *, hosts: GitHosts, search: str | None, cursor: str | None
 ) -> tuple[Sequence[RepositoryFacts], dict[str, object]]:
     credential = db.session.scalar(
         sa.select(GitCredential).where(GitCredential.user_id == user.id, GitCredential.provider == provider)
@@ -101,7 +101,7 @@ def _remote(
 
 
 def _local(
-    user: User, *, host: LocalHost, search: str | None, cursor: str | None, limit: int
+    user: HasId, *, host: LocalHost, search: str | None, cursor: str | None, limit: int
 ) -> tuple[list[RepositoryFacts], dict[str, object]]:
     statement = (
         sa.select(LocalRepository.name)

@@ -45,7 +45,7 @@ blueprint = ApiBlueprint(
 )
 def read(*, scope: UserScope) -> service.BillingHistory:
     """Return a user's orders and subscriptions."""
-    return service.history(scope.target, by=scope.user)
+    return service.history(scope.target_id, by=scope.caller)
 
 
 @blueprint.post("/cancel")

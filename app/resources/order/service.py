@@ -8,6 +8,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.errors import Conflict, NotFound
+from app.core.ids import HasId
 from app.drivers.billing.port import PaymentStatus, SubscriptionStatus
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -42,19 +43,19 @@ class BillingHistory:
     active_package: str | None
 
 
-def history(user: User, *, by: User) -> BillingHistory:
+def history(user_id: str, *, by: HasId) -> BillingHistory:
     """Return the orders and subscriptions of a user. Access by a platform admin is logged."""
-    if by.id != user.id:
-        log.info("order.read_by_admin", user_id=user.id, admin_id=by.id)
+    if by.id != user_id:
+        log.info("order.read_by_admin", user_id=user_id, admin_id=by.id)
     subscriptions = list(
         db.session.scalars(
             sa.select(Subscription)
-            .where(Subscription.user_id == user.id)
+            .where(Subscription.user_id == user_id)
             .order_by(Subscription.started_at.desc(), Subscription.id.desc())
         )
     )
     active = next((subscription.plan for subscription in subscriptions if subscription.status in ENTITLED), None)
-    return BillingHistory(_orders(user.id), subscriptions, active)
+    return BillingHistory(_orders(user_id), subscriptions, active)
 
 
 def _orders(user_id: str) -> list[OrderLine]:

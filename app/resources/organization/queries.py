@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
+from app.core.ids import HasId
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus, Invitation, Membership, Organization
@@ -37,7 +38,7 @@ def details(organization: Organization) -> OrganizationDict:
     return _shown(organization, _people([organization.id])[organization.id], count or 0)
 
 
-def of_user(user: User, *, status: ArchiveStatus | None) -> list[OrganizationDict]:
+def of_user(user: HasId, *, status: ArchiveStatus | None) -> list[OrganizationDict]:
     """Return the organizations of a user with role and active projects, oldest first. Runs two statements."""
     rows = db.session.execute(
         sa.select(Organization, Membership.role, *SHORT)

@@ -28,7 +28,7 @@ blueprint = ApiBlueprint(
 @endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationSchema, many=True)
 def list_own(*, scope: Scope, query: s.StatusQuery) -> PageResult:
     """List the organizations the caller belongs to."""
-    own = queries.of_user(scope.user, status=query.status)
+    own = queries.of_user(scope.caller, status=query.status)
     return page_of(own, query, kind="organizations", key=lambda membership: str(membership["org_id"]))
 
 
@@ -51,7 +51,7 @@ def details(*, scope: OrganizationScope) -> queries.OrganizationDict:
 )
 def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.OrganizationDict:
     """Create an organization."""
-    return queries.details(service.create(**body.sent(), by=scope.user, limit=limits_of(scope.user.id).organizations))
+    return queries.details(service.create(**body.sent(), by=scope.user, limit=limits_of(scope.caller.id).organizations))
 
 
 @blueprint.post("/ensure-default")

@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, ErrorMessage, PermissionDenied
+from app.core.ids import HasId
 from app.core.outbound import LateRecord, UnrecordedAct
 from app.core.refs import is_sha
 from app.database import transactions
@@ -16,7 +17,6 @@ from app.drivers.git.port import Branch, Repository
 from app.drivers.git.revisions import Revisions
 from app.extensions import db
 from app.models.project import Project
-from app.models.user import User
 from app.resources.git_provider.provider_selection import open_repository
 from app.resources.project.events import BranchWriter, branch_deleted, branch_written
 
@@ -30,7 +30,7 @@ class ChangeSetRequired(PermissionDenied):
     message = ErrorMessage("This project publishes only change sets. Propose the change instead")
 
 
-def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[Branch]:
+def list_all(project: Project, *, hosts: GitHosts, user: HasId) -> Sequence[Branch]:
     """Return the branches by name.
 
     Raises:
@@ -40,7 +40,7 @@ def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[Branc
     return _reach(project, hosts, user).branches()
 
 
-def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, user: User) -> Branch:
+def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, user: HasId) -> Branch:
     """Create a branch at another branch or at a commit of a branch. The default of `start` is the working branch.
 
     Raises:
@@ -59,7 +59,7 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, u
     return repository.create_branch(name, start)
 
 
-def delete(project: Project, name: str, *, hosts: GitHosts, user: User) -> UnrecordedAct[Result]:
+def delete(project: Project, name: str, *, hosts: GitHosts, user: HasId) -> UnrecordedAct[Result]:
     """Delete a branch of the repository.
 
     Raises:
@@ -118,7 +118,7 @@ def late_record(project_id: str, name: str, head: str | None, result: Result) ->
     return LateRecord(result, {"project.branch_changed": {"project_id": project_id, "branch": name, "head": head}})
 
 
-def _reach(project: Project, hosts: GitHosts, user: User) -> Repository:
+def _reach(project: Project, hosts: GitHosts, user: HasId) -> Repository:
     if not project.repository:
         raise Conflict(ErrorMessage("Connect a repository to this project first"), code="DISCONNECTED")
     return open_repository(project, hosts=hosts, user=user)

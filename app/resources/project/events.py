@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from app.core.api_tokens import TokenGrant
 from app.core.events import Event
+from app.core.ids import HasId
 from app.models.project import Project, Provider
 from app.models.project_log import LogAction, LogSource
-from app.models.user import User
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class FilesChanged:
     project_id: str
     source: LogSource
     files: tuple[FileEvent, ...]
-    by: User | None = None
+    by: HasId | None = None
     grant: TokenGrant | None = None
     move: BranchMove | None = None
 
@@ -54,7 +54,7 @@ class BranchWriter:
     user_id: str
 
     @classmethod
-    def through(cls, project: Project, branch: str, user: User) -> "BranchWriter":
+    def through(cls, project: Project, branch: str, user: HasId) -> "BranchWriter":
         """Return the user of a write through a project."""
         return cls(project.provider, project.repository, branch, user.id)
 

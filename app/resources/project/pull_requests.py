@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.errors import Conflict, ErrorMessage, NotFound, UnprocessableEntity
+from app.core.ids import HasId
 from app.core.outbound import UnrecordedAct
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import PullRequest, PullRequests
 from app.models.project import Project
-from app.models.user import User
 from app.resources.git_provider.provider_selection import open_repository
 from app.resources.project.branches import check_direct_commit, late_record
 from app.resources.project.events import BranchWriter, branch_moved, branch_written
@@ -25,7 +25,7 @@ class Proposal:
     body: str
 
 
-def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[PullRequest]:
+def list_all(project: Project, *, hosts: GitHosts, user: HasId) -> Sequence[PullRequest]:
     """Return the pull requests, newest first, at most 100.
 
     Raises:
@@ -35,7 +35,7 @@ def list_all(project: Project, *, hosts: GitHosts, user: User) -> Sequence[PullR
     return _reach(project, hosts, user).pull_requests()
 
 
-def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: User) -> PullRequest:
+def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: HasId) -> PullRequest:
     """Create a pull request.
 
     Raises:
@@ -48,7 +48,7 @@ def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, user: User
     )
 
 
-def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> UnrecordedAct[dict[str, object]]:
+def merge(project: Project, number: str, *, hosts: GitHosts, user: HasId) -> UnrecordedAct[dict[str, object]]:
     """Merge a pull request.
 
     Raises:
@@ -75,7 +75,7 @@ def merge(project: Project, number: str, *, hosts: GitHosts, user: User) -> Unre
     return UnrecordedAct(record, late_record(project_id, merged.branch, merged.sha, result))
 
 
-def _reach(project: Project, hosts: GitHosts, user: User) -> PullRequests:
+def _reach(project: Project, hosts: GitHosts, user: HasId) -> PullRequests:
     if not project.repository:
         raise Conflict(ErrorMessage("Connect a repository to this project first"), code="DISCONNECTED")
     repository = open_repository(project, hosts=hosts, user=user)

@@ -40,11 +40,11 @@ class ContentBranch:
 
     def source(self) -> Source:
         """Return the branch at its Git host, with the credential of the person. Raises as `source_of`."""
-        return source_of(self.project, self.hosts, branch=self.name, user=self.by.user)
+        return source_of(self.project, self.hosts, branch=self.name, user=self.by)
 
     def index(self) -> ContentIndex | None:
         """Return the index. Create it at the first read of another branch than the working branch."""
-        return indexes.ensure_index(self.project, self.working, self.name, hosts=self.hosts, by=self.by.user)
+        return indexes.ensure_index(self.project, self.working, self.name, hosts=self.hosts, by=self.by)
 
     def fresh_index(self) -> ContentIndex | None:
         """Return the index, marked as stale if a local branch moved."""
@@ -64,7 +64,7 @@ class ContentBranch:
         return lambda edits: schema_validation.check(schema, edits, prefix=prefix)
 
     def _schema_of(self, index: ContentIndex | None) -> ContentSchema:
-        return schema_sources.content_schema(self.project, index, hosts=self.hosts, by=self.by.user)
+        return schema_sources.content_schema(self.project, index, hosts=self.hosts, by=self.by)
 
 
 def read_metadata(branch: ContentBranch, file: str) -> dict[str, object]:
@@ -73,7 +73,7 @@ def read_metadata(branch: ContentBranch, file: str) -> dict[str, object]:
         return file_metadata.metadata_at_commit(*_commit(branch), file)
     project, index = branch.project, branch.index()
     try:
-        return file_metadata.metadata(project, index, file, hosts=branch.hosts, by=branch.by.user)
+        return file_metadata.metadata(project, index, file, hosts=branch.hosts, by=branch.by)
     except NotFound as error:
         return file_metadata.metadata_at_commit(*_unindexed_head(branch, error), file)
 
@@ -91,7 +91,7 @@ def find_raw_file(branch: ContentBranch, file: str) -> RawFile:
 
 def _commit(branch: ContentBranch) -> tuple[Source, str]:
     """Return the working branch and the commit that the name of the branch is. Raises NotFound."""
-    source = source_of(branch.project, branch.hosts, user=branch.by.user)
+    source = source_of(branch.project, branch.hosts, user=branch.by)
     return source, find_commit(source, branch.name)
 
 

@@ -88,7 +88,7 @@ def index_events(scope: ProjectScope, branch: str | None) -> Response:
     Raises:
         TooManyIndexStreams: the limit of the user or of the worker is reached.
     """
-    disconnected, user_id = threading.Event(), scope.user.id
+    disconnected, user_id = threading.Event(), scope.caller.id
     statement = queries.progress_of(scope.project.id, branch or scope.project.branch)
     reading = current_app.extensions["reading_engine"]
     allowed = membership_check(reading, scope.organization.id, user_id)

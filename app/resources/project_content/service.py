@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 
 from app.core.api_tokens import TokenGrant
+from app.core.ids import HasId
 from app.core.outbound import LateRecord, UnrecordedAct
 from app.extensions import db
 from app.models.login import ApiToken
 from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.models.project_log import LogAction, LogSource
-from app.models.user import Actor, User
+from app.models.user import Actor
 from app.resources.project.events import (
     BranchMove,
     BranchWriter,
@@ -40,7 +41,7 @@ def reindex(project: Project) -> dict[str, str | None]:
     return {"job_id": indexing.enqueue(index, priority=10), "status": str(index.status)}
 
 
-def record_save(saved: Saved | NoChange, *, user: User | None, grant: TokenGrant | None = None) -> dict[str, object]:
+def record_save(saved: Saved | NoChange, *, user: HasId | None, grant: TokenGrant | None = None) -> dict[str, object]:
     """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response.
 
     A run that holds the index at the moment, or the next one, adds the commit.
@@ -61,7 +62,7 @@ def record_save(saved: Saved | NoChange, *, user: User | None, grant: TokenGrant
 
 
 def publish_commit(
-    project_id: str, move: BranchMove, actions: Mapping[str, LogAction], *, user: User | None, grant: TokenGrant | None
+    project_id: str, move: BranchMove, actions: Mapping[str, LogAction], *, user: HasId | None, grant: TokenGrant | None
 ) -> None:
     """Publish the files of the commit of a save, and its user again: a new change set is stored after its branch."""
     if user is not None:
@@ -74,7 +75,7 @@ def unrecorded(saved: Saved | NoChange, *, by: Actor) -> UnrecordedSave:
     """Return the record of a save: `record_save`, or late the job that writes it to the log in the name of its user."""
 
     def record() -> dict[str, object]:
-        return record_save(saved, user=by.user, grant=by.grant)
+        return record_save(saved, user=by, grant=by.grant)
 
     if isinstance(saved, NoChange):
         return UnrecordedAct(record)
@@ -83,7 +84,7 @@ def unrecorded(saved: Saved | NoChange, *, by: Actor) -> UnrecordedSave:
         "branch": saved.branch,
         "sha": saved.commit.sha,
         "actions": dict(_actions(saved.save)),
-        "user_id": by.user_id,
+        "user_id": by.id,
         "token_id": by.grant.id if by.grant else None,
     }
     return UnrecordedAct(record, LateRecord(result_of(saved), {"content.record_save": arguments}))

@@ -6,10 +6,10 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.core.errors import NotFound
+from app.core.ids import HasId
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex, DraftImage, ProjectDraft
-from app.models.user import User
 
 MAX_START = 8_000
 """The characters of a new file that a list of new files reads, for its title."""
@@ -25,7 +25,7 @@ class DraftKey:
     file: str
 
     @classmethod
-    def on(cls, project: Project, user: User, branch: str | None, file: str) -> "DraftKey":
+    def on(cls, project: Project, user: HasId, branch: str | None, file: str) -> "DraftKey":
         """Return the key of a draft on a branch of a project, the working branch by default."""
         return cls(project.id, user.id, branch or project.branch, file)
 
@@ -61,7 +61,7 @@ class DraftWithHead:
         return self.draft.base_blob_sha != self.current_blob_sha
 
 
-def drafts_on(project: Project, *, by: User, branch: str | None = None) -> list[DraftWithHead]:
+def drafts_on(project: Project, *, by: HasId, branch: str | None = None) -> list[DraftWithHead]:
     """Return the drafts of a user on a branch, the latest first, without their texts."""
     draft = ProjectDraft
     is_own = (draft.project_id == project.id, draft.user_id == by.id, draft.branch == (branch or project.branch))
@@ -69,7 +69,7 @@ def drafts_on(project: Project, *, by: User, branch: str | None = None) -> list[
     return [DraftWithHead(*row) for row in db.session.execute(ordered.options(sa.orm.defer(draft.content)))]
 
 
-def new_files(project: Project, *, by: User) -> list[NewFile]:
+def new_files(project: Project, *, by: HasId) -> list[NewFile]:
     """Return the drafts of a user for files that the working branch does not contain, the latest first."""
     draft = ProjectDraft
     statement = (

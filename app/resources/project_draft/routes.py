@@ -27,7 +27,7 @@ blueprint = ApiBlueprint(
 
 
 def _key(scope: ProjectScope, query: FileQuery) -> DraftKey:
-    return DraftKey.on(scope.project, scope.user, query.ref, query.file)
+    return DraftKey.on(scope.project, scope.caller, query.ref, query.file)
 
 
 @blueprint.get("/<project_id>")
@@ -35,8 +35,8 @@ def _key(scope: ProjectScope, query: FileQuery) -> DraftKey:
 def read(*, scope: ProjectScope, query: DraftsQuery) -> DraftWithHead | PageResult:
     """Read your draft of a file, or list your drafts on a branch. A read of one file ignores `limit` and `cursor`."""
     if query.file is not None:
-        return queries.find(DraftKey.on(scope.project, scope.user, query.ref, query.file))
-    drafts = queries.drafts_on(scope.project, by=scope.user, branch=query.ref)
+        return queries.find(DraftKey.on(scope.project, scope.caller, query.ref, query.file))
+    drafts = queries.drafts_on(scope.project, by=scope.caller, branch=query.ref)
     return page_of(drafts, query, kind="drafts", key=lambda row: row.draft.file)
 
 

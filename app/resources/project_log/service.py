@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from app.core.api_tokens import TokenGrant
 from app.core.cursors import decode_cursor, paginate
-from app.core.ids import new_id
+from app.core.ids import HasId, new_id
 from app.database.inserts import batches, insert_rows
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -37,7 +37,7 @@ def record(
     file: str,
     file_type: str | None,
     *,
-    by: User,
+    by: HasId,
     grant: TokenGrant | None = None,
 ) -> ProjectLogEntry:
     """Store an entry that a client reports. Actor and time come from the server."""
@@ -100,7 +100,7 @@ def _complete_pushes(changed: FilesChanged, by: Mapping[str, object]) -> None:
         )
 
 
-def _actor(by: User, grant: TokenGrant | None) -> dict[str, object]:
+def _actor(by: HasId, grant: TokenGrant | None) -> dict[str, object]:
     """Return who made a change: the user and the API token.
 
     The name of a service account replaces that of the owner.
@@ -108,7 +108,7 @@ def _actor(by: User, grant: TokenGrant | None) -> dict[str, object]:
     token = {"token_id": grant.id if grant else None, "token_name": grant.name if grant else None}
     if grant is not None and grant.is_service_account:
         return {"user_id": None, "user_name": grant.name, **token}
-    return {"user_id": by.id, "user_name": by.name, **token}
+    return {"user_id": by.id, "user_name": db.session.get_one(User, by.id).name, **token}
 
 
 def _type_of(file: str) -> str | None:

@@ -1,9 +1,10 @@
 """Use cases of an account: its password and its deletion. Passwords are compared and hashed before the transaction."""
 
 from app.access import authentication
+from app.access.caller import CallerSession
+from app.core.ids import HasId
 from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings
-from app.models.login import Session
 from app.models.user import User
 from app.resources.user import passwords, service, sessions
 from app.resources.user.guards import compare_password
@@ -13,7 +14,7 @@ from app.resources.user.passwords import check_new, hashed
 
 def set_password(
     user: User,
-    session: Session,
+    session: HasId,
     *,
     new_password: str,
     current_password: str | None,
@@ -36,14 +37,14 @@ def set_password(
         if revoke_others:
             sessions.end_all(user.id, but=session.id)
         notify(user, "password_changed", link=link)
-        opened = authentication.set_session_cookie(sessions.renew(session, user, limits=settings.limits.sessions))
+        opened = authentication.set_session_cookie(sessions.renew(session.id, user, limits=settings.limits.sessions))
         return {"status": True, "user": opened.user}
 
     return UnrecordedAct(record)
 
 
 def delete(
-    user: User, session: Session, *, password: str | None, reason: str | None = None
+    user: User, session: CallerSession, *, password: str | None, reason: str | None = None
 ) -> UnrecordedAct[dict[str, bool]]:
     """Delete an account with its data.
 

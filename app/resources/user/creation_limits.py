@@ -6,13 +6,13 @@ from typing import TypedDict
 
 import sqlalchemy as sa
 
+from app.core.ids import HasId
 from app.core.limits import Limits
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.order import Subscription
 from app.models.organization import ArchiveStatus, Invitation, Membership, Organization
 from app.models.project import Project
-from app.models.user import User
 
 ENTITLED = ("active", "trialing", "past_due")
 """States of a subscription in which its plan applies. A failed payment changes nothing while it is retried."""
@@ -29,7 +29,7 @@ class Quota(TypedDict):
     allowed: bool
 
 
-def check(user: User, *, limits: Limits) -> dict[str, object]:
+def check(user: HasId, *, limits: Limits) -> dict[str, object]:
     """Return the limits of a user over all owned organizations, including archived and default ones."""
     used = _used(user)
     projects = {org_id: _quota(limits.projects_per_organization, count) for org_id, count, _ in used}
@@ -42,7 +42,7 @@ def check(user: User, *, limits: Limits) -> dict[str, object]:
     }
 
 
-def _used(user: User) -> list[tuple[str, int, int]]:
+def _used(user: HasId) -> list[tuple[str, int, int]]:
     """Return organization id, active projects, and members with pending invitations. Runs one statement."""
     mine = Organization.id
     projects = _count(Project, Project.organization_id == mine, Project.status == ArchiveStatus.ACTIVE)

@@ -39,7 +39,7 @@ blueprint = ApiBlueprint(
 @endpoint(guard=own_user("id", or_platform_admin=True, token=READS), result=ProfileSchema, message="User found")
 def read(*, scope: UserScope) -> service.Profile:
     """Return the profile of a user."""
-    return service.profile(scope.target, by=scope.user)
+    return service.profile(scope.target, by=scope.caller)
 
 
 @blueprint.patch("/set-password")
@@ -61,7 +61,7 @@ def set_password(*, scope: Scope, body: SetPasswordBody) -> UnrecordedAct[dict[s
 @endpoint(guard=verified("verifyAuth (decided)", token=READS), result=LimitsSchema, message="Limits checked")
 def check_limits(*, scope: Scope) -> dict[str, object]:
     """Return the used parts of the creation limits of the caller."""
-    return creation_limits.check(scope.user, limits=limits_of(scope.user.id))
+    return creation_limits.check(scope.caller, limits=limits_of(scope.caller.id))
 
 
 @blueprint.patch("/update-country/<id>")

@@ -8,12 +8,14 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
+from app.access.caller import CallerSession
 from app.core.cursors import decode_cursor, paginate
 from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PermissionDenied
+from app.core.ids import HasId
 from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.login import OneTimeCode, Session, SocialAccount
+from app.models.login import OneTimeCode, SocialAccount
 from app.models.user import User
 from app.resources.media_asset.service import image_error, release_image
 from app.resources.user.events import user_deleting
@@ -68,7 +70,7 @@ class Profile:
         return getattr(self.user, name)
 
 
-def profile(user: User, *, by: User) -> Profile:
+def profile(user: User, *, by: HasId) -> Profile:
     """Return the profile of a user. Access by a platform admin is logged."""
     if by.id != user.id:
         log.info("user.read_by_admin", user_id=user.id, admin_id=by.id)
@@ -113,7 +115,7 @@ def change_newsletter(user: User, *, subscribed: bool) -> User:
     return user
 
 
-def is_fresh(session: Session, *, limits: SessionLimits) -> bool:
+def is_fresh(session: CallerSession, *, limits: SessionLimits) -> bool:
     """Return whether the session is recent enough to skip the password."""
     return session.created_at > utcnow_ms() - timedelta(seconds=limits.fresh_s)
 

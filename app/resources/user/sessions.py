@@ -53,9 +53,9 @@ def start(user: User, visitor: ClientInfo, *, limits: SessionLimits, remember: b
     return OpenedSession(user, token, limits.absolute_s if remember else None)
 
 
-def renew(session: Session, user: User, *, limits: SessionLimits) -> OpenedSession:
+def renew(session_id: str, user: User, *, limits: SessionLimits) -> OpenedSession:
     """Give a session a new token. The old token becomes invalid."""
-    token = new_token()
+    token, session = new_token(), db.session.get_one(Session, session_id)
     session.token_hash = hash_token(token)
     db.session.flush()
     return OpenedSession(user, token, limits.absolute_s if session.remember else None)

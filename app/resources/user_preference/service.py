@@ -2,23 +2,24 @@
 
 from collections.abc import Mapping
 
+from app.access.caller import Caller
 from app.database.inserts import insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.user import Theme, User, UserPreference
+from app.models.user import Theme, UserPreference
 from app.resources.user.locks import lock_user
 
 DEFAULTS = {"theme": Theme.SYSTEM, "language": "en", "timezone": "UTC", "impersonate": False}
 
 
-def read(user: User) -> UserPreference:
+def read(user: Caller) -> UserPreference:
     """Return the preferences of a user, or the defaults with the creation time of the user."""
     row = db.session.get(UserPreference, user.id)
     times = {"created_at": user.created_at, "updated_at": user.created_at}
     return row or UserPreference(user_id=user.id, **DEFAULTS, **times)
 
 
-def change(user: User, changes: Mapping[str, object]) -> UserPreference:
+def change(user: Caller, changes: Mapping[str, object]) -> UserPreference:
     """Change the sent preferences. One statement makes parallel first writes safe.
 
     Raises:

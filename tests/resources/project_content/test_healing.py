@@ -106,7 +106,7 @@ class TestKillDuringSave:
             project, [caller, _] = db.session.get_one(Project, site.project), caller_of(site.owner.token)
             save = SaveRequest(site.repo.head(), [edit], "Save")
             source = source_of(project, drivers.git)
-            commits.create_commit(project.id, source, save, by=Actor(caller.user))
+            commits.create_commit(project.id, source, save, by=Actor(caller.id))
             waiting = app.extensions["jobs"].counts(db.session.connection())
             assert waiting.waiting >= 1, "nothing would reindex for it"
             db.session.rollback()

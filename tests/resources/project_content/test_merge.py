@@ -419,7 +419,7 @@ def test_retry_finds_the_merge_of_an_interrupted_attempt(site: Site, app: Flask)
 
         def save(*, is_retry: bool) -> Saved | NoChange:
             planner = MergePlanner(source, MergeRequest(base, [edit], "Edit"))
-            return create_merged_commit(project.id, source, planner, by=Actor(caller.user, is_retry=is_retry))
+            return create_merged_commit(project.id, source, planner, by=Actor(caller.id, is_retry=is_retry))
 
         first = save(is_retry=False)
         site.repo.commit({FILE: POST.replace(b"title: Hello", b"title: Later")})

@@ -86,14 +86,14 @@ def change_password(*, scope: Scope, body: ChangePasswordBody) -> UnrecordedAct[
 @endpoint(guard=verified(), result=ListedSessionSchema, many=True, without_envelope=True, message="Sessions")
 def list_sessions(*, scope: Scope) -> Sequence[Session]:
     """List the caller's sessions."""
-    return sessions.of_user(scope.user.id)
+    return sessions.of_user(scope.caller.id)
 
 
 @blueprint.post("/revoke-session")
 @endpoint(guard=verified(), body=RevokeSessionBody, result=StatusSchema, message="Session ended", max_bytes=BYTES)
 def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
     """End one of the caller's sessions."""
-    sessions.end(scope.user.id, body.token)
+    sessions.end(scope.caller.id, body.token)
     return DONE
 
 
@@ -101,7 +101,7 @@ def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
 @endpoint(guard=verified(), result=StatusSchema, message="Other sessions ended", max_bytes=BYTES)
 def revoke_other_sessions(*, scope: Scope) -> dict[str, bool]:
     """End all sessions of the caller except the current one."""
-    sessions.end_all(scope.user.id, but=scope.session.id)
+    sessions.end_all(scope.caller.id, but=scope.session.id)
     return DONE
 
 
@@ -109,7 +109,7 @@ def revoke_other_sessions(*, scope: Scope) -> dict[str, bool]:
 @endpoint(guard=verified(), result=StatusSchema, message="All sessions ended", max_bytes=BYTES)
 def revoke_sessions(*, scope: Scope) -> dict[str, bool]:
     """End all sessions of the caller."""
-    sessions.end_all(scope.user.id)
+    sessions.end_all(scope.caller.id)
     return authentication.clear_session_cookie(DONE)
 
 

@@ -95,7 +95,7 @@ def send_code(*, scope: Scope, body: EmailBody) -> dict[str, bool]:
 @endpoint(guard=session(), result=CurrentSessionSchema, message="Signed in")
 def get_session(*, scope: Scope) -> CurrentSession:
     """Return the current session and its user."""
-    return {"user": scope.caller.user, "session": scope.caller.session}
+    return {"user": scope.caller, "session": scope.session}
 
 
 @blueprint.post("/sign-out")

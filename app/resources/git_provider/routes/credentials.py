@@ -135,7 +135,7 @@ def rotate(*, scope: Scope, body: s.RotateCredentialBody) -> GitCredential:
 )
 def list_connected(*, scope: UserScope, query: ListQuery) -> PageResult:
     """List the providers the user has connected."""
-    return page_of(credentials.credentials_of(scope.target), query, kind="credentials", key=lambda row: row.id)
+    return page_of(credentials.credentials_of(scope.caller), query, kind="credentials", key=lambda row: row.id)
 
 
 @blueprint.delete("/<id>")
@@ -161,7 +161,7 @@ def disconnect(*, scope: Scope) -> dict[str, object]:
 def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult:
     """List the repositories that the caller can reach at a provider."""
     page = repositories.reachable(
-        scope.user,
+        scope.caller,
         provider=query.provider,
         search=query.search,
         cursor=query.cursor,

@@ -39,7 +39,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
         NotFound: no account of the provider is connected.
         ReconnectRequired: the host refuses.
     """
-    row: GitCredential = credentials.own(scope.user, provider)
+    row: GitCredential = credentials.own(scope.caller, provider)
     refresher = provider_selection.token_refresher(drivers.git)
     is_recovering = row.status != CredentialStatus.ACTIVE
     if is_recovering and not attempts.begin(row.id):

@@ -62,7 +62,7 @@ def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQue
 )
 def list_of_user(*, scope: UserScope, query: StatusQuery) -> PageResult:
     """List the projects of all organizations that the user owns."""
-    return _page(queries.of_owner(scope.target.id, status=query.status), query)
+    return _page(queries.of_owner(scope.target_id, status=query.status), query)
 
 
 def _page(projects: list[queries.Shown], query: ListQuery) -> PageResult:
@@ -177,7 +177,7 @@ def delete(*, scope: ProjectScope) -> dict[str, object]:
 )
 def list_branches(*, scope: ProjectScope, query: ListQuery) -> PageResult:
     """List the branches of the project's repository."""
-    rows = branches.list_all(scope.project, hosts=drivers.git, user=scope.user)
+    rows = branches.list_all(scope.project, hosts=drivers.git, user=scope.caller)
     return page_of(rows, query, kind="branches", key=lambda branch: branch.name)
 
 

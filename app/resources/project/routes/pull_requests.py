@@ -82,7 +82,7 @@ class MergedPullRequestSchema(Schema):
 )
 def list_pull_requests(*, scope: ProjectScope, query: ListQuery) -> PageResult:
     """List the newest hundred pull requests of the project's repository. Their total number is not known."""
-    newest = pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.user)
+    newest = pull_requests.list_all(scope.project, hosts=drivers.git, user=scope.caller)
     return page_of(newest, query, kind="pulls", key=lambda pull: str(pull.number), is_complete=False)
 
 

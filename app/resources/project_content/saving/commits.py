@@ -17,7 +17,7 @@ from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, jobs
 from app.models.project import Project
-from app.models.user import Actor, UserPreference
+from app.models.user import Actor, User, UserPreference
 from app.resources.project.branches import check_direct_commit
 from app.resources.project.events import BranchWriter, branch_written
 from app.resources.project_content.index import indexes
@@ -106,7 +106,7 @@ def _begin(
     require_plain_files(project_id, source, [edit.change for edit in edits])
     attribution = attribution_of(by)
     with transactions.write_transaction():
-        branch_written.publish(BranchWriter.through(db.session.get_one(Project, project_id), branch, by.user))
+        branch_written.publish(BranchWriter.through(db.session.get_one(Project, project_id), branch, by))
         index = indexes.ensure(project_id, branch) if creates_index else indexes.find(project_id, branch)
         if index is not None:
             jobs.enqueue(
@@ -126,12 +126,12 @@ def attribution_of(by: Actor) -> Attribution:
     If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting
     `GIT_COMMIT_AUTHOR` decides whether the person is the author or a co-author.
     """
-    user, grant = by.user, by.grant
+    grant = by.grant
     if grant is not None and grant.is_service_account:
         # The e-mail addresses of service accounts receive no mail.
         host = f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
         return _named(Person(_NOT_IN_NAMES.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{host}"))
-    preference = db.session.get(UserPreference, user.id)
+    preference, user = db.session.get(UserPreference, by.id), db.session.get_one(User, by.id)
     if preference is not None and preference.impersonate:
         return Attribution()
     name = _NOT_IN_NAMES.sub(" ", user.name).strip() or user.email.partition("@")[0]
