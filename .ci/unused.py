@@ -40,6 +40,11 @@ EXCEPTIONS = [
         r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images|shown_choices",
         "used by templates",
     ),
+    (
+        "app/console/editor/editor_page.py",
+        r"reloads|is_source_only|has_ai|also|is_markdown|is_mdx|has_image|media_folders",
+        "used by templates",
+    ),
     ("app/console/project/rebuild.py", r"menu|button", "used by templates"),
     ("app/content/schema/columns.py", r"has_drafts", "used by templates"),
     ("app/console/files/destinations.py", r"approved", "used by templates"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.console.editor.editor_pages import with_path
+from app.console.editor.editor_page import with_path
 
 pytestmark = pytest.mark.one_database
 
