@@ -4,7 +4,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.access.caller import CallerSession
 from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
 from app.core.errors import ErrorMessage, NotAuthenticated, PermissionDenied
@@ -183,13 +182,6 @@ def remove_credentials(user: User, *, but: tuple[str, str] | None = None) -> Non
     retained = sa.and_(SocialAccount.provider == but[0], SocialAccount.subject == but[1]) if but else sa.false()
     db.session.execute(sa.delete(SocialAccount).where(SocialAccount.user_id == user.id, sa.not_(retained)))
     db.session.flush()
-
-
-def sign_out(session: CallerSession | None) -> dict[str, bool]:
-    """End the session if it exists."""
-    if session is not None:
-        sessions.end(session.user_id, session.id)
-    return {"success": True}
 
 
 class SignUpClosed(PermissionDenied):

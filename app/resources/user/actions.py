@@ -54,6 +54,6 @@ def delete(
     """
     if password is not None:
         compare_password(user, password)
-    elif not service.is_fresh(session, limits=current_settings().limits.sessions):
+    elif not service.is_fresh(session.created_at, limits=current_settings().limits.sessions):
         raise service.ReauthRequired
     return UnrecordedAct(lambda: authentication.clear_session_cookie(service.delete(user, reason=reason)))

@@ -8,7 +8,6 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from app.access.caller import CallerSession
 from app.core.cursors import decode_cursor, paginate
 from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PermissionDenied
 from app.core.ids import HasId
@@ -115,9 +114,9 @@ def change_newsletter(user: User, *, subscribed: bool) -> User:
     return user
 
 
-def is_fresh(session: CallerSession, *, limits: SessionLimits) -> bool:
-    """Return whether the session is recent enough to skip the password."""
-    return session.created_at > utcnow_ms() - timedelta(seconds=limits.fresh_s)
+def is_fresh(created_at: datetime, *, limits: SessionLimits) -> bool:
+    """Return whether a session is recent enough to skip the password."""
+    return created_at > utcnow_ms() - timedelta(seconds=limits.fresh_s)
 
 
 def delete(user: User, *, reason: str | None) -> dict[str, bool]:

@@ -1,8 +1,10 @@
 """Rules of preferences. A missing row means the defaults, and parallel first writes are allowed."""
 
 from collections.abc import Mapping
+from datetime import datetime
+from typing import Protocol
 
-from app.access.caller import Caller
+from app.core.ids import HasId
 from app.database.inserts import insert_or_update
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -12,14 +14,22 @@ from app.resources.user.locks import lock_user
 DEFAULTS = {"theme": Theme.SYSTEM, "language": "en", "timezone": "UTC", "impersonate": False}
 
 
-def read(user: Caller) -> UserPreference:
+class Account(HasId, Protocol):
+    """A user of whom only the id and the time of creation are needed."""
+
+    @property
+    def created_at(self) -> datetime:
+        """The time of creation."""
+
+
+def read(user: Account) -> UserPreference:
     """Return the preferences of a user, or the defaults with the creation time of the user."""
     row = db.session.get(UserPreference, user.id)
     times = {"created_at": user.created_at, "updated_at": user.created_at}
     return row or UserPreference(user_id=user.id, **DEFAULTS, **times)
 
 
-def change(user: Caller, changes: Mapping[str, object]) -> UserPreference:
+def change(user: Account, changes: Mapping[str, object]) -> UserPreference:
     """Change the sent preferences. One statement makes parallel first writes safe.
 
     Raises:
