@@ -162,7 +162,7 @@ def user(param: str) -> Resolver[UserScope]:
         if not is_id(user_id, _USER_ID.prefix):
             raise NotFound("User not found")
         is_self = caller is not None and caller.id == user_id
-        if not is_self and db.session.get(User, user_id) is None:
+        if not is_self and db.session.scalar(sa.select(User.id).where(User.id == user_id)) is None:
             raise NotFound("User not found")
         return UserScope(target_id=user_id, is_self=is_self, optional_caller=caller, path=ids)
 

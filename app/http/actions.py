@@ -150,7 +150,10 @@ class ActionSteps:
         """Store the result in the transaction, for a repetition."""
 
     def _late_record(self, value: object, error: BaseException) -> LateRecord[Any] | None:
-        """Return how an effect is recorded whose transaction failed. None if it was refused, or had no effect."""
+        """Return how an effect is recorded whose transaction failed. None if it was refused, or had no effect.
+
+        An error of the database is no refusal: another request has changed a row, or the database has failed.
+        """
         if not isinstance(error, Exception):
             return None
         if not isinstance(error, DatabaseError) and to_app_error(error).status < HTTPStatus.INTERNAL_SERVER_ERROR:

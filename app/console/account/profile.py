@@ -126,5 +126,5 @@ def connections(*, scope: Scope) -> Response:
 def remove_connection(*, scope: Scope, form: Form) -> Response:
     """Disconnect an account of a Git provider."""
     credential_id = form.text("id")
-    run(lambda scope: credentials.disconnect_own(scope.user, credential_id, ring=keyring), {}, guard=GUARD)
+    run(lambda scope: credentials.disconnect_own(scope.caller, credential_id, ring=keyring), {}, guard=GUARD)
     return see_other(f"{URL}/connections?done=removed")

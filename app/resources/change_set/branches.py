@@ -72,7 +72,8 @@ def update(
         if site_sha not in (None, head):
             raise SaveConflict(head, {})
         if head == present.base_sha:
-            if resolutions:
+            # An earlier attempt whose result is not recorded may have solved them.
+            if resolutions and present.head_sha == change_set.head_sha and not site.by.is_retry:
                 raise UnknownConflict([(path, chosen) for path, named in resolutions.items() for chosen in named])
             return present
         edits = edits_of(own, present.base_sha, present.head_sha)

@@ -289,7 +289,7 @@ def _requested_delay(header: str | None) -> timedelta:
     else:
         try:
             delay = parsedate_to_datetime(text) - utcnow_ms()
-        except (TypeError, ValueError, OverflowError):  # It is no date, or one without a zone.
+        except (TypeError, ValueError, OverflowError):  # It is no date, an impossible one, or one without a zone.
             delay = timedelta(0)
     return min(max(delay, timedelta(0)), MAX_RETRY_AFTER)
 

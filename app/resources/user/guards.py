@@ -1,6 +1,7 @@
 """Guards of the changes for which a signed-in user enters the password again."""
 
 from app.access.guards import own_user
+from app.database import transactions
 from app.http.actions import DeclaredAction
 from app.http.rate_limits import FailureCounter
 from app.models.user import User
@@ -16,11 +17,13 @@ def compare_password(user: User, password: str | None) -> None:
         InvalidPassword: the password is missing, wrong or not set.
         TooManyRequests: too many passwords were wrong.
     """
-    failures = FailureCounter(user.email_key, user.password_hash)
+    stored = user.password_hash
+    failures = FailureCounter(user.email_key, stored)
     if password is None:
         raise InvalidPassword
+    transactions.release_connection()  # The counter may need its store.
     failures.begin()
-    if not matches(user.password_hash, password):
+    if not matches(stored, password):
         failures.failed()
         raise InvalidPassword
     failures.succeeded()

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
 from app.extensions import db
+from app.models.change_set import ChangeSet
 from app.resources.change_set import service
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, on_all_hosts, run_job, update
 from tests.support.git_hosts import Hosts
@@ -283,6 +285,17 @@ class TestMerge:
         assert team.repo.head(made["branch"]) == team.read(made)["head_sha"] == head
         team.call(made, "submit").ok()
         team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+
+    def test_unrecorded_resolution_can_be_repeated(self, team: Team) -> None:
+        made = team.edited(text=TEXT.replace("title: Hello", "title: Mine"))
+        team.repo.commit({PAGE: TEXT.replace("title: Hello", "title: Theirs").encode()})
+        body = {"resolutions": [{"path": PAGE, "pointer": "/title", "take": "mine"}]}
+        before = team.read(made)["head_sha"]
+        head = team.call(made, "resolve", body).ok()["head_sha"]
+        with team.world.app.app_context():
+            db.session.execute(sa.update(ChangeSet).where(ChangeSet.id == made["id"]).values(head_sha=before))
+            db.session.commit()
+        assert team.call(made, "resolve", body).ok()["head_sha"] == head == team.repo.head(made["branch"])
 
     def test_mode_of_a_file_is_merged_with_its_text(self, team: Team) -> None:
         team.configure(required_approvals=0)

@@ -147,7 +147,7 @@ def list_connected(*, scope: UserScope, query: ListQuery) -> PageResult:
 )
 def disconnect(*, scope: Scope) -> dict[str, object]:
     """Disconnect an account of the caller. Its tokens are revoked at the provider."""
-    return {"id": credentials.disconnect_own(scope.user, scope.path["id"], ring=keyring), "deleted": True}
+    return {"id": credentials.disconnect_own(scope.caller, scope.path["id"], ring=keyring), "deleted": True}
 
 
 @blueprint.get("/repositories")

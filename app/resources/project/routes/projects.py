@@ -193,7 +193,7 @@ def list_branches(*, scope: ProjectScope, query: ListQuery) -> PageResult:
 )
 def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
     """Create a branch in the project's repository."""
-    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, user=scope.user)
+    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, user=scope.caller)
 
 
 @blueprint.delete("/<projectId>/branches/<path:name>")
@@ -206,4 +206,4 @@ def create_branch(*, scope: ProjectScope, body: s.CreateBranchBody) -> Branch:
 )
 def delete_branch(*, scope: ProjectScope) -> UnrecordedAct[dict[str, object]]:
     """Delete a branch of the project's repository. A working branch and the default branch are 409."""
-    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, user=scope.user)
+    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, user=scope.caller)

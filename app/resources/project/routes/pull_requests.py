@@ -102,7 +102,7 @@ def list_pull_requests(*, scope: ProjectScope, query: ListQuery) -> PageResult:
 def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody) -> PullRequest:
     """Create a pull request."""
     proposal = Proposal(body.title, body.head, body.base, body.body)
-    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, user=scope.user)
+    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, user=scope.caller)
 
 
 @blueprint.post(f"{PATH}/<number>/merge")
@@ -115,4 +115,4 @@ def create_pull_request(*, scope: ProjectScope, body: CreatePullRequestBody) -> 
 )
 def merge_pull_request(*, scope: ProjectScope) -> UnrecordedAct[dict[str, object]]:
     """Merge a pull request. A working branch that receives only change sets refuses it."""
-    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, user=scope.user)
+    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, user=scope.caller)
