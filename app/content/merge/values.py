@@ -284,8 +284,8 @@ def _merged_part(base: list[str], mine: list[str], theirs: list[str]) -> list[st
         return mine
     if not base and all(item.startswith("{") for item in mine + theirs):
         return mine + theirs if mine < theirs else theirs + mine
-    has_one_tail = len(base) == min(len(mine), len(theirs))
-    return True if has_one_tail and _are_edits(base, mine) and _are_edits(base, theirs) else None
+    is_aligned = len(base) == min(len(mine), len(theirs))
+    return True if is_aligned and _are_edits(base, mine) and _are_edits(base, theirs) else None
 
 
 def _are_edits(base: Sequence[str], side: Sequence[str]) -> bool:

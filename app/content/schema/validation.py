@@ -128,7 +128,7 @@ class _Check:
         """Yield the invalid values in the value of a field. Raises _TooManyValues."""
         if field.type is FieldType.MIXED:
             if field.types and kind_of(value) not in _other_kinds(field):
-                yield _not_one_of(pointer, field.types)
+                yield _unknown_value(pointer, field.types)
         elif field.multiple:
             if not isinstance(value, list):
                 yield InvalidValue(pointer, "This must be a list")
@@ -173,7 +173,7 @@ class _Check:
         if variant is not None:
             yield from self.object(variant.fields, value, pointer)
         elif self._is_declared:
-            yield _not_one_of(pointer + pointer_to(field.variant_key), [kind.name for kind in field.variants])
+            yield _unknown_value(pointer + pointer_to(field.variant_key), [kind.name for kind in field.variants])
 
     def _limits(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         """Yield the limits and the pattern that a number, a text or a list does not match."""
@@ -206,7 +206,7 @@ class _Check:
         if isinstance(value, dict | list):
             yield InvalidValue(pointer, "This must be a single value")
         elif field.type is FieldType.SELECT and self._is_declared and not field.has_option(value):
-            yield _not_one_of(pointer, field.options)
+            yield _unknown_value(pointer, field.options)
 
     def _count(self, number: int = 1) -> None:
         self._remaining -= number
@@ -231,7 +231,7 @@ def range_text(minimum: float | None, maximum: float | None) -> str:
     return f"{minimum:g}–{maximum:g}"
 
 
-def _not_one_of(pointer: str, options: Iterable[object]) -> InvalidValue:
+def _unknown_value(pointer: str, options: Iterable[object]) -> InvalidValue:
     listed = ", ".join(map(str, options))[:300]
     return InvalidValue(pointer, marked("This must be one of %(options)s"), {"options": listed})
 

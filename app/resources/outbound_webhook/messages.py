@@ -64,7 +64,9 @@ _OF_PROJECT = (
     .order_by(_E.c.id)
     .with_for_update(read=True, key_share=True, of=_E)
 )
-_ONE = sa.select(*_COLUMNS).where(_E.c.id == sa.bindparam("endpoint_id")).with_for_update(read=True, key_share=True)
+_LOCKED_ENDPOINT = (
+    sa.select(*_COLUMNS).where(_E.c.id == sa.bindparam("endpoint_id")).with_for_update(read=True, key_share=True)
+)
 # The lock delays the call until the commit: it covers this event then.
 _UNCALLED = (
     sa.select(_D.c.id)
@@ -107,7 +109,7 @@ def publish_of_project(
 
 def publish_to(endpoint: WebhookEndpoint, event: EventType, data: Mapping[str, object]) -> str:
     """Store a message for one endpoint. Return the id of its delivery, or of the waiting call of a deploy hook."""
-    rows = _rows(_ONE, {"endpoint_id": endpoint.id})
+    rows = _rows(_LOCKED_ENDPOINT, {"endpoint_id": endpoint.id})
     [delivery_id] = _store(event, data, rows, organization_id=endpoint.organization_id, project_id=None)
     return delivery_id
 

@@ -32,8 +32,8 @@ blueprint = ApiBlueprint(
         "since": "Only deliveries that were created since this time.",
     },
 )
-ALL, ONE = "/organization/<org_id>/webhooks", "/webhook/<id>"
-DELIVERIES, DELIVERY = f"{ONE}/deliveries", f"{ONE}/delivery/<delivery_id>"
+ALL, WEBHOOK = "/organization/<org_id>/webhooks", "/webhook/<id>"
+DELIVERIES, DELIVERY = f"{WEBHOOK}/deliveries", f"{WEBHOOK}/delivery/<delivery_id>"
 
 
 @blueprint.get(ALL)
@@ -59,28 +59,28 @@ def create(*, scope: OrganizationScope, body: bodies.CreateWebhookBody) -> Unrec
     return actions.create(scope.organization, **vars(body), client=drivers.webhooks)
 
 
-@blueprint.get(ONE)
+@blueprint.get(WEBHOOK)
 @endpoint(guard=webhook(), result=results.WebhookSchema, message="Webhook")
 def details(*, scope: WebhookScope) -> Shown:
     """Read a webhook."""
     return responses.shown(scope.webhook, keyring)
 
 
-@blueprint.patch(ONE)
+@blueprint.patch(WEBHOOK)
 @endpoint(**vars(guards.UPDATE), body=bodies.UpdateWebhookBody, result=results.WebhookSchema, message="Webhook updated")
 def update(*, scope: WebhookScope, body: bodies.UpdateWebhookBody) -> UnrecordedAct[Shown]:
     """Change the URL, the events, the description or the state of a webhook."""
     return actions.update(scope.webhook, body.sent().get("url"), body.changes(), client=drivers.webhooks)
 
 
-@blueprint.delete(ONE)
+@blueprint.delete(WEBHOOK)
 @endpoint(**vars(guards.DELETE), result=results.DeletedWebhookSchema, message="Webhook deleted")
 def delete(*, scope: WebhookScope) -> dict[str, object]:
     """Delete a webhook with its deliveries."""
     return {"id": service.delete(scope.webhook), "deleted": True}
 
 
-@blueprint.post(f"{ONE}/rotate")
+@blueprint.post(f"{WEBHOOK}/rotate")
 @endpoint(
     guard=webhook(),
     result=results.SignedWebhookSchema,
@@ -93,7 +93,7 @@ def rotate(*, scope: WebhookScope) -> Shown:
     return responses.signed(service.rotate(scope.webhook, ring=keyring), keyring)
 
 
-@blueprint.post(f"{ONE}/test")
+@blueprint.post(f"{WEBHOOK}/test")
 @endpoint(
     operation_id="sendWebhookTest",
     guard=webhook(),
@@ -106,7 +106,7 @@ def send_test(*, scope: WebhookScope) -> Shown:
     return responses.item(queries.delivery(service.send_test(scope.webhook)))
 
 
-@blueprint.post(f"{ONE}/recover")
+@blueprint.post(f"{WEBHOOK}/recover")
 @endpoint(
     operation_id="restoreWebhookDeliveries",
     guard=webhook(),

@@ -111,7 +111,7 @@ def compare_commits(
 ) -> comparison.CommitComparison:
     """Return the difference of two commits, or of one file in them. Raises NotFound, InvalidRequest."""
     if file is not None:
-        return comparison.compare_one(source, base=base, head=head, file=file)
+        return comparison.compare_path(source, base=base, head=head, file=file)
     return comparison.compare(source, base=base, head=head, cursor=cursor, limit=limit)
 
 

@@ -19,7 +19,7 @@ blueprint = ApiBlueprint(
     description="API tokens of an organization that its owners and admins manage.",
 )
 ALL = "/<org_id>/service-accounts"
-ONE = f"{ALL}/<id>"
+SERVICE_ACCOUNT = f"{ALL}/<id>"
 DETAILS = "service_account.details"
 
 
@@ -49,7 +49,7 @@ def create(*, scope: OrganizationScope, body: service.TokenValues) -> service.Is
     return service.create(body, by=scope.user, organization=scope.organization, limits=limits)
 
 
-@blueprint.get(ONE)
+@blueprint.get(SERVICE_ACCOUNT)
 @endpoint(guard=service_account(), result=s.ApiTokenSchema, message="Service account")
 def details(*, scope: ServiceAccountScope) -> ApiToken:
     """Read a service account."""
@@ -57,7 +57,7 @@ def details(*, scope: ServiceAccountScope) -> ApiToken:
     return token
 
 
-@blueprint.patch(ONE)
+@blueprint.patch(SERVICE_ACCOUNT)
 @endpoint(
     guard=service_account(),
     body=s.UpdateTokenBody,
@@ -72,7 +72,7 @@ def update(*, scope: ServiceAccountScope, body: service.TokenChanges) -> ApiToke
     return service.update(scope.token, body, by=scope.user, organization=scope.organization, limits=limits)
 
 
-@blueprint.delete(ONE)
+@blueprint.delete(SERVICE_ACCOUNT)
 @endpoint(
     **vars(guards.DELETE_ACCOUNT),
     result=s.DeletedTokenSchema,
@@ -83,7 +83,7 @@ def delete(*, scope: ServiceAccountScope) -> dict[str, object]:
     return {"id": service.delete(scope.token), "deleted": True}
 
 
-@blueprint.post(f"{ONE}/rotate")
+@blueprint.post(f"{SERVICE_ACCOUNT}/rotate")
 @endpoint(
     **vars(guards.ROTATE_ACCOUNT),
     body=s.RotateTokenBody,

@@ -212,7 +212,7 @@ def compare(
     return CommitComparison(base_sha, head_sha, page, len(differences.files), differences.truncated, following)
 
 
-def compare_one(source: Source, *, base: str, head: str | None, file: str) -> CommitComparison:
+def compare_path(source: Source, *, base: str, head: str | None, file: str) -> CommitComparison:
     """Compare one file of two branches or commits. `files` is empty if it is unchanged. Calls the Git host.
 
     `file` is the path at the head, or at the base if the file was removed or renamed.
