@@ -1,9 +1,10 @@
 """Base classes and fields of Marshmallow schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Self, cast, get_type_hints
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
@@ -32,6 +33,35 @@ class PassthroughSchema(Schema):
     def dump(self, obj: object, *, many: bool | None = None) -> object:
         """Return the object unchanged. Serialising every field would cost more than reading the rows."""
         return obj
+
+    @classmethod
+    def reader(cls, table: type) -> "RowReader":
+        """Return the function that reads this response from a row of a table. It is built at import."""
+        return RowReader(cls(), table)
+
+
+class RowReader:
+    """The two or more fields of a response that are columns of a table, by their name or `attribute`."""
+
+    def __init__(self, schema: Schema, table: type) -> None:
+        named = [(name, field, field.attribute or name) for name, field in schema.dump_fields.items()]
+        own = [item for item in named if hasattr(table, item[2])]
+        self._names = tuple(name for name, _, _ in own)
+        self._times = tuple(name for name, field, _ in own if isinstance(field, DateTimeMs))
+        self._read = attrgetter(*(attribute for _, _, attribute in own))
+        self.columns = self._read(table)
+
+    def __call__(self, row: object) -> dict[str, Any]:
+        """Return the fields of an object of the table."""
+        return self.take(self._read(row))
+
+    def take(self, values: Iterable[object]) -> dict[str, Any]:
+        """Return the fields of the values of `columns`. More values of an iterator stay for another reader."""
+        shown: dict[str, Any] = dict(zip(self._names, values, strict=False))
+        for name in self._times:
+            if (moment := shown[name]) is not None:
+                shown[name] = clock.iso(moment)
+        return shown
 
 
 class Absent(Enum):

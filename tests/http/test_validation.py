@@ -1,6 +1,7 @@
 """Tests of bodies and query strings: dataclasses with schemas, absent fields, empty strings and limits."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import pytest
@@ -11,7 +12,17 @@ from werkzeug.test import EnvironBuilder
 from app.core.errors import InvalidRequest
 from app.core.limits import InputLimits
 from app.http.loading import MAX_ERRORS, load, load_query
-from app.http.validation import ABSENT, Absent, BoundedList, LimitField, PageQuery, RequestBody
+from app.http.validation import (
+    ABSENT,
+    Absent,
+    BoundedList,
+    DateTimeMs,
+    LimitField,
+    PageQuery,
+    PassthroughSchema,
+    RequestBody,
+)
+from app.models.user import User
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,3 +182,34 @@ class TestLongLists:
         with pytest.raises(InvalidRequest) as caught:
             load(ListBody.schema, {"items": [{}] * 1000}, is_change=False)
         assert len(caught.value.fields) == MAX_ERRORS
+
+
+class PersonSchema(PassthroughSchema):
+    """A user with a field that is not a column."""
+
+    full_name = fields.String(attribute="name")
+    email = fields.String()
+    projects = fields.Integer()
+    createdAt = DateTimeMs(attribute="created_at")
+    updatedAt = DateTimeMs(attribute="updated_at", allow_none=True)
+
+
+class TestRowReader:
+    read = PersonSchema.reader(User)
+
+    def test_fields_are_columns_of_the_table_in_the_order_of_the_schema(self) -> None:
+        assert self.read.columns == (User.name, User.email, User.created_at, User.updated_at)
+
+    def test_object_is_read_by_the_names_of_the_response(self) -> None:
+        user = User(name="Ada", email="ada@example.org", created_at=datetime(2026, 1, 2, tzinfo=UTC))
+        assert self.read(user) == {
+            "full_name": "Ada",
+            "email": "ada@example.org",
+            "createdAt": "2026-01-02T00:00:00.000Z",
+            "updatedAt": None,
+        }
+
+    def test_values_after_the_columns_stay_for_another_reader(self) -> None:
+        values = iter(["Ada", "ada@example.org", None, None, "next"])
+        assert self.read.take(values)["full_name"] == "Ada"
+        assert next(values) == "next"

@@ -1,58 +1,23 @@
 """Read-only statements that return projects as response dictionaries (contract 4.6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.orm import InstrumentedAttribute
 
-from app.core import clock
 from app.extensions import db
 from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex, IndexStatus
+from app.resources.project.schemas import ConnectionSchema, IndexSchema, ProjectSchema
 
 Shown = dict[str, object]
 
-_PROJECT: Mapping[str, InstrumentedAttribute[object]] = {
-    "project_id": Project.id,
-    "org_id": Project.organization_id,
-    "user_id": Project.creator_id,
-    "project_name": Project.name,
-    "project_image": Project.image,
-    "site_url": Project.site_url,
-    "provider": Project.provider,
-    "repository": Project.repository,
-    "repository_id": Project.repository_id,
-    "branch": Project.branch,
-    "framework": Project.framework,
-    "generator": Project.generator,
-    "paths": Project.paths,
-    "visibility": Project.visibility,
-    "preview_network": Project.preview_network,
-    "publishers": Project.publishers,
-    "required_approvals": Project.required_approvals,
-    "change_set_prefix": Project.change_set_prefix,
-    "require_change_sets": Project.require_change_sets,
-    "status": Project.status,
-    "createdAt": Project.created_at,
-    "updatedAt": Project.updated_at,
-}
-_CONNECTION: Mapping[str, InstrumentedAttribute[Any]] = {
-    "status": Project.connection_status,
-    "connected_by": Project.connected_by,
-    "account": Project.connection_account,
-}
-_INDEX: Mapping[str, InstrumentedAttribute[object]] = {
-    "status": ContentIndex.status,
-    "commit_sha": ContentIndex.commit_sha,
-    "indexed_at": ContentIndex.indexed_at,
-    "files": ContentIndex.files,
-}
-_OF_PROJECT, _OF_INDEX = (*_PROJECT.values(), *_CONNECTION.values()), tuple(_INDEX.values())
+_PROJECT, _CONNECTION = ProjectSchema.reader(Project), ConnectionSchema.reader(Project)
+_INDEX = IndexSchema.reader(ContentIndex)
 # Columns: objects of the database session cost three times as much.
 _LIST = (
-    sa.select(*_OF_PROJECT, *_OF_INDEX)
+    sa.select(*_CONNECTION.columns, *_INDEX.columns, *_PROJECT.columns)
     .select_from(Project)
     .outerjoin(ContentIndex, OF_WORKING_BRANCH)
     .order_by(Project.name, Project.id)
@@ -96,25 +61,19 @@ def other_names(project: Project, *, limit: int) -> Sequence[object]:
 
 def _listed(statement: sa.Select[object], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
     parameters = {"target_id": target_id} | ({} if status is None else {"status": status})
-    return [_response(row) for row in db.session.execute(statement, parameters)]
+    return [_listed_project(iter(row)) for row in db.session.execute(statement, parameters)]
+
+
+def _listed_project(values: Iterator[object]) -> Shown:
+    connection, index, project = _CONNECTION.take(values), _INDEX.take(values), _PROJECT.take(values)
+    return _complete(project, connection, None if index["status"] is None else index)
 
 
 def shown(project: Project, index: ContentIndex | None) -> Shown:
     """Return a project with the index of its working branch as a response dictionary."""
-    of_index = [None if index is None else getattr(index, column.key) for column in _OF_INDEX]
-    return _response([*(getattr(project, column.key) for column in _OF_PROJECT), *of_index])
+    return _complete(_PROJECT(project), _CONNECTION(project), None if index is None else _INDEX(index))
 
 
-def _response(values: Sequence[Any]) -> Shown:
-    """Return the response dictionary of the values of `_OF_PROJECT` and `_OF_INDEX`."""
-    project, connection = dict(zip(_PROJECT, values, strict=False)), values[len(_PROJECT) : len(_OF_PROJECT)]
-    index = dict(zip(_INDEX, values[len(_OF_PROJECT) :], strict=True))
-    if index["indexed_at"] is not None:
-        index["indexed_at"] = clock.iso(index["indexed_at"])
-    return project | {
-        "paths": _NO_PATHS | project["paths"],
-        "connection": dict(zip(_CONNECTION, connection, strict=True)),
-        "index": _NO_INDEX if index["status"] is None else index,
-        "createdAt": clock.iso(project["createdAt"]),
-        "updatedAt": clock.iso(project["updatedAt"]),
-    }
+def _complete(project: dict[str, Any], connection: Shown, index: Shown | None) -> Shown:
+    paths = _NO_PATHS | project["paths"]
+    return project | {"paths": paths, "connection": connection, "index": _NO_INDEX if index is None else index}

@@ -12,6 +12,7 @@ from app.http.json_schema import FOLDER, OPTIONAL, branch_name, described
 from app.http.validation import (
     ABSENT,
     Absent,
+    DateTimeMs,
     IdField,
     Length,
     NameField,
@@ -195,23 +196,24 @@ class DeletedBranchSchema(Schema):
     deleted = fields.Boolean()
 
 
-class ConnectionSchema(Schema):
+class ConnectionSchema(PassthroughSchema):
     """The state of the connection to the repository and the user who connected it."""
 
-    status = fields.Enum(ConnectionStatus, by_value=True)
+    status = fields.Enum(ConnectionStatus, by_value=True, attribute="connection_status")
     connected_by = fields.String(allow_none=True)
     account = fields.String(
+        attribute="connection_account",
         allow_none=True,
         metadata={"description": "The login of the account that connected the repository, or null for a local one"},
     )
 
 
-class IndexSchema(Schema):
+class IndexSchema(PassthroughSchema):
     """The state of the index of the working branch."""
 
     status = fields.Enum(IndexStatus, by_value=True)
     commit_sha = fields.String(allow_none=True)
-    indexed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
+    indexed_at = DateTimeMs(allow_none=True)
     files = fields.Integer()
 
 
@@ -226,11 +228,11 @@ class ProjectPathsSchema(Schema):
 class ProjectSchema(PassthroughSchema):
     """A project (contract 4.6)."""
 
-    project_id = fields.String()
-    org_id = fields.String()
-    user_id = fields.String(allow_none=True)
-    project_name = fields.String()
-    project_image = fields.String(allow_none=True)
+    project_id = fields.String(attribute="id")
+    org_id = fields.String(attribute="organization_id")
+    user_id = fields.String(attribute="creator_id", allow_none=True)
+    project_name = fields.String(attribute="name")
+    project_image = fields.String(attribute="image", allow_none=True)
     site_url = fields.String(allow_none=True)
     provider = fields.Enum(Provider, by_value=True)
     repository = fields.String()
@@ -248,8 +250,8 @@ class ProjectSchema(PassthroughSchema):
     status = fields.Enum(ArchiveStatus, by_value=True)
     connection = fields.Nested(ConnectionSchema)
     index = fields.Nested(IndexSchema)
-    createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
-    updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (the contract's name)
+    updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (the contract's name)
 
 
 class DeletedProjectSchema(PassthroughSchema):
