@@ -16,7 +16,7 @@ from tests.bench.servers import Candidate, Server
 from tests.support import factories
 from tests.support.servers.service import Service
 
-PROJECTS, FILES = 20, 2_000
+PROJECTS, FILES, TREE_FILES = 20, 2_000, 50_000
 PASSWORD = "Quiet-Harbour-1"
 JSON = {"Content-Type": "application/json"}
 
@@ -40,9 +40,13 @@ class Galley:
         self.org = org
         self.projects = [factories.project(world, self.person, org, repository) for _ in range(PROJECTS)]
         factories.project(world, self.person, self.small_org, f"{repository}-small")
+        self._store_tree(self.projects[0])
+
+    def _store_tree(self, project: str) -> None:
+        app = self.service.app
         with app.app_context():
-            large.catch_up(app, self.projects[0])
-            large.write_snapshot(app, self.projects[0])
+            large.catch_up(app, project)
+            large.write_snapshot(app, project)
             db.session.remove()
 
     def get(self, path: str, **headers: str) -> Candidate:
@@ -56,7 +60,11 @@ class Galley:
         return candidate
 
     def known_tree(self) -> Candidate:
-        path = f"/api/v1/project-content/{self.projects[0]}"
+        world, repository = self.service.world, f"bench/{self.name.lower()}-tree"
+        large.make_repository(world.git_root / f"{repository}.git", TREE_FILES)
+        project = factories.project(world, self.person, factories.organization(world, self.person), repository)
+        self._store_tree(project)
+        path = f"/api/v1/project-content/{project}"
         headers = {"Cookie": f"session_token={self.person.token}", "Accept-Encoding": "gzip"}
         tag = requests.get(self.service.url + path, headers=headers, timeout=30).headers["ETag"]
         candidate = self.get(path, **{"Accept-Encoding": "gzip", "If-None-Match": tag})

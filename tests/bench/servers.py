@@ -96,9 +96,15 @@ class Comparison:
             costs = ", ".join(f"{one.name} {one.cost_ms:.3f} ms" for one in self.ours)
             return f"  {self.name}: {costs}; no peer"
         ratios = ", ".join(
-            f"{one.name} {one.cost_ms:.3f} ms = {one.cost_ms / self.peer.cost_ms:.2f}" for one in self.ours
+            f"{one.name} {one.cost_ms:.3f} ms = {ratio(one.rounds_ms, self.peer.rounds_ms)}" for one in self.ours
         )
         return f"  {self.name}: {ratios} of {self.peer.name} {self.peer.cost_ms:.3f} ms (goal ≤ {self.goal})"
+
+
+def ratio(ours: Sequence[float], peer: Sequence[float]) -> str:
+    """Return the ratio of the medians, and the least and the largest ratio of a round."""
+    rounds = [one / other for one, other in zip(ours, peer, strict=True)]
+    return f"{median(ours) / median(peer):.2f} ({min(rounds):.2f}–{max(rounds):.2f})"
 
 
 def interleave(rows: Sequence[Comparison], *, rounds: int, times: int, warm_up: int) -> None:
