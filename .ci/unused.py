@@ -49,7 +49,11 @@ EXCEPTIONS = [
     ("app/content/schema/columns.py", r"has_drafts", "used by templates"),
     ("app/console/files/destinations.py", r"approved", "used by templates"),
     ("app/console/project/change_sets.py", r"is_opened|timeline", "used by templates"),
-    ("app/resources/project_content/tree/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),
+    (
+        "app/resources/project_content/tree/folder_listing.py",
+        r"is_draft|changed_by|changed_at|has_hidden",
+        "used by templates",
+    ),
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),
     ("app/resources/auth/responses.py", r"browser_cookie", "attribute of flask.g, removed with g.pop"),

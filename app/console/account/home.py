@@ -7,7 +7,7 @@ from flask import Response
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.project.change_set_texts import state_label, state_tone
+from app.console.project.change_set_texts import STATE_TEXTS
 from app.console.project.project_home import read_log
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
@@ -34,15 +34,7 @@ def home(*, scope: Scope) -> Response:
     entries = _activity(projects)
     titles = titles_in_projects({(str(entry["project"]["project_id"]), str(entry["file"])) for entry in entries})
     waiting = change_sets.waiting(scope.caller.id, [project["project_id"] for project in projects], limit=WAITING)
-    return page(
-        "home.html",
-        organizations=own,
-        activity=entries,
-        titles=titles,
-        waiting=waiting,
-        state_label=state_label,
-        state_tone=state_tone,
-    )
+    return page("home.html", organizations=own, activity=entries, titles=titles, waiting=waiting, **STATE_TEXTS)
 
 
 def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:

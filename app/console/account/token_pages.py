@@ -163,7 +163,5 @@ def _values(listed: Sequence[ApiToken], reached: list[dict[str, object]]) -> dic
 
 
 def _secret(issued: IssuedToken, *, back: str) -> Response:
-    """Return the only page that contains the secret. No cache may store it."""
-    response = page("tokens/secret.html", token=instance(IssuedTokenSchema).dump(issued), back=back)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    """Return the only page that contains the secret."""
+    return page("tokens/secret.html", is_secret=True, token=instance(IssuedTokenSchema).dump(issued), back=back)

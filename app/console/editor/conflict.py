@@ -13,20 +13,19 @@ from app.access.scope import ProjectScope
 from app.concurrency.threadpool import offload
 from app.console.blueprint import blueprint
 from app.console.editor.removed_page import show_removed
-from app.console.editor.saving import leave_set, save_edit
-from app.console.files.destinations import INPUTS, SetEnded, proposals
+from app.console.editor.saving import leave_set, save_or_leave
+from app.console.files.destinations import INPUTS, proposals
 from app.console.files.page_source import (
     OpenFile,
     branch_source,
     has_ended,
-    open_after_set,
     open_present,
     open_version,
     read_base,
     read_draft,
 )
 from app.console.files.rendered_text import rendered_text
-from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, in_set, set_query
+from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, set_query
 from app.console.project.changes import value_text
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
@@ -251,24 +250,14 @@ def resolve_conflict(*, scope: EditorScope, form: Form) -> Response:
     draft = read_draft(scope, path)
     if draft is None:
         return see_other(edit_url(scope, path))
+    text = with_line_ends(draft["content"], form.text("body")).encode()
     if has_ended(scope):
-        return _leave(scope, draft["content"], form)
+        return leave_set(scope, form, lambda _site: text)
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
     if "choose" in form.values:
         return _choose_part(scope, _compare(scope, opened, draft), form)
     data = with_line_ends(opened.data.decode("utf-8", "replace"), form.text("body")).encode()
-    try:
-        return save_edit(scope, opened, data, form)
-    except SetEnded:
-        if scope.change_set is None:
-            raise
-        return _leave(scope, draft["content"], form)
-
-
-def _leave(scope: EditorScope, draft: str, form: Form) -> Response:
-    """Continue with the result of an ended change set on the site."""
-    opened = open_after_set(in_set(scope, None), form)
-    return leave_set(scope, opened, with_line_ends(draft, form.text("body")).encode())
+    return save_or_leave(scope, opened, data, form, lambda _site: text)
 
 
 def _choose_part(scope: EditorScope, versions: Versions, form: Form) -> Response:

@@ -27,23 +27,20 @@ from app.console.files.page_source import (
 )
 from app.console.files.scope import BASE, EDITOR, file_url, project_url
 from app.console.project.thumbnails import GRID_WIDTH
-from app.console.shell.forms import Form
+from app.console.shell.forms import Form, image_name, no_image
 from app.console.shell.pages import Page
 from app.console.shell.translation import gettext as _
 from app.content.data_text import read_data
 from app.content.filetypes import BINARY, file_type
-from app.content.image_types import HEAD_BYTES, is_image, is_image_content
+from app.content.image_types import HEAD_BYTES, is_image_content
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema, SchemaField
 from app.content.schema.validation import collection_of
-from app.content.slugs import file_name_of
 from app.core.errors import (
     AppError,
     FieldError,
-    InvalidRequest,
     NotFound,
     PayloadTooLarge,
-    UnsupportedMediaType,
 )
 from app.core.limits import MIB, DraftLimits
 from app.core.paths import folded
@@ -62,7 +59,7 @@ from app.resources.project_content.images import (
     upload_folder,
 )
 from app.resources.project_content.responses import stream_file
-from app.resources.project_content.search.references import list_images
+from app.resources.project_content.search.references import ListedImage, list_images
 from app.resources.project_content.tree.folder_listing import names_in_folder
 from app.resources.project_draft import actions, images
 
@@ -134,23 +131,6 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def image_name(file: FileStorage) -> str:
-    """Return the name of an uploaded image as a file name.
-
-    Raises:
-        UnsupportedMediaType: it has not the ending of an image.
-    """
-    name = file_name_of((file.filename or "").replace("\\", "/").rpartition("/")[2]) or "image"
-    if not is_image(name):
-        raise _not_an_image()
-    return name
-
-
-def _not_an_image() -> UnsupportedMediaType:
-    message = _("This is not an image.")
-    return UnsupportedMediaType(message, fields=[FieldError(images.FIELD, message)])
-
-
 @dataclass(frozen=True, kw_only=True)
 class ImagesQuery(RequestQuery):
     """A part of the paths of images, and the field that receives one, empty for the text."""
@@ -165,32 +145,36 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
     """Return the images that a page can name, those of its draft first, as JSON: path, address and URLs."""
     path, term = scope.path["file"], query.q.casefold()
     collection, declared = _levels(scope, prepared, path, query.field)
-    known = known_folders(scope.project, collection, path)
-    folders = [upload_folder(scope.project, path, declared, collection), *known]
-    own = [image for image in images_of(scope, path) if term in image.path.casefold()]
+    folders = [
+        upload_folder(scope.project, path, declared, collection),
+        *known_folders(scope.project, collection, path),
+    ]
+    own = [_of_draft(scope, path, image) for image in images_of(scope, path) if term in image.path.casefold()]
     listed = list_images(scope.index, query.q, limit=MAX_LISTED).images
-    shown = [{"path": image.path, "url": image.url, "preview": image_url(scope, path, image.url)} for image in own]
-    for item in listed:
-        urls = {
-            "url": address_of(scope.project, item.path, path, folders),
-            "preview": raw_url(scope.project, item.path),
-        }
-        if has_thumbnail(item.path):
-            urls["thumbnail"] = project_url(scope, f"/thumbnail/{item.sha}?width={GRID_WIDTH}")
-        shown.append({"path": item.path} | urls)
-    return json_response({"images": shown}, 200)
+    return json_response({"images": [*own, *(_of_branch(scope, path, image, folders) for image in listed)]}, 200)
+
+
+def _of_draft(scope: ProjectScope, path: str, image: DraftImage) -> dict[str, str]:
+    """Return an image of the draft of a page as a script reads it."""
+    return {"path": image.path, "url": image.url, "preview": image_url(scope, path, image.url)}
+
+
+def _of_branch(scope: ProjectScope, path: str, image: ListedImage, folders: Sequence[MediaFolder]) -> dict[str, str]:
+    """Return an image of the repository as a script reads it. `url` is its address in the page."""
+    url = address_of(scope.project, image.path, path, folders)
+    shown = {"path": image.path, "url": url, "preview": raw_url(scope.project, image.path)}
+    if has_thumbnail(image.path):
+        shown["thumbnail"] = project_url(scope, f"/thumbnail/{image.sha}?width={GRID_WIDTH}")
+    return shown
 
 
 @blueprint.post(f"{BASE}/images/<path:file>")
 @Page(guard=EDITOR, inputs=(images.FIELD, "field"), upstream=read_schema)
 def upload_image(*, scope: ProjectScope, form: Form, prepared: ContentSchema) -> Response:
     """Store an image with the user's draft of a file. Returns its address and the URL of its bytes as JSON."""
-    path, file = scope.path["file"], form.files.get(images.FIELD)
-    if file is None or not file.filename:
-        raise InvalidRequest.field(images.FIELD, _("Choose an image."))
+    path, (_name, file) = scope.path["file"], form.image(images.FIELD)
     stored = _store(scope, path, file, *_levels(scope, prepared, path, form.text("field")))
-    shown = {"path": stored.path, "url": stored.url, "preview": image_url(scope, path, stored.url)}
-    return json_response(shown, 201)
+    return json_response(_of_draft(scope, path, stored), 201)
 
 
 def _levels(
@@ -218,13 +202,13 @@ def _store(
     scope: ProjectScope, path: str, file: FileStorage, collection: Collection | None, declared: SchemaField | None
 ) -> DraftImage:
     """Store an uploaded image with the draft of a file."""
-    name, limit = image_name(file), DraftLimits.image_bytes
+    name, limit = image_name(file, images.FIELD), DraftLimits.image_bytes
     data = file.stream.read(limit + 1)
     if len(data) > limit:
         message = _("An image can have at most %(limit)s MiB.", limit=limit // MIB)
         raise PayloadTooLarge(message, fields=[FieldError(images.FIELD, message)])
     if not is_image_content(name, data[:HEAD_BYTES]):
-        raise _not_an_image()
+        raise no_image(images.FIELD)
     folder = upload_folder(scope.project, path, declared, collection)
     names, unnamed = images.free_names(name, taken_names(scope, folder, name)), _unnamed_ids(scope, path)
     at = {"folder": folder.folder, "address": folder.address}

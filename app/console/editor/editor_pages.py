@@ -8,8 +8,8 @@ from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.editor.draft_images import take_files
 from app.console.editor.editor_page import EditorPage, EditorQuery, OpenEditor, editor_page, open_page
-from app.console.editor.saving import leave_set, move_to_site, save_edit
-from app.console.files.destinations import INPUTS, SetEnded, proposals
+from app.console.editor.saving import leave_set, move_to_site, save_or_leave
+from app.console.files.destinations import INPUTS, proposals
 from app.console.files.field_lists import ACTION, apply_action
 from app.console.files.page_source import (
     EDITOR_INPUTS,
@@ -85,24 +85,13 @@ def _notice(scope: EditorScope) -> str | None:
 def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     if has_ended(scope):
-        return _leave(scope, form)
+        return leave_set(scope, form, lambda site: edited(site, form))
     opened = open_edited(scope, form)
     take_files(scope, form, prepared, opened.path, (opened.page.values if opened.page is not None else None) or {})
     if ACTION in form.values:
         return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
-    try:
-        return save_edit(scope, opened, data, form, mode=query.mode)
-    except SetEnded:
-        if scope.change_set is None:
-            raise
-        return _leave(scope, form)
-
-
-def _leave(scope: EditorScope, form: Form) -> Response:
-    """Continue with the form of an ended change set on the site."""
-    opened = open_after_set(in_set(scope, None), form)
-    return leave_set(scope, opened, edited(opened, form))
+    return save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
 
 
 def _change_list(scope: ProjectScope, opened: OpenFile, form: Form) -> Response:

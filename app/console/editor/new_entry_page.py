@@ -6,7 +6,7 @@ A new entry is a draft until the first save.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 from flask import Response
 from marshmallow import fields
@@ -25,14 +25,13 @@ from app.console.shell.translation import gettext as _
 from app.content.draft_state import is_draft
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
-from app.content.schema.new_entry import NewEntry, collections_for, folder_for, new_entry
-from app.content.text import decode
+from app.content.schema.new_entry import NewEntry, choices_for, folder_for, new_entry
 from app.core import clock
-from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
+from app.core.errors import InvalidRequest
 from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content.schema.site_content import site_content, translations
+from app.resources.project_content.schema.site_content import site_content, translation_path
 from app.resources.project_draft import actions
 from app.resources.project_draft.schemas import SaveDraftBody
 
@@ -55,41 +54,14 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
     """Show the form of a new entry. A script of the page reads the path of the entry as JSON: `path`."""
     form = current_form()
     folder = (form.text("folder") or query.folder).strip("/")
-    choices, can_have_none = _choices(prepared, scope, folder)
-    name = form.text("collection") if form.was_sent() else query.collection
-    chosen = _chosen(choices, name, can_have_none=can_have_none)
+    choices, name = choices_for(prepared, folder, scope.path.get("name")), scope.path.get("name", "")
+    chosen = choices.chosen(form.text("collection") if form.was_sent() else query.collection)
     entry = _entry(scope, chosen, folder, query.title.strip())
     knows_drafts = is_draft(_values(entry), chosen.draft if chosen is not None else None)
     if wants_json():
         return json_response({"path": entry.path, "knowsDrafts": knows_drafts}, 200)
-    return page(
-        "project/new_entry.html",
-        folder=folder,
-        choices=choices,
-        can_have_none=can_have_none,
-        chosen=chosen,
-        knows_drafts=knows_drafts,
-        name=scope.path.get("name", ""),
-    )
-
-
-def _choices(schema: ContentSchema, scope: ProjectScope, folder: str) -> tuple[list[Collection], bool]:
-    """Return the collections that the entry may have, and whether it may have none."""
-    name = scope.path.get("name")
-    named = [collection for collection in schema.collections if collection.name == name]
-    named = [collection for collection in named if not folder or folder_for(collection, folder) == folder]
-    if named:
-        return named, False
-    choices = collections_for(schema, folder)
-    return choices, not any(folder_for(choice, folder) == folder for choice in choices)
-
-
-def _chosen(choices: list[Collection], name: str | None, *, can_have_none: bool) -> Collection | None:
-    """Return the collection of a name, else the first one, if the entry needs one."""
-    match = next((choice for choice in choices if choice.name == name), None)
-    if match is not None or can_have_none or not choices:
-        return match
-    return choices[0]
+    values: dict[str, Any] = {"choices": choices, "chosen": chosen, "knows_drafts": knows_drafts}
+    return page("project/new_entry.html", folder=folder, name=name, **values)
 
 
 def _entry(
@@ -124,8 +96,7 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     if not title and not name:
         raise InvalidRequest.field("title", _("Enter a title or a file name."))
     folder = form.text("folder").strip("/")
-    choices, can_have_none = _choices(prepared, scope, folder)
-    collection = _chosen(choices, form.optional("collection"), can_have_none=can_have_none)
+    collection = choices_for(prepared, folder, scope.path.get("name")).chosen(form.optional("collection"))
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
     notations = notations_of(scope, collection) if collection is not None else {}
     entry = _entry(scope, collection, folder, title, name=name or None, is_draft=is_draft, notations=notations)
@@ -145,16 +116,10 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
         UnprocessableEntity: the entry is not text.
     """
     content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
-    listed = translations(scope.index, content.groups, scope.path["file"])
-    path = next((choice.path for choice in listed if choice.language == form.text("language")), None)
-    if path is None:
-        raise NotFound
+    path = translation_path(scope.index, content.groups, scope.path["file"], form.text("language"))
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
     if not source.repository.entries(opened.base_sha, [path]):
-        text, _encoding = decode(opened.data)
-        if text is None or opened.is_link:
-            raise UnprocessableEntity("This file is not text")
-        _create_draft(scope, NewEntry(path, text))
+        _create_draft(scope, NewEntry(path, opened.text))
     return see_other(edit_url(scope, path))
 
 

@@ -9,7 +9,6 @@ from app.console.editor.image_commits import follow_rename, plan_images
 from app.console.editor.saving import leave_set
 from app.console.files.destinations import INPUTS, destination, proposals, save
 from app.console.files.page_source import (
-    OpenFile,
     branch_source,
     delete_draft,
     has_ended,
@@ -79,12 +78,18 @@ def save_removed(*, scope: EditorScope, form: Form, prepared: FileRemoval) -> Re
         raise NotFound("There is no draft of this file")
     text = with_line_ends(draft["content"], form.text("body"))
     if has_ended(scope):
-        return leave_set(scope, OpenFile(path, "", "", b""), text.encode())
+        return leave_set(scope, form, lambda _site: text.encode())
     # The text of the form is stored first, so that no failure of the next step loses it.
     write_draft(scope, path, text.encode(), draft["base_blob_sha"])
     if form.text("action") == "follow":
         return _follow(scope, prepared, text, draft["base_blob_sha"])
     target = path if form.text("action") == "restore" else form.text("new_path").strip().strip("/")
+    return _save_at(scope, form, text, target)
+
+
+def _save_at(scope: EditorScope, form: Form, text: str, target: str) -> Response:
+    """Save the text as a page of the site or of a change set, with the images of the draft, and lead to its editor."""
+    path = scope.path["file"]
     if not target:
         raise InvalidRequest.field("new_path", _("Enter a file name."))
     message = _("Restore %(name)s", name=path) if target == path else _("Create %(name)s", name=target)

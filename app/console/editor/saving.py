@@ -3,13 +3,15 @@
 If another user changed the file since, the draft is compared.
 """
 
+from collections.abc import Callable
+
 from flask import Response
 
 from app.access.scope import ProjectScope
 from app.console.editor.draft_images import finish_draft, images_of, move_draft_images
 from app.console.editor.image_commits import ImagePlan, plan_images
 from app.console.files.destinations import SetEnded, SetPublishing, chosen_set, destination, is_proposal, save
-from app.console.files.page_source import OpenFile, delete_draft, open_present, read_draft, write_draft
+from app.console.files.page_source import OpenFile, delete_draft, open_after_set, open_present, read_draft, write_draft
 from app.console.files.scope import EditorScope, edit_url, file_url, in_set
 from app.console.shell.forms import Form
 from app.console.shell.pages import see_other
@@ -121,12 +123,30 @@ def move_to_site(scope: EditorScope) -> Response:
     return _continue_on_site(site, path)
 
 
-def leave_set(scope: EditorScope, opened: OpenFile, data: bytes) -> Response:
-    """Store a text that was saved in an ended change set as a draft of the site, and lead to the page there.
+Rebase = Callable[[OpenFile], bytes]
+"""Returns the text of a form as a change of a version of the site."""
 
-    `opened` is the version of the site from which it continues. Raises as `move_to_site`.
+
+def save_or_leave(
+    scope: EditorScope, opened: OpenFile, data: bytes, form: Form, rebase: Rebase, *, mode: str = "rich"
+) -> Response:
+    """Save as `save_edit`. If the change set of the page has ended since, continue with the form on the site."""
+    try:
+        return save_edit(scope, opened, data, form, mode=mode)
+    except SetEnded:
+        if scope.change_set is None:
+            raise
+        return leave_set(scope, form, rebase)
+
+
+def leave_set(scope: EditorScope, form: Form, rebase: Rebase) -> Response:
+    """Store the text of a form of an ended change set as a draft of the site, and lead to the page there.
+
+    Raises as `move_to_site`.
     """
     site = in_set(scope, None)
+    opened = open_after_set(site, form)
+    data = rebase(opened)
     if data != opened.data or opened.is_new:
         move_draft(scope, site, opened.path, data, (opened.blob_sha, opened.base_sha))
     else:

@@ -16,6 +16,7 @@ from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import PageText, read_page, write_page
 from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
+from app.content.text import decode
 from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import CommitLimits
 from app.core.paths import folded
@@ -72,6 +73,14 @@ class OpenFile:
     def page(self) -> PageText | None:
         """The text, or None for a file that is not edited as text."""
         return None if self.is_link else read_page(self.path, self.data)
+
+    @property
+    def text(self) -> str:
+        """The text of the whole file. Raises UnprocessableEntity if it is not text."""
+        text, _encoding = decode(self.data)
+        if text is None or self.is_link:
+            raise UnprocessableEntity("This file is not text")
+        return text
 
     @property
     def values(self) -> dict[str, object]:

@@ -1,10 +1,9 @@
 """Connection of a repository to an organization as a project."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from flask import Response
 from marshmallow import fields, validate
@@ -20,7 +19,6 @@ from app.console.shell.translation import gettext as _
 from app.core.errors import AppError, InvalidRequest
 from app.core.permissions import Permission
 from app.drivers.errors import DriverError
-from app.drivers.git.port import RepositoryFacts
 from app.extensions import current_settings, drivers
 from app.http.actions import run
 from app.http.error_handlers import to_app_error
@@ -59,25 +57,25 @@ def connect(*, scope: OrganizationScope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
     providers = _by_likelihood(scope)
     provider = query.provider or providers[0]
-    listed: Sequence[RepositoryFacts] = []
-    meta: Mapping[str, object] = {}
-    problem = None
-    try:
-        sent = RepositoriesQuery.loaded({"provider": provider, "search": query.q or None, "cursor": query.cursor})
-        listed, meta = repositories.reachable(scope.caller, **vars(sent), hosts=drivers.git)
-    except (AppError, DriverError) as error:
-        problem = translate(to_app_error(error).message)
     return page(
         "organization/connect.html",
         query=query,
         provider=provider,
-        repositories=instance(RepositoryItemSchema, many=True).dump(listed),
-        connected=_connected(scope, provider),
-        meta=meta,
-        problem=problem,
         providers=providers,
+        **_reachable(scope, provider, query),
+        connected=_connected(scope, provider),
         imports=imports.latest(scope.organization) if Provider(provider).is_local else [],
     )
+
+
+def _reachable(scope: OrganizationScope, provider: str, query: ConnectQuery) -> dict[str, Any]:
+    """Return a page of the repositories at a provider, or the problem that prevents it."""
+    try:
+        sent = RepositoriesQuery.loaded({"provider": provider, "search": query.q or None, "cursor": query.cursor})
+        listed, meta = repositories.reachable(scope.caller, **vars(sent), hosts=drivers.git)
+    except (AppError, DriverError) as error:
+        return {"problem": translate(to_app_error(error).message)}
+    return {"repositories": instance(RepositoryItemSchema, many=True).dump(listed), "meta": meta, "problem": None}
 
 
 def _connected(scope: OrganizationScope, provider: str) -> dict[str, list[dict[str, object]]]:
@@ -113,20 +111,26 @@ def _by_likelihood(scope: OrganizationScope) -> list[str]:
 )
 def connect_repository(*, scope: OrganizationScope, query: ConnectQuery, form: Form) -> Response:
     """Connect a repository, or create a local one and connect it."""
-    org_id, provider = scope.path["org_id"], query.provider or Provider.LOCAL
-    repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
-    if repository == NEW:
-        new = CreateRepositoryBody.loaded({"org_id": org_id, "provider": "local", "name": form.text("new_name")}).name
-        create_repository = partial(accounts.create_repository, name=new, hosts=drivers.git)
-        created = run(lambda scope: create_repository(scope.organization), scope.path, CREATE_REPOSITORY)
-        repository, branch, repository_id = created.full_name, created.default_branch, None
-    chosen = {"repository": repository, "repository_id": repository_id, "branch": branch or "main"}
-    name = form.text("project_name") or repository.rpartition("/")[2]
-    body = CreateProjectBody.loaded({"org_id": org_id, "provider": provider, "project_name": name} | chosen)
+    chosen = _new_repository(scope, form) if form.text("repository") == NEW else form.texts("repository", "branch")
+    data = {
+        "org_id": scope.path["org_id"],
+        "provider": query.provider or Provider.LOCAL,
+        "project_name": form.text("project_name") or chosen["repository"].rpartition("/")[2],
+        "repository_id": form.optional("repository_id") if form.text("repository") != NEW else None,
+    }
+    body = CreateProjectBody.loaded(data | chosen | {"branch": chosen["branch"] or "main"})
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
     create = partial(actions.create_on_branch, target=target, sent=body.sent(), hosts=drivers.git)
     project = run(lambda scope: create(scope.organization, by=scope.user), scope.path, CREATE)
     return see_other(f"{ROOT}/projects/{project['project_id']}?done=connected")
+
+
+def _new_repository(scope: OrganizationScope, form: Form) -> dict[str, str]:
+    """Create a repository on this server, and return its name and branch."""
+    data = {"org_id": scope.path["org_id"], "provider": "local", "name": form.text("new_name")}
+    create = partial(accounts.create_repository, name=CreateRepositoryBody.loaded(data).name, hosts=drivers.git)
+    created = run(lambda scope: create(scope.organization), scope.path, CREATE_REPOSITORY)
+    return {"repository": created.full_name, "branch": created.default_branch}
 
 
 @blueprint.post(f"{URL}/account")
@@ -138,6 +142,4 @@ def start_connection(*, scope: OrganizationScope, query: ConnectQuery, form: For
         raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
     url = run(lambda scope: start(scope.user, scope.session, hosts=drivers.git), {}, START)["url"]
     # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
-    response = page("organization/continue.html", url=url, query=query)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return page("organization/continue.html", is_secret=True, url=url, query=query)

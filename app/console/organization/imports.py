@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 from flask import Response
@@ -17,29 +18,33 @@ from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.core.errors import InvalidRequest, NotFound
 from app.core.limits import TextLengths
-from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, drivers
 from app.http.actions import run
 from app.http.validation import NameField, RequestBody, text
-from app.models.project import ImportStatus, Project, RepositoryImport
+from app.models.project import ImportStatus
 from app.resources.git_provider.schemas import plain_name
 from app.resources.project import actions, imports
 from app.resources.user.creation_limits import limits_of
 
 REFRESH_S = 3
-"""Interval in which a browser reloads the page of a running import, also without scripts."""
-
+"""Interval in which a browser reloads the page of a running import."""
 
 _ENDINGS = re.compile(r"\.(zip|tar|tar\.gz|tgz|git)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImportBody(RequestBody):
-    """A new repository and its project. A clone has a URL."""
+    """A new repository and its project."""
 
-    clone_url: Annotated[str, text(1, 1_000, required=False, load_default="")]
     name: Annotated[str, fields.String(required=True, validate=plain_name)]
     project_name: Annotated[str, NameField(TextLengths.PROJECT_NAME, required=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloneBody(ImportBody):
+    """A new repository from a clone URL."""
+
+    url: Annotated[str, text(1, 1_000)]
 
 
 def _names(title: str, source: str) -> dict[str, str]:
@@ -54,27 +59,22 @@ def _names(title: str, source: str) -> dict[str, str]:
     guard=GUARD,
     inputs=("clone_url", "clone_name"),
     shown_by="connect",
-    names={"name": "clone_name", "project_name": "clone_name"},
+    names={"url": "clone_url", "name": "clone_name", "project_name": "clone_name"},
 )
 def clone(*, scope: OrganizationScope, form: Form) -> Response:
     """Start the clone of a repository and lead to its progress."""
     url = form.text("clone_url").strip()
     if not url:
         raise InvalidRequest.field("clone_url", _("Enter the URL of a repository."))
-    body = ImportBody.loaded({"clone_url": url} | _names(form.text("clone_name"), url))
-
-    def start(scope: OrganizationScope) -> RepositoryImport:
-        return imports.request_import(
-            scope.organization,
-            scope.user,
-            url=body.clone_url,
-            name=body.name,
-            project_name=body.project_name,
-            hosts=current_settings().git.clone_hosts,
-            limits=limits_of(scope.organization.owner_id),
-        )
-
-    started = run(start, scope.path, guard=GUARD, rate="project_create")
+    body = CloneBody.loaded({"url": url} | _names(form.text("clone_name"), url))
+    settings, limits = current_settings(), limits_of(scope.organization.owner_id)
+    start = partial(imports.request_import, **vars(body), hosts=settings.git.clone_hosts, limits=limits)
+    started = run(
+        lambda scope: start(organization=scope.organization, by=scope.user),
+        scope.path,
+        guard=GUARD,
+        rate="project_create",
+    )
     return see_other(f"{ROOT}/organizations/{scope.path['org_id']}/imports/{started.id}")
 
 
@@ -87,10 +87,8 @@ def import_progress(*, scope: OrganizationScope) -> Response:
         raise NotFound
     if row.status == ImportStatus.CONNECTED and row.project_id is not None:
         return see_other(f"{ROOT}/projects/{row.project_id}?done=connected")
-    response = page("organization/import.html", row=row, problem=translate(row.problem_text or ""))
-    if row.status in imports.OPEN:
-        response.headers["Refresh"] = str(REFRESH_S)
-    return response
+    refresh_s = REFRESH_S if row.status in imports.OPEN else None
+    return page("organization/import.html", refresh_s=refresh_s, row=row, problem=translate(row.problem_text or ""))
 
 
 @blueprint.post(f"{URL}/archive")
@@ -106,10 +104,12 @@ def connect_archive(*, scope: OrganizationScope, form: Form) -> Response:
     if file is None or not file.filename:
         raise InvalidRequest.field("archive", _("Choose an archive."))
     body = ImportBody.loaded(_names(form.text("archive_name"), file.filename))
-    names, data = {"name": body.name, "project_name": body.project_name}, file.read()
-
-    def create(scope: OrganizationScope) -> UnrecordedAct[Project]:
-        return actions.create_from_archive(scope.organization, data, hosts=drivers.git, by=scope.user, **names)
-
-    created = run(create, scope.path, guard=GUARD, outside=True, rate="project_create")
+    create = partial(actions.create_from_archive, data=file.read(), **vars(body), hosts=drivers.git)
+    created = run(
+        lambda scope: create(organization=scope.organization, by=scope.user),
+        scope.path,
+        guard=GUARD,
+        outside=True,
+        rate="project_create",
+    )
     return see_other(f"{ROOT}/projects/{created.id}?done=connected")

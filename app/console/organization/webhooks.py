@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Annotated, Any
 
 from flask import Response
@@ -14,7 +13,6 @@ from app.console.organization.webhook_texts import failure_text
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
-from app.core import clock
 from app.core.errors import NotFound
 from app.extensions import current_settings, drivers, keyring
 from app.http.actions import run
@@ -105,23 +103,25 @@ def create_webhook(*, scope: OrganizationScope, query: NewWebhookQuery, form: Fo
 def webhook(*, scope: OrganizationScope, query: DeliveryListQuery) -> Response:
     """Show a webhook with its deliveries, newest first."""
     details = read_webhook(scope)
-    state = DeliveryState(query.state) if query.state else None
-    listed = queries.deliveries(
-        details["id"], limit=PER_PAGE, cursor=query.cursor, state=state, event_type=query.type, since=None
-    )
-    today = clock.now().date()
     return page(
         "organization/webhook.html",
         webhook=details,
-        deliveries=[responses.item(row) for row in listed.rows],
-        cursor=listed.next_cursor,
+        **_deliveries(details["id"], query),
         query=query,
         types=[*(details["events"] or DEPLOYED), TEST],
         projects=_project_names(scope),
         groups=_groups(),
-        first_day=(today - service.BODY_RETENTION + timedelta(days=1)).isoformat(),
-        last_day=today.isoformat(),
+        days=service.recoverable_days(),
     )
+
+
+def _deliveries(webhook_id: str, query: DeliveryListQuery) -> dict[str, Any]:
+    """Return a page of deliveries, newest first, and the cursor of the next one."""
+    state = DeliveryState(query.state) if query.state else None
+    listed = queries.deliveries(
+        webhook_id, limit=PER_PAGE, cursor=query.cursor, state=state, event_type=query.type, since=None
+    )
+    return {"deliveries": [responses.item(row) for row in listed.rows], "cursor": listed.next_cursor}
 
 
 @blueprint.post(f"{HOOK_URL}/settings")
@@ -261,7 +261,6 @@ def _groups() -> dict[str, list[str]]:
 
 
 def _secret(scope: Scope, issued: dict[str, Any]) -> Response:
-    """Return the only page that contains the secret. No cache may store it."""
-    response = page("organization/webhook_secret.html", webhook=issued, back=webhooks_url(scope, f"/{issued['id']}"))
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    """Return the only page that contains the secret."""
+    back = webhooks_url(scope, f"/{issued['id']}")
+    return page("organization/webhook_secret.html", is_secret=True, webhook=issued, back=back)

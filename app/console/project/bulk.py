@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from flask import Response, request
+from flask import Response
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
@@ -17,7 +17,7 @@ from app.console.files.page_source import OpenFile, open_files
 from app.console.files.scope import BASE, MEMBER, EditorScope, in_set, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
-from app.console.shell.pages import Page, see_other
+from app.console.shell.pages import Page, query_of_page, see_other
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import DraftField, field_to_write
 from app.content.front_matter.editor import UnsupportedEdit
@@ -86,10 +86,10 @@ class BulkOutcome:
     to: EditorScope | None = None
 
     def lead(self, url: str) -> Response:
-        """Lead to the page of the new change set that contains the change, else to a list at a URL with a query."""
+        """Lead to the page of the new change set that contains the change, else to the list at a URL with its query."""
         if self.to is not None and self.to.change_set is not None:
             return see_other(proposed_url(self.to))
-        return see_other(f"{url}{'&' if '?' in url else '?'}{urlencode({'done': self.done})}")
+        return see_other(f"{url}?{urlencode(query_of_page() | {'done': self.done})}")
 
 
 def _run(
@@ -167,9 +167,7 @@ def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: D
 
 def _folder(scope: Scope, form: Form, outcome: BulkOutcome) -> Response:
     """Lead to the list from which the form was sent, with its filter and sort order."""
-    query = urlencode({name: value for name, value in request.args.items() if name != "done"})
-    url = project_url(scope, f"/content/{quote(form.text('folder'))}")
-    return outcome.lead(f"{url}?{query}" if query else url)
+    return outcome.lead(project_url(scope, f"/content/{quote(form.text('folder'))}"))
 
 
 @blueprint.post(f"{BASE}/bulk-delete")

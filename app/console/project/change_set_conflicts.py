@@ -85,15 +85,9 @@ def set_conflicts(*, scope: ChangeSetScope, prepared: MergePlan) -> Response:
         return see_other(set_url(scope))
     shown = ShownSet(scope)
     parts = [part.with_choice(form) for part in _parts(scope, prepared)]
-    return page(
-        "changes/conflicts.html",
-        view=shown,
-        one=shown.shown,
-        parts=parts,
-        titles=titles_of(scope.project, scope.index, {part.path for part in parts}),
-        title_of_page=title_of_page,
-        site_sha=prepared.head,
-    )
+    titles = titles_of(scope.project, scope.index, {part.path for part in parts})
+    values: dict[str, Any] = {"titles": titles, "title_of_page": title_of_page, "site_sha": prepared.head}
+    return page("changes/conflicts.html", view=shown, one=shown.shown, parts=parts, **values)
 
 
 def _parts(scope: ChangeSetScope, plan: MergePlan) -> Iterator[ConflictPart]:

@@ -1,7 +1,7 @@
 """The form of a schedule: a day, a minute and a time zone, and the instant that they mean before it is stored."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from flask import Response
 from marshmallow import ValidationError, fields
@@ -12,7 +12,7 @@ from app.console.files.destinations import run_on
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.shell import dates
 from app.console.shell.forms import Form
-from app.console.shell.messages import error_text, translate
+from app.console.shell.messages import translate
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
@@ -130,17 +130,9 @@ def schedule_form(*, scope: ChangeSetScope, query: ScheduleQuery) -> Response:
     typed = _typed(query, shown)
     checked = _check(typed) if query.date or form.was_sent() else CheckedTime()
     error = checked.error or (form.error if not checked.choices else None)
-    return page(
-        "changes/schedule.html",
-        view=shown,
-        one=shown.shown,
-        checked=checked,
-        typed=typed,
-        zones=sorted(time_zones()),
-        is_unpublication=shown.shown["state"] == State.PUBLISHED,
-        form=Form(MultiDict(typed), error=error, is_repeated=True),
-        error_text=error_text(error) if error is not None else None,
-    )
+    form = Form(MultiDict(typed), error=error, is_repeated=True)
+    values: dict[str, Any] = {"checked": checked, "typed": typed, "zones": sorted(time_zones())}
+    return page("changes/schedule.html", form=form, view=shown, one=shown.shown, **values)
 
 
 @blueprint.post(f"{SET}/schedule")

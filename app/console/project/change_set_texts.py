@@ -51,6 +51,10 @@ def state_tone(state: str) -> str:
     return tones.get(State(state), "")
 
 
+STATE_TEXTS: dict[str, Any] = {"state_label": state_label, "state_tone": state_tone}
+"""The functions of the templates for states."""
+
+
 def next_step(shown: Mapping[str, Any], steps: Collection[Step], *, is_own: bool, is_reviewed: bool) -> str:
     """Return a sentence with what happens next and who has to act.
 

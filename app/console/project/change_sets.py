@@ -15,14 +15,13 @@ from app.console.files.page_source import branch_source
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project import changes
 from app.console.project.change_set_texts import (
+    STATE_TEXTS,
     PagePart,
     comment_label,
     next_step,
     parts_of,
     problem_text,
     schedule_time,
-    state_label,
-    state_tone,
     title_of_page,
 )
 from app.console.shell.field_labels import label_of
@@ -103,12 +102,17 @@ def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
     """Show the open sets by state and the latest published ones, or list the sets of one state."""
     author = scope.caller.id if query.mine else None
     waiting = {entry.change_set.id for entry in queries.waiting(scope.caller.id, [scope.project.id], limit=MAX_OPEN)}
-    texts: dict[str, Any] = {"state_label": state_label, "state_tone": state_tone, "schedule_time": schedule_time}
-    texts["waiting"] = waiting
+    values = STATE_TEXTS | {"schedule_time": schedule_time, "waiting": waiting, "query": query}
     if query.state:
         state = ChangeSetFilter(State(query.state), author)
         listed, meta = queries.page(scope.project, state, cursor=query.cursor, limit=PER_PAGE)
-        return page("changes/list.html", sets=listed, meta=meta, query=query, **texts)
+        return page("changes/list.html", sets=listed, meta=meta, **values)
+    columns, published = _board(scope, author)
+    return page("changes/board.html", columns=columns, published=published, **values)
+
+
+def _board(scope: ProjectScope, author: str | None) -> tuple[dict[str, list[queries.Shown]], queries.Shown]:
+    """Return the sets of each column, and the `meta` of the published ones."""
     is_open, is_published = ChangeSetFilter(None, author, is_open=True), ChangeSetFilter(State.PUBLISHED, author)
     opened, _meta = queries.page(scope.project, is_open, cursor=None, limit=MAX_OPEN)
     published, meta = queries.page(scope.project, is_published, cursor=None, limit=PUBLISHED)
@@ -116,7 +120,7 @@ def changes_board(*, scope: ProjectScope, query: ChangesQuery) -> Response:
         name: [opened_set for opened_set in opened if opened_set["state"] in states] for name, states in COLUMNS.items()
     }
     columns["published"] = published
-    return page("changes/board.html", columns=columns, published=meta, query=query, **texts)
+    return columns, meta
 
 
 @blueprint.post(URL)
@@ -208,22 +212,14 @@ class ChangedPages:
 def change_set(*, scope: ChangeSetScope, query: ChangedPagesQuery) -> Response:
     """Show a set: its state, its changed pages, its reviews and comments."""
     shown = ShownSet(scope)
-    response = page(
-        "changes/set.html",
-        view=shown,
-        one=shown.shown,
-        changed=_changed_pages(scope, query.cursor),
-        **_texts(),
-    )
-    if shown.shown["state"] == State.PUBLISHING:
-        response.headers["Refresh"] = str(REFRESH_S)
-    return response
+    refresh_s = REFRESH_S if shown.shown["state"] == State.PUBLISHING else None
+    changed = _changed_pages(scope, query.cursor)
+    return page("changes/set.html", refresh_s=refresh_s, view=shown, one=shown.shown, changed=changed, **_texts())
 
 
 def _texts() -> dict[str, Any]:
     return {
-        "state_label": state_label,
-        "state_tone": state_tone,
+        **STATE_TEXTS,
         "comment_label": comment_label,
         "label_of": label_of,
         "value_text": changes.value_text,

@@ -1,6 +1,9 @@
 """The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -9,35 +12,45 @@ from flask import Response, request
 from marshmallow import ValidationError, fields, validate
 
 from app.access import authentication
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.files.destinations import may_only_propose
 from app.console.files.page_source import present_head
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project.bulk import NAMES, delete_paths, move_paths, selected_paths, set_state
-from app.console.project.entry_rows import headings_of, labels_of, rows_of
 from app.console.project.project_home import NewPage, new_pages
+from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
-from app.content.entry_filters import EntryFilter, InvalidFilter, Operator, parse_filters, parse_order
+from app.console.shell.translation import gettext as _
+from app.content.draft_state import DraftField, is_draft
+from app.content.entry_filters import EntryFilter, InvalidFilter, parse_filters, parse_order
+from app.content.field_values import ValueKind, kind_of, moment_of, value_of
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
 from app.content.schema.columns import Columns, columns_of
+from app.content.schema.date_formats import has_time, parsed
+from app.content.schema.relations import TITLES
 from app.core import clock
 from app.core.errors import NotFound
 from app.core.limits import CommitLimits
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
-from app.resources.change_set.queries import sets_of_paths
+from app.resources.change_set.queries import NamedSet, sets_of_paths
 from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries
+from app.resources.project_content.images import find_images, has_thumbnail
 from app.resources.project_content.index import indexes
-from app.resources.project_content.schema.site_content import SiteContent, query_of, site_content
+from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
+from app.resources.project_content.schema.site_content import SiteContent, site_content
+from app.resources.project_content.tree.folder_listing import blob_shas, logged_changes, titles_of
 
-PER_PAGE = 100
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
 """The cookie with the view of a list. Its path is the collection, so each one has its own."""
 
-REMEMBERED = ("sort", "view", "group", "state", "locale")
+MAX_SUMMARY = 300
+_DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
+_LINK = re.compile(r"\[([^\[\]\n]*)\]\([^)\s\[]*\)")
+_INDEX = re.compile(r"_?index\.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,46 +89,11 @@ class CollectionQuery(RequestQuery):
 
 
 @dataclass(frozen=True)
-class ListView:
-    """The resolved view of a list. All of it is part of the URLs of the page. `filters` are query parameters."""
-
-    sort: str
-    view: str
-    group: str
-    state: str
-    locale: str
-    filters: dict[str, str]
-
-    @property
-    def parameters(self) -> dict[str, str]:
-        """The query parameters of the view. An empty `filter` replaces the stored filters by none."""
-        return {name: getattr(self, name) for name in REMEMBERED} | (self.filters or {"filter": ""})
-
-
-@dataclass(frozen=True)
-class OpenList:
-    """A collection in one language with its columns, its view, and the query of its entries."""
-
-    group: CollectionGroup
-    language: CollectionLanguage
-    columns: Columns
-    view: ListView
-    entries: EntryQuery
-
-
-@dataclass(frozen=True)
 class OpenCollections:
     """The collections of a project and the head on which the forms of a page are based."""
 
     content: SiteContent
     head: str
-
-    def group(self, scope: Scope) -> CollectionGroup:
-        """Return the collection of the URL. Raises NotFound."""
-        group = self.content.group(scope.path["name"])
-        if group is None:
-            raise NotFound
-        return group
 
 
 def _open(scope: ProjectScope, query: CollectionQuery | None = None) -> OpenCollections:
@@ -134,87 +112,230 @@ def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Respo
     return see_other(_url(scope, groups[0]) if groups else project_url(scope, "/content/"))
 
 
-@blueprint.get(f"{BASE}/collections/<name>")
-@Page(guard=MEMBER, query=CollectionQuery, upstream=_open)
-def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
-    """Show the entries of a collection in one language."""
-    opened = _open_list(scope, query, prepared)
-    group, language, view, labels = opened.group, opened.language, opened.view, labels_of(opened.columns)
-    listed = entries(scope.project, scope.index, opened.entries)
-    rows = rows_of(scope, opened.columns, listed.entries, group=view.group)
-    has_filter = bool(query.q or view.filters or view.state != "all")
-    shown = {**view.parameters, "q": query.q}
-    cursor = listed.meta["next_cursor"]
-    more = {**shown, "cursor": cursor, "after": (rows[-1].group or "") if rows else ""}
-    response = page(
-        "project/collection.html",
-        group=group,
-        part=language,
-        columns=opened.columns,
-        labels=labels,
-        headings=headings_of(opened.columns, labels),
-        rows=rows,
-        drafts=_new_pages(scope, language, view, query),
-        after=query.after,
-        query=query,
-        view=view,
-        total=count_entries(scope.project, scope.index, opened.entries) if has_filter else language.files,
-        has_filter=has_filter,
-        shown_query=urlencode(shown),
-        other_view=urlencode({**shown, "view": "list" if view.view == "grid" else "grid"}),
-        language_queries=[
-            (code, urlencode({"q": query.q, **_in_language(view, code, prepared).parameters}))
-            for code in group.languages
-        ],
-        more=urlencode(more) if cursor else None,
-        selected=set(current_form().all("select")),
-        max_selected=CommitLimits.form_files,
-        head=prepared.head,
-        only_proposes=may_only_propose(scope),
-        also=sets_of_paths(scope.project.id, [row.path for row in rows]),
-    )
-    _remember(response, view, path=_url(scope, group))
-    return response
+@dataclass(frozen=True)
+class ListedDate:
+    """A date of front matter: the text of the file, and its moment."""
+
+    text: str
+    moment: datetime
+    has_time: bool
 
 
-def _in_language(view: ListView, language: CollectionLanguage, prepared: OpenCollections) -> ListView:
-    """Return a view with another language. Filters of fields and options that it does not have are omitted."""
+@dataclass(frozen=True)
+class EntryImage:
+    """An image of the repository: its path, and the sha that names its thumbnail, or an empty text without one."""
+
+    path: str
+    sha: str
+
+
+@dataclass(frozen=True)
+class ListedEntry:
+    """An entry of a list. `group` is the heading in a grouped list, `also` the change sets that contain the entry."""
+
+    path: str
+    title: str
+    summary: str
+    date: ListedDate | None
+    state: str
+    author: str
+    image: EntryImage | None
+    group: str | None
+    also: Sequence[NamedSet]
+
+    @property
+    def name(self) -> str:
+        """The name of the file, with its folder if all entries have the same name."""
+        folder, _, name = self.path.rpartition("/")
+        return f"{folder.rpartition('/')[2]}/{name}" if _INDEX.match(name) else name
+
+
+@dataclass(frozen=True)
+class ShownCollection:
+    """The list of a collection in one language: its columns, its view, and the query of its entries."""
+
+    scope: ProjectScope
+    opened: OpenCollections
+    query: CollectionQuery
+    group: CollectionGroup
+    part: CollectionLanguage
+    columns: Columns
+    view: ListView
+    entries: EntryQuery
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The labels of the fields, as the form of an entry shows them."""
+        return {name: label or label_of(name.rpartition(".")[2]) for name, label in self.columns.labels.items()}
+
+    @cached_property
+    def headings(self) -> dict[str, str]:
+        """The headings of the columns."""
+        usual = {"image": _("Image"), "title": _("Title"), "date": _("Date"), "author": _("Author")}
+        return {column: self.labels.get(getattr(self.columns, column) or "", text) for column, text in usual.items()}
+
+    @property
+    def has_filter(self) -> bool:
+        """True if the list can omit entries of the collection."""
+        return bool(self.query.q or self.view.filters or self.view.state != "all")
+
+    @cached_property
+    def total(self) -> int:
+        """The number of entries of all pages."""
+        return count_entries(self.scope.project, self.scope.index, self.entries) if self.has_filter else self.part.files
+
+    @property
+    def drafts(self) -> list[NewPage]:
+        """The pages that only the user has, as drafts. A list filtered by a field has none."""
+        if self.query.cursor or self.view.filters or self.view.state not in ("all", "draft"):
+            return []
+        term, condition = self.query.q.strip().casefold(), self.part.collection.filter
+        return [
+            new_page
+            for new_page in new_pages(self.scope)
+            if self.part.name_of(new_page.path) is not None
+            and (condition is None or condition.permits(new_page.values))
+            and term in (new_page.title or new_page.path).casefold()
+        ]
+
+    @property
+    def languages(self) -> list[tuple[CollectionLanguage, str]]:
+        """The languages of the collection with the query of this view in each of them."""
+        is_declared = self.opened.content.is_declared
+        views = [self.view.in_language(one, columns_of(one, is_declared=is_declared)) for one in self.group.languages]
+        queries = [urlencode({"q": self.query.q, **view.parameters}) for view in views]
+        return list(zip(self.group.languages, queries, strict=True))
+
+    def shown_query(self, **changed: str) -> str:
+        """Return the query of this list with other parameters."""
+        return urlencode({**self.view.parameters, "q": self.query.q, **changed})
+
+    def all_paths(self) -> list[str]:
+        """Return the entries of all pages, and one more than a form may change if there are so many."""
+        query = replace(self.entries, limit=CommitLimits.form_files + 1, cursor=None)
+        return [entry["path"] for entry in entries(self.scope.project, self.scope.index, query).entries]
+
+    def rows(self) -> tuple[list["ListedEntry"], str | None]:
+        """Return a page of rows, and the query of the next one. Titles, images and changes need few statements."""
+        scope, columns = self.scope, self.columns
+        listed = entries(scope.project, scope.index, self.entries)
+        paths = [entry["path"] for entry in listed.entries]
+        titles = titles_of(scope.project, scope.index, paths)
+        unknown = [entry["path"] for entry in listed.entries if entry["last_commit"] is None]
+        changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
+        sources = dict(_images(columns, listed.entries))
+        images = find_images(scope.index, ((source, path) for path, source in sources.items()))
+        shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
+        also, rows = sets_of_paths(scope.project.id, paths), []
+        for item in listed.entries:
+            path, fields = item["path"], item["fields"]
+            date = _date(fields, columns, path)
+            author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
+            commit = item["last_commit"] or changes.get(path) or {}
+            image = images.get((sources.get(path, ""), path))
+            rows.append(
+                ListedEntry(
+                    path=path,
+                    title=_text(value_of(fields, columns.title) if columns.title else None)
+                    or titles.get(path)
+                    or _title_of(path),
+                    summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
+                    date=date,
+                    state=_state(fields, date, columns.draft),
+                    author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
+                    image=EntryImage(image, shas.get(image, "")) if image is not None else None,
+                    group=_group(fields, date, self.view.group),
+                    also=also.get(path, ()),
+                )
+            )
+        cursor, last_group = listed.meta["next_cursor"], (rows[-1].group or "") if rows else ""
+        return rows, self.shown_query(cursor=cursor, after=last_group) if cursor else None
+
+
+def _title_of(path: str) -> str:
+    """Return the words of a file name without its date and ending. `index.md` has the name of its folder."""
+    folder, _, name = path.rpartition("/")
+    stem = folder.rpartition("/")[2] if _INDEX.match(name) else name.partition(".")[0]
+    return label_of(_DATED_NAME.sub("", stem).strip("-_") or name)
+
+
+def _images(columns: Columns, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        value = value_of(entry["fields"], columns.image) if columns.image else None
+        if isinstance(value, str) and value:
+            yield entry["path"], value
+
+
+def _text(value: Any) -> str:
+    """Return a value in one line. The items of a list are separated by commas."""
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_text, value)))
+    if isinstance(value, Mapping):
+        return _text(next((value[name] for name in TITLES if name in value), None))
+    return " ".join(str(value).split()) if value is not None and not isinstance(value, bool) else ""
+
+
+def _date(fields: Mapping[str, Any], columns: Columns, path: str) -> ListedDate | None:
+    """Return the date of the field, else that of the file name."""
+    value = value_of(fields, columns.date) if columns.date else None
+    name = _DATED_NAME.match(path.rpartition("/")[2]) if columns.has_dated_names else None
+    if columns.date_format is not None and isinstance(value, str | int):
+        moment = parsed(str(value), columns.date_format)
+        if moment is not None:
+            return ListedDate(str(value), moment, has_time(columns.date_format))
+    for text in (value if isinstance(value, str) else "", name[0] if name is not None else ""):
+        kind = kind_of(text)
+        moment = moment_of(text) if kind in (ValueKind.DATE, ValueKind.DATETIME) else None
+        if moment is not None:
+            return ListedDate(text, moment, kind is ValueKind.DATETIME)
+    return None
+
+
+def _state(fields: Mapping[str, Any], date: ListedDate | None, draft: DraftField | None) -> str:
+    if is_draft(fields, draft):
+        return "draft"
+    if date is None:
+        return ""
+    moment = date.moment if date.moment.tzinfo is not None else date.moment.replace(tzinfo=UTC)
+    return "scheduled" if moment > clock.now() else ""
+
+
+def _group(fields: Mapping[str, Any], date: ListedDate | None, group: str) -> str | None:
+    """Return the heading of an entry: the year of its date, or the value of a field."""
+    if not group:
+        return None
+    if group == "year":
+        return str(date.moment.year) if date is not None else _("Without a date")
+    value = value_of(fields, group)
+    if isinstance(value, list):
+        value = value[0] if value else None
+    return _text(value) or _("Without a value")
+
+
+def _open_list(scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> ShownCollection:
+    """Return the list of the collection of the URL. Raises NotFound."""
+    group, stored = prepared.content.group(scope.path["name"]), dict(parse_qsl(request.cookies.get(COOKIE, "")))
+    if group is None:
+        raise NotFound
+    language = group.in_language((query.locale or "") if "locale" in request.args else stored.get("locale"))
     columns = columns_of(language, is_declared=prepared.content.is_declared)
-    options = {choice.name: choice.options for choice in columns.choices}
-    filters = {
-        parameter: condition.value
-        for parameter, condition in zip(view.filters, parse_filters(view.filters), strict=True)
-        if condition.name in columns.labels
-        and (condition.name not in options or condition.value in options[condition.name])
-    }
-    return replace(view, locale=language.language, filters=filters)
+    # An empty parameter is a choice, for example of no group.
+    chosen = {name: getattr(query, name) or "" for name in CHOICES if name in request.args}
+    filters = query.filter if any(name.startswith("filter") for name in request.args) else None
+    view = list_view(columns, stored, chosen, filters, locale=language.language)
+    listed = view.entries(language, columns, term=query.q.strip(), cursor=query.cursor)
+    return ShownCollection(scope, prepared, query, group, language, columns, view, listed)
 
 
-def _new_pages(
-    scope: ProjectScope, language: CollectionLanguage, view: ListView, query: CollectionQuery
-) -> list[NewPage]:
-    """Return the pages of a collection that only the user has, as drafts. A list filtered by a field has none."""
-    if query.cursor or view.filters or view.state not in ("all", "draft"):
-        return []
-    term, condition = query.q.strip().casefold(), language.collection.filter
-    return [
-        new_page
-        for new_page in new_pages(scope)
-        if language.name_of(new_page.path) is not None
-        and (condition is None or condition.permits(new_page.values))
-        and term in (new_page.title or new_page.path).casefold()
-    ]
-
-
-def _remember(response: Response, view: ListView, *, path: str) -> None:
+def _remember(response: Response, shown: ShownCollection) -> None:
     """Store the view in the cookie of the collection, if the URL names a part of it."""
-    if not any(name in REMEMBERED or name.startswith("filter") for name in request.args):
+    if not any(name in CHOICES or name.startswith("filter") for name in request.args):
         return
     response.set_cookie(
         COOKIE,
-        urlencode(view.parameters),
+        urlencode(shown.view.parameters),
         max_age=COOKIE_S,
-        path=path,
+        path=_url(shown.scope, shown.group),
         httponly=True,
         samesite="Lax",
         secure=authentication.is_https(),
@@ -223,6 +344,25 @@ def _remember(response: Response, view: ListView, *, path: str) -> None:
 
 def _url(scope: ProjectScope, group: CollectionGroup) -> str:
     return project_url(scope, f"/collections/{quote(group.name)}")
+
+
+@blueprint.get(f"{BASE}/collections/<name>")
+@Page(guard=MEMBER, query=CollectionQuery, upstream=_open)
+def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
+    """Show the entries of a collection in one language."""
+    shown = _open_list(scope, query, prepared)
+    rows, more = shown.rows()
+    response = page(
+        "project/collection.html",
+        shown=shown,
+        query=query,
+        rows=rows,
+        more=more,
+        selected=set(current_form().all("select")),
+        only_proposes=may_only_propose(scope),
+    )
+    _remember(response, shown)
+    return response
 
 
 @blueprint.post(f"{BASE}/collections/<name>")
@@ -237,77 +377,14 @@ def _url(scope: ProjectScope, group: CollectionGroup) -> str:
 def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, prepared: OpenCollections) -> Response:
     """Delete, move, publish or mark as drafts the selected entries, or all entries of the filter."""
     opened, action, base_sha = _open_list(scope, query, prepared), form.text("action"), form.text("base_sha")
-    paths = selected_paths(_all_paths(scope, opened) if form.is_checked("all") else form.all("select"))
+    paths = selected_paths(opened.all_paths() if form.is_checked("all") else form.all("select"))
     if action == "delete":
         outcome = delete_paths(scope, paths, base_sha)
     elif action == "move":
         outcome = move_paths(scope, paths, form.text("target"), base_sha)
     else:
         outcome = set_state(scope, paths, is_draft=action == "draft", field=opened.columns.draft)
-    shown = urlencode({name: value for name, value in request.args.items() if name != "done"})
-    url = _url(scope, opened.group)
-    return outcome.lead(f"{url}?{shown}" if shown else url)
-
-
-def _all_paths(scope: ProjectScope, opened: OpenList) -> list[str]:
-    """Return the entries of a filter, and one more than a form may change if there are so many."""
-    query = replace(opened.entries, limit=CommitLimits.form_files + 1, cursor=None)
-    return [entry["path"] for entry in entries(scope.project, scope.index, query).entries]
-
-
-def _open_list(scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> OpenList:
-    """Return the collection of the URL with its view. Raises NotFound."""
-    group, stored = prepared.group(scope), dict(parse_qsl(request.cookies.get(COOKIE, "")))
-    language = group.in_language((query.locale or "") if "locale" in request.args else stored.get("locale"))
-    columns = columns_of(language, is_declared=prepared.content.is_declared)
-    view = _view_of(columns, query, stored, locale=language.language)
-    return OpenList(group, language, columns, view, _query_of(language, columns, view, query))
-
-
-def _view_of(columns: Columns, query: CollectionQuery, stored: dict[str, str], *, locale: str) -> ListView:
-    """Return the view of a query. What it does not name is that of the last visit, else the default.
-
-    A field or a stored value that the collection no longer has is ignored.
-    """
-    # An empty parameter is a choice, for example of no group.
-    chosen = {name: getattr(query, name) or "" for name in REMEMBERED if name in request.args}
-    values = {"view": "list", "group": "", "state": "all", "sort": ""} | stored | chosen
-    is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.has_dates)
-    names = ("path", columns.title, columns.date)
-    filters, choices = query.filter, {f"filter[{choice.name}]": choice.options for choice in columns.choices}
-    if not any(name.startswith("filter") for name in request.args):
-        filters = {name: stored[name] for name, options in choices.items() if stored.get(name) in options}
-    return ListView(
-        sort=values["sort"] if values["sort"].removeprefix("-") in names else columns.default_sort,
-        view="grid" if values["view"] == "grid" else "list",
-        group=values["group"] if is_group else "",
-        state=values["state"] if values["state"] in ("draft", "published", "scheduled") else "all",
-        locale=locale,
-        filters=filters,
-    )
-
-
-def _query_of(language: CollectionLanguage, columns: Columns, view: ListView, query: CollectionQuery) -> EntryQuery:
-    """Return the query of the entries. The entries of a group follow each other, and those without a date are last."""
-    sort = view.sort
-    if view.group == "year":
-        sort = sort if sort.removeprefix("-") == columns.date else columns.default_sort
-    elif view.group:
-        sort = view.group
-    filters = parse_filters(view.filters)
-    if view.state == "scheduled" and columns.date is not None:
-        filters = (*filters, EntryFilter(columns.date, Operator.GREATER, clock.iso(clock.now())))
-    is_draft = None if view.state == "all" else view.state == "draft"
-    is_by_date = sort.removeprefix("-") == columns.date or (sort == "-path" and columns.has_dated_names)
-    every = query_of(language)
-    return replace(
-        every,
-        order=replace(parse_order(sort), is_by_date=is_by_date),
-        filters=(*every.filters, *filters),
-        limit=PER_PAGE,
-        cursor=query.cursor,
-        selection=replace(every.selection, term=query.q.strip(), is_draft=is_draft),
-    )
+    return outcome.lead(_url(scope, opened.group))
 
 
 @blueprint.get(f"{BASE}/data")

@@ -1,20 +1,20 @@
 """The content of a project: folders and files, and their creation, renaming and deletion."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
 from flask import Response, request
 from marshmallow import fields, validate
 
-from app.access.scope import ProjectScope, Scope
+from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.files.destinations import INPUTS, destination, is_proposal, may_only_propose, save
 from app.console.files.page_source import present_head
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, proposed_url
 from app.console.shell import frame
 from app.console.shell.forms import Form
-from app.console.shell.pages import Page, current_form, see_other
+from app.console.shell.pages import Page, current_form, query_of_page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.extensions import drivers
@@ -38,16 +38,21 @@ class FolderQuery(RequestQuery):
     hidden: Annotated[str, fields.String(load_default="omit", validate=validate.OneOf(["omit", "show"]))]
 
 
-Listing = tuple[str, FolderPage]
+class OpenFolder(NamedTuple):
+    """The present head, the path of a folder, and a page of its folders and files."""
+
+    head: str
+    path: str
+    listed: FolderPage
 
 
-def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
-    """Return the present head, and a page of folders and files of the index."""
-    head = present_head(scope)
+def _open(scope: ProjectScope, query: FolderQuery) -> OpenFolder:
+    """Read a folder. A form for selected files names the folder from which it was sent."""
+    head, path = present_head(scope), (scope.path.get("folder") or current_form().text("folder")).strip("/")
     index = indexes.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
     content = site_content(scope.project, scope.index, hosts=drivers.git, by=scope.caller)
     view = FolderView(
-        _folder_path(scope),
+        path,
         is_recursive=query.view == "tree",
         order=ListOrder(query.sort),
         is_draft=None if query.state == "all" else query.state == "draft",
@@ -56,45 +61,26 @@ def _list(scope: ProjectScope, query: FolderQuery) -> Listing:
     )
     # A form that failed keeps its selection, also that of other pages of the list.
     listed = list_folder(scope.project, index, view, page=query.page, selected=current_form().all("select"))
-    return head, listed
-
-
-def _folder_path(scope: Scope) -> str:
-    """Return the folder of the URL. A form for selected files names the folder from which it was sent."""
-    return (scope.path.get("folder") or current_form().text("folder")).strip("/")
+    return OpenFolder(head, path, listed)
 
 
 @blueprint.get(f"{BASE}/content/")
 @blueprint.get(f"{BASE}/content/<path:folder>", endpoint="folder_below")
-@Page(guard=MEMBER, query=FolderQuery, upstream=_list)
-def folder(*, scope: ProjectScope, query: FolderQuery, prepared: Listing) -> Response:
+@Page(guard=MEMBER, query=FolderQuery, upstream=_open)
+def folder(*, scope: ProjectScope, query: FolderQuery, prepared: OpenFolder) -> Response:
     """Show the subfolders and files of a folder."""
-    path = _folder_path(scope)
-    head, listed = prepared
-    more = {**request.args, "page": query.page + 1} if listed.has_more else None
+    listed = prepared.listed
     return page(
         "project/folder.html",
-        folder=path,
-        folders=listed.folders,
-        files=listed.files,
+        opened=prepared,
         selected=set(current_form().all("select")),
-        total=listed.total,
-        has_hidden=listed.has_hidden,
         query=query,
-        shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
-        more=urlencode(more) if more else None,
-        head=head,
+        shown_query=urlencode(query_of_page()),
+        more=urlencode({**request.args, "page": query.page + 1}) if listed.has_more else None,
         only_proposes=may_only_propose(scope),
         also=sets_of_paths(scope.project.id, [file.path for file in listed.files]),
         unreadable=unreadable.paths(scope.index),
-        parents=_parents(path),
     )
-
-
-def _parents(path: str) -> list[tuple[str, str]]:
-    """Return the names and paths of the folders above a path."""
-    segments = path.split("/") if path else []
-    return [(segments[number], "/".join(segments[: number + 1])) for number in range(len(segments))]
 
 
 @blueprint.post(f"{BASE}/rename/<path:file>")

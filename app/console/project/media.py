@@ -1,5 +1,7 @@
 """The images of the repository: a grid, and uploads."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import quote
@@ -16,9 +18,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.content.image_types import is_image
-from app.content.slugs import file_name_of
-from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
+from app.core.errors import Conflict, FieldError, NotFound
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content.images import has_thumbnail, media_folder
 from app.resources.project_content.schemas.content import FileQuery
@@ -43,13 +43,11 @@ def _read_head(scope: ProjectScope, query: MediaQuery) -> str:
 @Page(guard=MEMBER, query=MediaQuery, upstream=_read_head)
 def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
     """Show the images of the repository."""
-    number = query.page
-    listed = list_images(scope.index, query.q, offset=(number - 1) * PER_PAGE, limit=PER_PAGE)
-    more = number + 1 if listed.total > number * PER_PAGE else None
+    listed = list_images(scope.index, query.q, offset=(query.page - 1) * PER_PAGE, limit=PER_PAGE)
     return page(
         "project/media.html",
         images=listed.images,
-        more=more,
+        more=query.page + 1 if listed.total > query.page * PER_PAGE else None,
         query=query,
         head=prepared,
         has_thumbnail=has_thumbnail,
@@ -71,26 +69,25 @@ def usage_of(scope: ProjectScope, path: str) -> list[Backlink] | None:
 @Page(guard=MEMBER, inputs=("file", "base_sha", "folder", *INPUTS), shown_by="media", names={"files.0.path": "folder"})
 def upload_media(*, scope: ProjectScope, form: Form) -> Response:
     """Add an image to the repository."""
-    file = form.files.get("file")
-    if file is None or not file.filename:
-        raise InvalidRequest.field("file", _("Choose an image."))
-    name = file_name_of(file.filename.replace("\\", "/").rpartition("/")[2]) or "image"
-    if not is_image(name):
-        message = _("This is not an image.")
-        raise UnsupportedMediaType(message, fields=[FieldError("file", message)])
-    folder = form.text("folder").strip().strip("/")
-    path = f"{folder}/{name}" if folder else name
-    change = {"path": path, "action": "create", "content": file.read()}
+    name, file = form.image("file")
+    path = f"{form.text('folder').strip().strip('/')}/{name}".lstrip("/")
     message = _("Add %(name)s", name=path)
+    with _conflict_of_folder(), destination(scope, form, message) as to:
+        base_sha = form.text("base_sha") if to.change_set is None else ""
+        change = {"path": path, "action": "create", "content": file.read()}
+        save(to, message, base_sha or present_head(to), change)
+    if to.change_set is not None:
+        return see_other(proposed_url(to))
+    return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))
+
+
+@contextmanager
+def _conflict_of_folder() -> Iterator[None]:
+    """Show a conflict at the input of the folder: the file that has the name of the image is in it."""
     try:
-        with destination(scope, form, message) as to:
-            base_sha = form.text("base_sha") if to.change_set is None else ""
-            save(to, message, base_sha or present_head(to), change)
+        yield
     except Conflict as error:
         if not error.fields:
             raise
         message = error.fields[0].message
         raise Conflict(message, fields=[FieldError("folder", message)]) from error
-    if to.change_set is not None:
-        return see_other(proposed_url(to))
-    return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))

@@ -22,8 +22,8 @@ from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.loading import instance
 from app.http.validation import Cursor, Length, RequestQuery
-from app.models.project_content import IndexStatus
 from app.resources.project_content import service
+from app.resources.project_content.index.indexes import is_first_reading
 from app.resources.project_content.schemas.search import SearchQuery
 from app.resources.project_content.search.file_search import SearchResult, search_page
 from app.resources.project_content.tree.folder_listing import titles_of
@@ -61,17 +61,11 @@ def project_home(*, scope: ProjectScope) -> Response:
     files = [*(entry["file"] for entry in entries), *(own.draft.file for own in drafts)]
     titles = titles_of(scope.project, scope.index, files)
     titles |= {new_page.path: new_page.title for new_page in new_pages(scope) if new_page.title}
-    response = page(
-        "project/home.html",
-        entries=entries,
-        drafts=drafts,
-        titles=titles,
-        preview=read_preview(scope),
+    refresh_s = REFRESH_S if is_first_reading(scope.index) else None
+    preview = read_preview(scope)
+    return page(
+        "project/home.html", refresh_s=refresh_s, entries=entries, drafts=drafts, titles=titles, preview=preview
     )
-    index, running = scope.index, (IndexStatus.QUEUED, IndexStatus.INDEXING)
-    if index is not None and index.commit_sha is None and index.status in running:
-        response.headers["Refresh"] = str(REFRESH_S)
-    return response
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ URL = f"{BASE}/rebuild"
 HOOK_URL = f"{URL}/<hook_id>"
 GUARD = project_permission(Permission.MANAGE_ORG, "project_id")
 REFRESH_S = 3
-"""Interval in which a browser reloads the page of a request that has no result yet, also without scripts."""
+"""Interval in which a browser reloads the page of a request that has no result yet."""
 
 HINT_S = 180 * 86_400
 OTHER = "other"
@@ -105,11 +105,9 @@ def requested_build(*, scope: ProjectScope, query: RequestedBuildQuery) -> Respo
     delivery_id = query.delivery or (newest[0].id if newest is not None else None)
     delivery = webhooks.read_delivery(hook["id"], delivery_id) if delivery_id else None
     refusal = failure_text(delivery["attempts"][0]) if delivery is not None and delivery["attempts"] else ""
-    response = page("project/requested_build.html", hook=hook, delivery=delivery, refusal=refusal)
     is_open = delivery is not None and delivery["state"] == DeliveryState.WAITING and not refusal
-    if is_open and hook["state"] == WebhookState.ACTIVE:
-        response.headers["Refresh"] = str(REFRESH_S)
-    return response
+    refresh_s = REFRESH_S if is_open and hook["state"] == WebhookState.ACTIVE else None
+    return page("project/requested_build.html", refresh_s=refresh_s, hook=hook, delivery=delivery, refusal=refusal)
 
 
 @blueprint.post(f"{HOOK_URL}/test")

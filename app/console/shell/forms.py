@@ -11,7 +11,10 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.sansio.multipart import Data, Event, Field, File
 
 from app.console.shell.messages import translate
-from app.core.errors import AppError, ErrorMessage, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
+from app.console.shell.translation import gettext
+from app.content.image_types import is_image
+from app.content.slugs import file_name_of
+from app.core.errors import AppError, ErrorMessage, FieldError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from app.core.limits import InputLimits
 from app.http.body import check_coding
 from app.http.uploads import decode_multipart
@@ -67,6 +70,18 @@ class Form:
             *(value for value in more if value == value.encode(errors="ignore").decode()),
         ]
 
+    def image(self, name: str) -> tuple[str, FileStorage]:
+        """Return an uploaded image, and its name as the name of a file.
+
+        Raises:
+            InvalidRequest: no image was chosen.
+            UnsupportedMediaType: it has not the ending of an image.
+        """
+        file = self.files.get(name)
+        if file is None or not file.filename:
+            raise InvalidRequest.field(name, gettext("Choose an image."))
+        return image_name(file, name), file
+
     def is_checked(self, name: str) -> bool:
         return name in self.values
 
@@ -86,6 +101,20 @@ class Form:
         """Return the messages for a field."""
         fields = self.error.fields if self.error is not None else ()
         return [translate(item.message) for item in fields if self.names.get(item.path, item.path) == name]
+
+
+def image_name(file: FileStorage, field: str) -> str:
+    """Return the name of an uploaded image as the name of a file. Raises UnsupportedMediaType for another ending."""
+    name = file_name_of((file.filename or "").replace("\\", "/").rpartition("/")[2]) or "image"
+    if not is_image(name):
+        raise no_image(field)
+    return name
+
+
+def no_image(field: str) -> UnsupportedMediaType:
+    """Return the error of a file that is not an image."""
+    message = gettext("This is not an image.")
+    return UnsupportedMediaType(message, fields=[FieldError(field, message)])
 
 
 def read(

@@ -141,6 +141,11 @@ def see_other(url: str) -> Response:
     return Response(status=SEE_OTHER, headers={"Location": url, "Cache-Control": "no-store"})
 
 
+def query_of_page() -> dict[str, str]:
+    """Return the query parameters of the page, without the notice of a finished action."""
+    return {name: value for name, value in request.args.items() if name != "done"}
+
+
 def current_form() -> Form:
     """Return the form that failed, or an empty one."""
     form: Form | None = g.get("console_form")

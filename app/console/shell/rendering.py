@@ -17,11 +17,12 @@ from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.console.shell import dates, frame, messages, static_files
+from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import current_form
 from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
-from app.core.limits import TextLengths
+from app.core.limits import CommitLimits, TextLengths
 from app.core.locales import RTL_LANGUAGES
 from app.runtimes.failure import NETWORK_ADVICE
 
@@ -55,7 +56,7 @@ def _environment(language: str) -> Environment:
     environment.globals["asset_url"] = static_files.asset_url
     environment.globals["assets_built"] = static_files.is_built
     environment.globals["nonce"] = nonce
-    environment.globals["TextLengths"] = TextLengths
+    environment.globals["CommitLimits"], environment.globals["TextLengths"] = CommitLimits, TextLengths
     environment.globals["script_texts"] = script_texts
     return environment
 
@@ -71,11 +72,24 @@ def nonce() -> str:
     return value
 
 
-def page(template: str, /, *, status: int = 200, **values: object) -> Response:
-    """Render a page. `values` are the variables of the template."""
+def page(
+    template: str,
+    /,
+    *,
+    status: int = 200,
+    refresh_s: int | None = None,
+    is_secret: bool = False,
+    form: Form | None = None,
+    **values: object,
+) -> Response:
+    """Render a page. `values` are the variables of the template.
+
+    `form` is shown instead of the one that failed. With `refresh_s`, a browser loads the page again after this
+    interval, also without scripts. No cache stores a secret page.
+    """
     around = frame.current()
     language = current_language()
-    form = current_form()
+    form = form or current_form()
     context = {
         "language": language,
         "direction": "rtl" if language in RTL_LANGUAGES else "ltr",
@@ -87,7 +101,12 @@ def page(template: str, /, *, status: int = 200, **values: object) -> Response:
         "error_text": messages.error_text(form.error) if form.error is not None else None,
     }
     text = _environment(language).get_template(template).render(context | values)
-    return Response(text, status, mimetype="text/html")
+    response = Response(text, status, mimetype="text/html")
+    if refresh_s is not None:
+        response.headers["Refresh"] = str(refresh_s)
+    if is_secret:
+        response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def language_name(code: str, language: str) -> str:

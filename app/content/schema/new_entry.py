@@ -1,7 +1,7 @@
 """New entries of a collection: their path and text from the template and the defaults of the schema."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -47,6 +47,31 @@ def collections_for(schema: ContentSchema, folder: str) -> list[Collection]:
     around = [collection for collection in repeated if _has_entries_in(collection, folder)]
     below = [collection for collection in repeated if not folder or collection.folder.startswith(f"{folder}/")]
     return sorted(around, key=lambda collection: -len(collection.folder)) or below
+
+
+@dataclass(frozen=True)
+class CollectionChoices:
+    """The collections that a new entry may have, and whether it may have none."""
+
+    collections: Sequence[Collection]
+    can_have_none: bool
+
+    def chosen(self, name: str | None) -> Collection | None:
+        """Return the collection of a name, else the first one, if the entry needs one."""
+        match = next((choice for choice in self.collections if choice.name == name), None)
+        if match is not None or self.can_have_none or not self.collections:
+            return match
+        return self.collections[0]
+
+
+def choices_for(schema: ContentSchema, folder: str, name: str | None) -> CollectionChoices:
+    """Return the choices for a new entry in a folder: the collection of a name, else those of the folder."""
+    named = [collection for collection in schema.collections if collection.name == name]
+    named = [collection for collection in named if not folder or folder_for(collection, folder) == folder]
+    if named:
+        return CollectionChoices(named, can_have_none=False)
+    choices = collections_for(schema, folder)
+    return CollectionChoices(choices, not any(folder_for(choice, folder) == folder for choice in choices))
 
 
 def is_single(collection: Collection) -> bool:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
 
+from app.core import clock
 from app.core.errors import AppError, Conflict, ErrorMessage, InvalidRequest, LimitReached, NotFound
 from app.core.ids import new_id
 from app.core.limits import WebhookLimits
@@ -34,6 +35,12 @@ NOT_PUBLIC = ErrorMessage(
     "Must lead to public addresses. The operator can permit networks with WEBHOOK_ALLOWED_NETWORKS"
 )
 LOCAL_NAMES = ("localhost", ".localhost")
+
+
+def recoverable_days() -> tuple[date, date]:
+    """Return the first and the last day in UTC since which messages can be sent again."""
+    today = clock.now().date()
+    return today - BODY_RETENTION + timedelta(days=1), today
 
 
 class BodyExpired(AppError):

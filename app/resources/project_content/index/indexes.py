@@ -37,6 +37,12 @@ def find_free(project_id: str, branch: str) -> ContentIndex | None:
     return db.session.scalar(_FREE, {"project_id": project_id, "branch": branch})
 
 
+def is_first_reading(index: ContentIndex | None) -> bool:
+    """Return whether the content of a branch is read for the first time."""
+    running = (IndexStatus.QUEUED, IndexStatus.INDEXING)
+    return index is not None and index.commit_sha is None and index.status in running
+
+
 def ensure(project_id: str, branch: str) -> ContentIndex:
     """Return the index of a branch as `find` does. Create it and enqueue its update if it does not exist.
 

@@ -17,6 +17,7 @@ from app.content.schema.inferred import label_of
 from app.content.schema.model import ContentSchema, SourceKind
 from app.content.schema.new_entry import is_single
 from app.core.caches import Cache
+from app.core.errors import NotFound
 from app.core.ids import HasId
 from app.drivers.git.hosts import GitHosts
 from app.models.project import Project
@@ -109,6 +110,15 @@ def translations(index: ContentIndex | None, groups: Sequence[CollectionGroup], 
     paths = {language.language: language.path_of(name) for language in group.languages}
     present = existing_files(index, set(paths.values()))
     return [Translation(language, own, own in present) for language, own in sorted(paths.items())]
+
+
+def translation_path(index: ContentIndex | None, groups: Sequence[CollectionGroup], path: str, language: str) -> str:
+    """Return the path of a file in another language. Raises NotFound if its collection does not have the language."""
+    listed = translations(index, groups, path)
+    target = next((choice.path for choice in listed if choice.language == language), None)
+    if target is None:
+        raise NotFound
+    return target
 
 
 def query_of(language: CollectionLanguage) -> EntryQuery:
