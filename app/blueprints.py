@@ -5,9 +5,9 @@ The REST routes are under /api/v1, the handlers under /api.
 
 from flask import Blueprint, Flask
 
+from app.console.account.provider_pages import blueprint as console_links
 from app.console.routes import ROOT as CONSOLE
 from app.console.routes import blueprint as console
-from app.console.shell.mail_links import blueprint as console_links
 from app.http.blueprint import EXTENSION, ApiOverview, DocumentedEvent
 from app.http.endpoint import find_endpoint
 from app.resources.ai.routes import blueprint as ai

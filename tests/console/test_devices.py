@@ -3,7 +3,7 @@
 import pytest
 from flask import Flask
 
-from app.console.account.devices import device_name
+from app.console.account.profile import device_name
 
 pytestmark = pytest.mark.one_database
 

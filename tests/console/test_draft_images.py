@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
-from app.console.editor.image_commits import moved_path
+from app.console.editor.saving import moved_path
 from app.core.limits import MIB, DraftLimits
 from app.database.transactions import reading_context
 from app.extensions import db

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.console.project.thumbnails import image_processes
+from app.console.project.media import image_processes
 from tests.console.conftest import ConsoleScene
 from tests.support.samples.pictures import opened, picture
 

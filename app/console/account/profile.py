@@ -1,25 +1,31 @@
 """The own account: profile, password, sessions, preferences, deletion."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Response
 
 from app.access.guards import verified
 from app.access.scope import Scope
-from app.console.account.devices import device_name
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
 from app.core.locales import LANGUAGES, time_zones
-from app.extensions import keyring
+from app.extensions import current_settings, drivers, keyring
 from app.http.actions import run
 from app.http.loading import instance
 from app.resources.auth.schemas import AccountSchema, ListedSessionSchema, RevokeSessionBody, UpdateUserBody
 from app.resources.git_provider import credentials
 from app.resources.git_provider.schemas import CredentialSchema
-from app.resources.user import actions, service
+from app.resources.order import actions as order_actions
+from app.resources.order import service as orders
+from app.resources.order.guards import own_subscription
+from app.resources.order.schemas import BillingHistorySchema, CancelSubscriptionBody
+from app.resources.user import actions, creation_limits, service
 from app.resources.user import sessions as user_sessions
+from app.resources.user.creation_limits import limits_of
 from app.resources.user.guards import DELETE
 from app.resources.user.schemas import DeleteAccountBody, ProfileSchema, SetPasswordBody
 from app.resources.user_preference import service as preferences
@@ -128,3 +134,70 @@ def remove_connection(*, scope: Scope, form: Form) -> Response:
     credential_id = form.text("id")
     run(lambda scope: credentials.disconnect_own(scope.caller, credential_id, ring=keyring), {}, guard=GUARD)
     return see_other(f"{URL}/connections?done=removed")
+
+
+BROWSERS = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Vivaldi/", "Vivaldi"),
+    ("SamsungBrowser/", "Samsung Internet"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("CriOS/", "Chrome"),
+    ("Chrome/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+"""Parts of a user agent and the names of browsers. Most browsers also name those that follow."""
+
+SYSTEMS = (
+    ("iPhone", "iOS"),
+    ("iPad", "iPadOS"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("CrOS", "ChromeOS"),
+    ("Macintosh", "macOS"),
+    ("Linux", "Linux"),
+)
+
+
+def device_name(user_agent: str | None) -> str:
+    """Return the browser and the system, or the user agent if it names no known browser."""
+    text = user_agent or ""
+    browser, system = _name(text, BROWSERS), _name(text, SYSTEMS)
+    if browser is None:
+        return text or _("Unknown")
+    return _("%(browser)s on %(system)s", browser=browser, system=system) if system is not None else browser
+
+
+def _name(text: str, names: Sequence[tuple[str, str]]) -> str | None:
+    return next((name for part, name in names if part in text), None)
+
+
+BILLING = f"{ROOT}/account/billing"
+
+
+@blueprint.get("/account/billing")
+@Page(guard=verified())
+def billing(*, scope: Scope) -> Response:
+    """Show the plan, the used limits, the subscriptions and the orders."""
+    return page(
+        "account/billing.html",
+        history=instance(BillingHistorySchema).dump(orders.history(scope.caller.id, by=scope.caller)),
+        limits=creation_limits.check(scope.caller, limits=limits_of(scope.caller.id)),
+        is_enabled=current_settings().billing.driver != "none",
+    )
+
+
+@blueprint.post("/account/billing/cancel")
+@Page(guard=verified(), inputs=("subscription_id",), shown_by="billing")
+def cancel_subscription(*, scope: Scope, form: Form) -> Response:
+    """Cancel a subscription at the end of the paid period."""
+    body = CancelSubscriptionBody.loaded(form.texts("subscription_id"))
+    run(
+        lambda scope: order_actions.cancel(scope.subscription, drivers.billing, immediately=False),
+        {"subscription_id": body.subscription_id},
+        guard=own_subscription("subscription_id"),
+        outside=True,
+        rate="billing",
+    )
+    return see_other(f"{BILLING}?done=canceled")

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from flask import Response
+from flask import Blueprint, Response, request
 from marshmallow import fields
 
-from app.access.guards import verified
+from app.access.guards import no_authentication, verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
-from app.console.shell import errors, headers
-from app.console.shell.mail_links import blueprint
+from app.console.shell import errors
 from app.console.shell.pages import Page, see_other
 from app.extensions import drivers
 from app.http.actions import run
@@ -19,10 +18,24 @@ from app.resources.git_provider import actions
 from app.resources.git_provider.guards import EXCHANGE
 from app.resources.git_provider.schemas import ExchangeCodeBody, ExchangeInstallationBody
 
+blueprint = Blueprint("console_links", __name__)
+
+
+@blueprint.get("/sign-in")
+@blueprint.get("/forgot-password", endpoint="forgot_password")
+@blueprint.get("/reset-password", endpoint="reset_password")
+@blueprint.get("/invitation", endpoint="invitation")
+@Page(guard=no_authentication())
+def follow_link(*, scope: Scope) -> Response:
+    """Lead to the page of this name in the console."""
+    query = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
+    return Response(status=302, headers={"Location": f"{ROOT}{request.path}{query}", "Cache-Control": "no-store"})
+
+
 CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
 
 blueprint.register_error_handler(Exception, errors.handle)
-blueprint.after_request(headers.add_headers)
+blueprint.after_request(errors.add_headers)
 
 
 @dataclass(frozen=True, kw_only=True)

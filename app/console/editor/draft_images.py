@@ -26,7 +26,7 @@ from app.console.files.page_source import (
     read_schema,
 )
 from app.console.files.scope import BASE, EDITOR, file_url, project_url
-from app.console.project.thumbnails import GRID_WIDTH
+from app.console.project.media import GRID_WIDTH
 from app.console.shell.forms import Form, image_name, no_image
 from app.console.shell.pages import Page
 from app.console.shell.translation import gettext as _

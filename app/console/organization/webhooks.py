@@ -1,6 +1,7 @@
 """Pages of the webhooks of an organization and of their deliveries. A secret is shown once."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,16 +10,18 @@ from marshmallow import fields, validate
 
 from app.access.scope import OrganizationScope, Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.organization.webhook_texts import failure_text
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
 from app.core.errors import NotFound
+from app.drivers.http.pinned import CallFailure
 from app.extensions import current_settings, drivers, keyring
 from app.http.actions import run
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState
 from app.resources.outbound_webhook import actions, guards, queries, responses, service
+from app.resources.outbound_webhook.delivery import UNREADABLE
 from app.resources.outbound_webhook.schemas import requests as bodies
 from app.resources.outbound_webhook.schemas.events import WEBHOOK_TEST, event_types
 from app.resources.project import queries as projects
@@ -264,3 +267,21 @@ def _secret(scope: Scope, issued: dict[str, Any]) -> Response:
     """Return the only page that contains the secret."""
     back = webhooks_url(scope, f"/{issued['id']}")
     return page("organization/webhook_secret.html", is_secret=True, webhook=issued, back=back)
+
+
+def failure_text(attempt: Mapping[str, Any]) -> str:
+    """Return the reason why an attempt has failed, or an empty text for an accepted one."""
+    status = attempt["status"]
+    if status is not None:
+        return "" if 200 <= status < 300 else _("The receiver answered with the status %(status)s", status=status)
+    texts: dict[str, str] = {
+        CallFailure.NOT_RESOLVED: _("There is no host of this name"),
+        CallFailure.REFUSED: _("The host has no public address"),
+        CallFailure.NOT_CONNECTED: _("The host accepts no connection"),
+        CallFailure.INSECURE: _("The certificate of the host is not valid"),
+        CallFailure.LATE: _("The host did not answer within 20 seconds"),
+        CallFailure.DROPPED: _("The host closed the connection"),
+        CallFailure.INVALID: _("The answer of the host is not valid"),
+        UNREADABLE: _("The stored URL cannot be read anymore. Enter it again"),
+    }
+    return texts.get(attempt["error"]) or str(attempt["error"])

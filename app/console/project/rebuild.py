@@ -11,21 +11,45 @@ from app.access import authentication
 from app.access.guards import project_permission
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.files.scope import BASE, project_url
+from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.organization import webhooks
-from app.console.organization.webhook_texts import failure_text
-from app.console.project.connect_page import PATH as CONNECT
+from app.console.organization.webhooks import failure_text, with_newest_delivery
 from app.console.shell.forms import Form
 from app.console.shell.frame import REBUILD_COOKIE
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.errors import NotFound
-from app.core.permissions import Permission
-from app.extensions import current_settings
+from app.core.permissions import Permission, grants
+from app.extensions import current_settings, keyring
 from app.http.validation import Length, RequestQuery
 from app.models.outbound_webhook import DeliveryState, WebhookFormat, WebhookState
 from app.resources.git_push.addresses import clone_url
-from app.resources.outbound_webhook import queries
+from app.resources.outbound_webhook import queries, responses
+
+CONNECT = "/connect"
+
+
+@blueprint.get(f"{BASE}{CONNECT}")
+@Page(guard=MEMBER)
+def project_connect(*, scope: ProjectScope) -> Response:
+    """Show the Git address of the project. Owners and admins see its hooks as well."""
+    project, hooks = scope.project, _hooks(scope)
+    return page(
+        "project/connect.html",
+        git_url=clone_url(project.provider, project.repository, current_settings()) if project.repository else None,
+        deploy_hooks=[hook for hook in hooks if hook["format"] == WebhookFormat.EMPTY],
+        webhooks=[hook for hook in hooks if hook["format"] == WebhookFormat.STANDARD],
+    )
+
+
+def _hooks(scope: ProjectScope) -> list[dict[str, Any]]:
+    """Return the webhooks of the project and those of all projects. Editors see none."""
+    if not grants(scope.role, Permission.MANAGE_ORG):
+        return []
+    listed = [responses.shown(row, keyring) for row in queries.of_organization(scope.organization.id)]
+    mine = [webhook for webhook in listed if webhook["project_id"] in (None, scope.project.id)]
+    return with_newest_delivery(scope.organization.id, mine)
+
 
 URL = f"{BASE}/rebuild"
 HOOK_URL = f"{URL}/<hook_id>"

@@ -16,9 +16,11 @@ from app.console.shell.pages import Page, page_again, see_other, wants_json
 from app.core.errors import AppError, EmailNotVerified, NotAuthenticated
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
+from app.extensions import current_settings
 from app.http import envelope
 from app.http.endpoint import find_endpoint
 from app.http.error_handlers import convert
+from app.http.headers import sources_below
 
 
 @blueprint.errorhandler(Exception)
@@ -70,3 +72,39 @@ def _session_ended(form: Form | None) -> Response:
     """
     values = list(form.values.items(multi=True)) if form is not None else None
     return rendering.page("session_ended.html", status=401, action=request.full_path.rstrip("?"), values=values)
+
+
+ASSETS = f"{ROOT}/static/"
+
+
+def policy() -> str:
+    """Return the content security policy of a page. Frames may show previews only."""
+    settings = current_settings()
+    scheme = "https" if settings.server.base_url.startswith("https:") else "http"
+    nonce = f" 'nonce-{g.console_nonce}'" if "console_nonce" in g else ""
+    assets = sources_below(ASSETS)
+    frames = f"{scheme}://*.{settings.sandbox.preview_host}:*" if settings.sandbox.preview_host else "'none'"
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {assets}",
+            "worker-src 'none'",
+            f"style-src {assets}{nonce}",
+            "img-src 'self' data: blob:",
+            "connect-src 'self'",
+            f"frame-src {frames}",
+            "form-action 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+        )
+    )
+
+
+@blueprint.after_request
+def add_headers(response: Response) -> Response:
+    """Add the headers to a page."""
+    response.headers.setdefault("Content-Security-Policy", policy())
+    # `no-referrer` would make browsers send `Origin: null` with the forms.
+    response.headers.setdefault("Referrer-Policy", "same-origin")
+    response.vary.update(("Cookie", "Accept-Language"))
+    return response
