@@ -12,12 +12,12 @@ import pytest
 import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
-from app.console.editor.saving import moved_path
 from app.core.limits import MIB, DraftLimits
 from app.database.transactions import reading_context
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project_content import DraftImage
+from app.resources.project_draft import images
 from app.resources.project_draft.jobs import delete_orphaned_images
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import FILE, form_of
@@ -233,8 +233,8 @@ def test_name_that_was_taken_in_another_case_is_changed(editor: Editor) -> None:
 
 def test_relative_image_stays_in_the_repository_if_its_page_moves_to_the_root() -> None:
     image = DraftImage(path="content/pics/a.png", url="../pics/a.png")
-    assert moved_path(image, "content/m/page.md", "other/page.md") == "pics/a.png"
-    assert moved_path(image, "content/m/page.md", "page.md") == "content/pics/a.png"
+    assert images.moved_path(image, "content/m/page.md", "other/page.md") == "pics/a.png"
+    assert images.moved_path(image, "content/m/page.md", "page.md") == "content/pics/a.png"
 
 
 @pytest.mark.one_database

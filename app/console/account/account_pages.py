@@ -40,11 +40,17 @@ def local_path(target: str) -> str:
     return target if inside and "\\" not in target and not any(char < " " for char in target) else ROOT
 
 
-@blueprint.get("/sign-in")
-@Page(guard=public(), query=AccountQuery)
-def sign_in_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Show the sign-in."""
-    return page("account/sign_in.html", query=query)
+def _add_form(name: str) -> None:
+    """Add a page that shows the form of its name. The values of a link fill it."""
+
+    @blueprint.get(f"/{name}", endpoint=f"{name.replace('-', '_')}_page")
+    @Page(guard=public(), query=AccountQuery)
+    def account_form(*, scope: Scope, query: AccountQuery) -> Response:
+        return page(f"account/{name.replace('-', '_')}.html", query=query)
+
+
+for form_name in ("sign-in", "sign-up", "verify", "forgot-password", "reset-password"):
+    _add_form(form_name)
 
 
 @blueprint.post("/sign-in")
@@ -65,13 +71,6 @@ def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     return see_other(local_path(query.next))
 
 
-@blueprint.get("/sign-up")
-@Page(guard=public(), query=AccountQuery)
-def sign_up_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Show the sign-up."""
-    return page("account/sign_up.html", query=query)
-
-
 @blueprint.post("/sign-up")
 @Page(guard=public(), inputs=("name", "email", "password"), shown_by="sign_up_page")
 def sign_up(*, scope: Scope, form: Form) -> Response:
@@ -79,13 +78,6 @@ def sign_up(*, scope: Scope, form: Form) -> Response:
     data = form.texts("name", "email", "password")
     run(lambda **_: actions.sign_up(s.SignUpBody.loaded(data).sent()), {}, guards.SIGN_UP)
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email').strip()})}")
-
-
-@blueprint.get("/verify")
-@Page(guard=public(), query=AccountQuery)
-def verify_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Show the form for the mailed code."""
-    return page("account/verify.html", query=query)
 
 
 @blueprint.post("/verify")
@@ -105,13 +97,6 @@ def resend_code(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email'), 'done': 'code'})}")
 
 
-@blueprint.get("/forgot-password")
-@Page(guard=public(), query=AccountQuery)
-def forgot_password_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Show the form for the e-mail address of a forgotten password."""
-    return page("account/forgot_password.html", query=query)
-
-
 @blueprint.post("/forgot-password")
 @Page(guard=public(), inputs=("email",), query=AccountQuery, shown_by="forgot_password_page")
 def forgot_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
@@ -120,13 +105,6 @@ def forgot_password(*, scope: Scope, query: AccountQuery, form: Form) -> Respons
     data = {"email": form.text("email"), "redirectTo": link}
     run(lambda **_: actions.mail_reset_link(**vars(s.ForgetPasswordBody.loaded(data))), {}, guards.FORGET_PASSWORD)
     return see_other(f"{ROOT}/forgot-password?done=reset")
-
-
-@blueprint.get("/reset-password")
-@Page(guard=public(), query=AccountQuery)
-def reset_password_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Show the form for the new password. A script copies a token from the fragment of the URL."""
-    return page("account/reset_password.html", query=query)
 
 
 @blueprint.post("/reset-password")

@@ -1,4 +1,4 @@
-"""The own account: profile, password, sessions, preferences, deletion."""
+"""The own account: profile, password, sessions, preferences, connections, billing, deletion."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pages to which Git providers redirect after a connection (`/connect/provider_a`, `/connect/provider_b`)."""
+"""Pages without the prefix of the console: links of mails, and addresses to which Git providers redirect."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -18,7 +18,11 @@ from app.resources.git_provider import actions
 from app.resources.git_provider.guards import EXCHANGE
 from app.resources.git_provider.schemas import ExchangeCodeBody, ExchangeInstallationBody
 
+CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
+
 blueprint = Blueprint("console_links", __name__)
+blueprint.register_error_handler(Exception, errors.handle)
+blueprint.after_request(errors.add_headers)
 
 
 @blueprint.get("/sign-in")
@@ -30,12 +34,6 @@ def follow_link(*, scope: Scope) -> Response:
     """Lead to the page of this name in the console."""
     query = f"?{request.query_string.decode('latin-1')}" if request.query_string else ""
     return Response(status=302, headers={"Location": f"{ROOT}{request.path}{query}", "Cache-Control": "no-store"})
-
-
-CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
-
-blueprint.register_error_handler(Exception, errors.handle)
-blueprint.after_request(errors.add_headers)
 
 
 @dataclass(frozen=True, kw_only=True)

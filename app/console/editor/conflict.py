@@ -1,4 +1,7 @@
-"""The conflict page: the parts that two people changed, the choice between them, and the result that is saved."""
+"""The conflict page: the parts that two people changed, the choice between them, and the result that is saved.
+
+If the branch no longer has the file of a draft, the page shows the text of the draft, and what can be done with it.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -28,14 +31,12 @@ from app.console.files.page_source import (
 )
 from app.console.files.rendered_text import rendered_text
 from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, set_query
-from app.console.project.changes import value_text
-from app.console.shell.field_labels import label_of
+from app.console.project.changes import pointer_label, side_text
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.merge.files import ConflictKind, FileConflicts, MergeConflict, MergedFile, merge_file
-from app.content.merge.values import MISSING
 from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
 from app.core import clock
@@ -208,7 +209,7 @@ def _shown_conflicts(
         is_text = position >= body
         if isinstance(entry, MergeConflict):
             is_text = entry.kind is ConflictKind.BLOCK
-            base, own, theirs = (_side_text(side) for side in (entry.base, entry.mine, entry.theirs))
+            base, own, theirs = (side_text(side) for side in (entry.base, entry.mine, entry.theirs))
         else:
             base, own, theirs = entry.base, entry.mine, entry.theirs
             position += len(own)
@@ -222,22 +223,11 @@ def _shown_conflicts(
             base,
             own,
             theirs,
-            label=_label(entry.pointer) if isinstance(entry, MergeConflict) and entry.pointer is not None else "",
+            label=pointer_label(entry.pointer) if isinstance(entry, MergeConflict) else "",
             can_have_both=is_text and bool(own and theirs),
             rendered=(rendered_text(path, own), rendered_text(path, theirs)) if is_rendered else (None, None),
         )
         number += 1
-
-
-def _label(pointer: str) -> str:
-    """Return the name of a field, with the names of the values that contain it."""
-    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
-    names = [str(int(key) + 1) if key.isdecimal() else label_of(key) for key in keys]
-    return " / ".join(names) or _("Fields")
-
-
-def _side_text(side: object) -> str:
-    return "" if side is MISSING else side if isinstance(side, str) else value_text(side)
 
 
 @blueprint.post(URL)

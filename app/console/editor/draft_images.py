@@ -1,10 +1,9 @@
 """Images of drafts in the editor: uploads, the list of images that a page can name, and their bytes."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from flask import Response, request
 from marshmallow import fields
@@ -30,7 +29,6 @@ from app.console.project.media import GRID_WIDTH
 from app.console.shell.forms import Form, image_name, no_image
 from app.console.shell.pages import Page
 from app.console.shell.translation import gettext as _
-from app.content.data_text import read_data
 from app.content.filetypes import BINARY, file_type
 from app.content.image_types import HEAD_BYTES, is_image_content
 from app.content.page_text import read_page
@@ -51,7 +49,6 @@ from app.models.project_content import DraftImage
 from app.resources.project_content.images import (
     MediaFolder,
     address_of,
-    candidates,
     field_at,
     has_thumbnail,
     known_folders,
@@ -68,8 +65,6 @@ CHECKED_NAMES = 20
 
 MAX_LISTED = 60
 """The images of the repository that a list contains."""
-
-_SEPARATORS = re.compile(r"[\s\"'`()<>\[\]{}|,;=]+")
 
 
 def finish_draft(scope: ProjectScope, path: str, ids: Sequence[str] = ()) -> None:
@@ -97,38 +92,6 @@ def images_of(scope: ProjectScope, path: str) -> Sequence[DraftImage]:
 def image_url(scope: ProjectScope, path: str, url: str) -> str:
     """Return the URL of the bytes of a draft image by its address in the text."""
     return file_url(scope, "draft-image", path, f"url={quote(url, safe='')}")
-
-
-def named_images(listed: Sequence[DraftImage], path: str, data: bytes) -> list[DraftImage]:
-    """Return the images that a text or a value of its front matter names, by their addresses or by their paths."""
-    if not listed:
-        return []
-    page = read_page(path, data)
-    values = set(_texts(read_data(path, data) or (page.values if page is not None else None)))
-    text = data.decode("utf-8", "replace")
-    names = {image.name for image in listed}
-    tokens = {token for token in _SEPARATORS.split(text) if "." in token}
-    addresses = {unquote(token.partition("?")[0].partition("#")[0]) for token in tokens}
-    addresses = {address for address in (addresses | values) if address.rpartition("/")[2] in names}
-    return [image for image in listed if _is_named(image, addresses, path) or _has(text, image)]
-
-
-def _is_named(image: DraftImage, addresses: Iterable[str], path: str) -> bool:
-    return any(address == image.url or image.path in candidates(address, path) for address in addresses)
-
-
-def _has(text: str, image: DraftImage) -> bool:
-    """Return whether a text contains an address with a separator, for example a space."""
-    return _SEPARATORS.search(image.url) is not None and image.url in text
-
-
-def _texts(value: object) -> Iterator[str]:
-    """Yield the texts in a value of the front matter."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping | list):
-        for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,7 +181,7 @@ def _store(
 def _unnamed_ids(scope: ProjectScope, path: str) -> list[str]:
     """Return the ids of the images of a draft that its text does not name."""
     listed, draft = images_of(scope, path), read_draft(scope, path)
-    named = named_images(listed, path, draft["content"].encode()) if listed and draft is not None else []
+    named = images.named_in(draft["content"].encode(), path, listed) if listed and draft is not None else []
     return [image.id for image in listed if image not in named]
 
 

@@ -3,7 +3,6 @@
 If another user changed the file since, the draft is compared.
 """
 
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from urllib.parse import quote
 from flask import Response
 
 from app.access.scope import ProjectScope
-from app.console.editor.draft_images import finish_draft, images_of, move_draft_images, named_images, taken_names
+from app.console.editor.draft_images import finish_draft, images_of, move_draft_images, taken_names
 from app.console.files.destinations import SetEnded, SetPublishing, chosen_set, destination, is_proposal, save
 from app.console.files.page_source import (
     OpenFile,
@@ -30,7 +29,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import see_other
 from app.console.shell.translation import gettext as _
 from app.core.errors import Conflict, InvalidRequest, NotFound
-from app.core.paths import folded, path_error
+from app.core.paths import folded
 from app.drivers.git.object_ids import blob_sha
 from app.http.body_admission import hold
 from app.models.project_content import DraftImage
@@ -66,12 +65,12 @@ def plan_images(
     Raises:
         Conflict: an image cannot be renamed in the text.
     """
-    named = named_images(images_of(scope, path), path, data)
+    named = images.named_in(data, path, images_of(scope, path))
     if not named:
         return ImagePlan(data)
     hold(sum(image.size for image in named))
     to = to or scope
-    paths = {image.id: moved_path(image, path, new_path or path) for image in named}
+    paths = {image.id: images.moved_path(image, path, new_path or path) for image in named}
     source = branch_source(to)
     present = source.repository.entries(present_head(to), list(paths.values()))
     text, files, ids = data, list[dict[str, Any]](), list[str]()
@@ -108,27 +107,15 @@ def _renamed(
         pattern = rf"(?<![\w./~@%-])((?:\./)?){re.escape(url)}(?![\w-]|\.\w)"
         text = re.sub(pattern, lambda match: match[1] + new_url, text)
     renamed = text.encode("utf-8", "surrogateescape")
-    if named_images([image], path, renamed):
+    if images.named_in(renamed, path, [image]):
         message = _("“%(name)s” exists now. Remove the image from the page and upload it again.", name=image.name)
         raise Conflict(message, code="NAME_TAKEN")
     return f"{folder}/{new_name}" if folder else new_name, renamed
 
 
-def moved_path(image: DraftImage, path: str, new_path: str) -> str:
-    """Return the path of an image if its page has another path.
-
-    An address that is relative to the page stays valid, unless it leads out of the repository.
-    """
-    own = posixpath.normpath(posixpath.join(path.rpartition("/")[0], image.url))
-    if own != image.path:
-        return image.path
-    moved = posixpath.normpath(posixpath.join(new_path.rpartition("/")[0], image.url))
-    return moved if path_error(moved) is None else image.path
-
-
 def follow_rename(scope: ProjectScope, path: str, new_path: str) -> None:
     """Attach the images of a draft to the renamed page to which the draft moves."""
-    paths = {image.id: moved_path(image, path, new_path) for image in images_of(scope, path)}
+    paths = {image.id: images.moved_path(image, path, new_path) for image in images_of(scope, path)}
     if paths:
         move_draft_images(scope, path, scope, new_path, paths)
 

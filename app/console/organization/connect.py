@@ -1,4 +1,4 @@
-"""Connection of a repository to an organization as a project."""
+"""Connection of a repository, a clone URL or an archive to an organization as a project."""
 
 import re
 from collections import defaultdict

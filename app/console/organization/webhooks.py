@@ -1,4 +1,4 @@
-"""Pages of the webhooks of an organization and of their deliveries. A secret is shown once."""
+"""Pages of the webhooks of an organization, of their deliveries and of the results. A secret is shown once."""
 
 from collections import defaultdict
 from collections.abc import Mapping

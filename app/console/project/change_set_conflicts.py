@@ -11,8 +11,9 @@ from markupsafe import Markup
 from app.console.blueprint import blueprint
 from app.console.files.destinations import run_on
 from app.console.files.rendered_text import render_markdown
-from app.console.project.change_set_texts import pointer_label, side_text, title_of_page
+from app.console.project.change_set_texts import title_of_page
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
+from app.console.project.changes import pointer_label, side_text
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -107,21 +108,21 @@ def _part(scope: ChangeSetScope, number: int, refused: RefusedPath, head: str) -
     own = _own_kind(conflict)
     value = conflict.mine if conflict.mine is not MISSING else conflict.theirs
     own_text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
-    label = pointer_label(conflict.pointer) if conflict.pointer is not None else ""
+    label = pointer_label(conflict.pointer)
     return ConflictPart(number, path, _location(conflict), label, mine, theirs, own, own_text if own else "")
 
 
 def _side(scope: ChangeSetScope, path: str, conflict: MergeConflict, side: object, commit: str) -> ConflictSide:
-    is_missing, text = side is MISSING, side_text(side) if side not in (MISSING, None) else ""
+    text = side_text(side)
     language = file_type(path).language
     is_rendered = conflict.kind is ConflictKind.BLOCK and language in ("markdown", "mdx") and len(text) <= MAX_SHOWN
     is_image = conflict.kind is ConflictKind.BINARY and (file_type(path).mime or "").startswith("image/")
     return ConflictSide(
         text[:MAX_SHOWN],
         render_markdown(text) if is_rendered else None,
-        is_missing,
+        side is MISSING,
         len(text) > MAX_SHOWN,
-        raw_url(scope.project.id, path, commit) if is_image and not is_missing else None,
+        raw_url(scope.project.id, path, commit) if is_image and side is not MISSING else None,
     )
 
 

@@ -5,9 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.console.project.changes import value_text
+from app.console.project.changes import pointer_label
 from app.console.shell import dates
-from app.console.shell.field_labels import label_of
 from app.console.shell.messages import translate
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
@@ -160,13 +159,6 @@ def _quote(text: str) -> str:
     return f"“{line[:MAX_QUOTE]}…”" if len(line) > MAX_QUOTE else f"“{line}”"
 
 
-def pointer_label(pointer: str) -> str:
-    """Return the name of a field, with the names of the values that contain it."""
-    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
-    names = [str(int(key) + 1) if key.isdecimal() else label_of(key) for key in keys]
-    return " / ".join(names) or _("Fields")
-
-
 def comment_label(comment: Mapping[str, Any], parts: Sequence[PagePart]) -> str:
     """Return the part of the page that a comment concerns, or an empty text for the page."""
     if comment["pointer"] is not None:
@@ -175,8 +167,3 @@ def comment_label(comment: Mapping[str, Any], parts: Sequence[PagePart]) -> str:
         return ""
     label = next((part.label for part in parts if part.value == f"{BLOCK}{comment['block']}"), None)
     return label or _("A paragraph that has changed since")
-
-
-def side_text(value: object) -> str:
-    """Return a side of a conflict as text."""
-    return value if isinstance(value, str) else value_text(value)

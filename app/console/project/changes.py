@@ -19,6 +19,7 @@ from app.console.shell.field_labels import label_of
 from app.console.shell.translation import current_language, ngettext, translations
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
+from app.content.merge.values import MISSING
 from app.content.page_changes import PageChanges, page_changes
 from app.core import locales
 from app.database import transactions
@@ -70,6 +71,20 @@ def _date_text(value: str) -> str:
         return value_text(datetime.fromisoformat(value) if len(value) > 10 else date.fromisoformat(value))
     except ValueError:
         return value
+
+
+def pointer_label(pointer: str | None) -> str:
+    """Return the name of a field, with the names of the values that contain it, or an empty text for none."""
+    if pointer is None:
+        return ""
+    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
+    names = [str(int(key) + 1) if key.isdecimal() else label_of(key) for key in keys]
+    return " / ".join(names) or _("Fields")
+
+
+def side_text(side: object) -> str:
+    """Return a side of a conflict as text, an empty one for a missing side."""
+    return "" if side is MISSING else side if isinstance(side, str) else value_text(side)
 
 
 def _summaries(scope: ProjectScope, versions: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The images of the repository: a grid, and uploads."""
+"""The images of the repository: a grid, thumbnails, and uploads."""
 
 import tempfile
 from collections.abc import Iterator

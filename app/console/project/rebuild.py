@@ -1,4 +1,8 @@
-"""The assistant "Rebuild my site": a deploy hook of Netlify, Vercel, Cloudflare Pages or another host, and its test."""
+"""The page "Connect" of a project, and the assistant "Rebuild my site".
+
+The page shows the Git address, the deploy hooks and the webhooks of the project. The assistant creates and tests a
+deploy hook of Netlify, Vercel, Cloudflare Pages or another host.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Pages for errors.
+"""Pages for errors, and the headers of all pages: a strict content security policy, and no referrer for other sites.
 
 A form that failed is shown again with its values; a request without a session leads to the sign-in.
 """

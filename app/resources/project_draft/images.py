@@ -3,20 +3,26 @@
 The functions that change rows run in the transaction of their caller.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from itertools import count, islice
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 
+from app.content.data_text import read_data
+from app.content.page_text import read_page
 from app.core import clock
 from app.core.errors import Conflict, ErrorMessage, FieldError, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import MIB, DraftLimits
-from app.core.paths import folded
+from app.core.paths import folded, path_error
 from app.extensions import db
 from app.models.project_content import DraftImage
 from app.models.user import User
+from app.resources.project_content.images import candidates
 from app.resources.project_draft.queries import DraftKey
 
 FIELD = "image"
@@ -25,6 +31,8 @@ FIELD = "image"
 MAX_NAMES = 200
 MAX_STEM_BYTES = 180
 """A name has at most 255 bytes, with its number and ending."""
+
+_SEPARATORS = re.compile(r"[\s\"'`()<>\[\]{}|,;=]+")
 
 
 def free_names(name: str, taken: Collection[str]) -> list[str]:
@@ -153,3 +161,47 @@ def _check_limits(key: DraftKey, size: int) -> None:
     if number >= limits.images:
         message = ErrorMessage("A draft can have at most %(limit)s images. Save the page first", limit=limits.images)
         raise UnprocessableEntity(message, fields=[FieldError(FIELD, message)])
+
+
+def named_in(data: bytes, path: str, own: Sequence[DraftImage]) -> list[DraftImage]:
+    """Return the images that a text or a value of its front matter names, by their addresses or by their paths."""
+    if not own:
+        return []
+    page = read_page(path, data)
+    values = set(_texts(read_data(path, data) or (page.values if page is not None else None)))
+    text = data.decode("utf-8", "replace")
+    names = {image.name for image in own}
+    tokens = {token for token in _SEPARATORS.split(text) if "." in token}
+    addresses = {unquote(token.partition("?")[0].partition("#")[0]) for token in tokens}
+    addresses = {address for address in (addresses | values) if address.rpartition("/")[2] in names}
+    return [image for image in own if _is_named(image, addresses, path) or _has(text, image)]
+
+
+def _is_named(image: DraftImage, addresses: Iterable[str], path: str) -> bool:
+    return any(address == image.url or image.path in candidates(address, path) for address in addresses)
+
+
+def _has(text: str, image: DraftImage) -> bool:
+    """Return whether a text contains an address with a separator, for example a space."""
+    return _SEPARATORS.search(image.url) is not None and image.url in text
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value of the front matter."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(inner)
+
+
+def moved_path(image: DraftImage, path: str, new_path: str) -> str:
+    """Return the path of an image if its page has another path.
+
+    An address that is relative to the page stays valid, unless it leads out of the repository.
+    """
+    own = posixpath.normpath(posixpath.join(path.rpartition("/")[0], image.url))
+    if own != image.path:
+        return image.path
+    moved = posixpath.normpath(posixpath.join(new_path.rpartition("/")[0], image.url))
+    return moved if path_error(moved) is None else image.path
