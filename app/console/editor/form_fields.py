@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.console.editor.field import Field, Option, json_text, text_of
-from app.console.editor.relations import Relate, RelationChoices, no_choices, relation_of
+from app.console.editor.relations import Relate, RelationChoices, no_choices
 from app.console.files.field_inputs import (
     DATES,
     InputKind,
@@ -31,6 +31,7 @@ from app.console.shell.pages import current_form
 from app.console.shell.translation import gettext as _
 from app.content.schema.date_formats import has_time, is_day
 from app.content.schema.model import Collection, FieldType, SchemaField
+from app.content.schema.relations import relation_of
 from app.content.schema.validation import is_date_in_format
 from app.core.limits import InputLimits
 

@@ -1,7 +1,7 @@
 """Relations of the editor's form: the entries that can be chosen, and their search for scripts."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Annotated
@@ -15,8 +15,8 @@ from app.console.blueprint import blueprint
 from app.console.files.page_source import read_schema
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.shell.pages import Page
-from app.content.schema.model import ContentSchema, FieldType, SchemaField
-from app.content.schema.relations import RelationOption
+from app.content.schema.model import ContentSchema, SchemaField
+from app.content.schema.relations import RelationOption, relations_in, scalars_of
 from app.core.errors import NotFound
 from app.extensions import drivers
 from app.http.envelope import json_response
@@ -61,13 +61,6 @@ Relate = Callable[[SchemaField], RelationChoices | None]
 """Returns the choices of a relation, or None if its collection does not exist."""
 
 
-def relation_of(field: SchemaField) -> SchemaField | None:
-    """Return the relation of a field: the field itself, or the items of a list."""
-    if field.type is FieldType.LIST and field.item is not None:
-        field = field.item
-    return field if field.type is FieldType.RELATION and field.collection else None
-
-
 def no_choices(field: SchemaField) -> None:
     """Return the choices of a form without relations."""
 
@@ -78,8 +71,8 @@ def read_choices(
     """Read the choices of the relations of some fields with their values. Calls the Git host for data files."""
     reader = RelationReader(scope.project, scope.index, drivers.git, scope.caller)
     stored, known = defaultdict[_Key, dict[object, None]](dict), dict[_Key, RelationChoices]()
-    for relation, value in _with_values(listed, values):
-        stored[_key(relation)] |= dict.fromkeys(_scalars(value))
+    for relation, value in relations_in(listed, values):
+        stored[_key(relation)] |= dict.fromkeys(scalars_of(value))
     for number, (key, own) in enumerate(islice(stored.items(), MAX_RELATIONS)):
         target = _target(schema, *key)
         if target is not None:
@@ -107,27 +100,6 @@ def _choices(
 def _target(schema: ContentSchema, name: str, value_field: str | None, title_field: str | None) -> Relation | None:
     collection = next((candidate for candidate in schema.collections if candidate.name == name), None)
     return Relation(collection, value_field, title_field) if collection is not None else None
-
-
-def _with_values(listed: Sequence[SchemaField], values: object) -> Iterator[tuple[SchemaField, object]]:
-    """Yield the relations of fields, also inside of objects, variants and lists, with their values."""
-    mapping = values if isinstance(values, Mapping) else {}
-    for owner_field in listed:
-        value = mapping.get(owner_field.name)
-        relation = relation_of(owner_field)
-        if relation is not None:
-            yield relation, value
-        owner = owner_field.item if owner_field.type is FieldType.LIST and owner_field.item is not None else owner_field
-        inner = [*owner.fields, *(entry for variant in owner.variants for entry in variant.fields)]
-        if inner:
-            items = value if isinstance(value, list) else [value]
-            for item in items[:MAX_OPTIONS] or [None]:
-                yield from _with_values(inner, item)
-
-
-def _scalars(value: object) -> list[object]:
-    values = value if isinstance(value, list) else [value]
-    return list(dict.fromkeys(single for single in values if isinstance(single, str | int | float) and single != ""))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Forms of the page of a set of changes: each takes one step. A schedule has a page, which shows the instant it means."""
+"""Forms of the page of a set of changes: each takes one step. The page of a schedule shows the instant it means."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

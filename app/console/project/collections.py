@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -24,12 +23,11 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.content.draft_state import DraftField, is_draft
+from app.content.draft_state import is_draft
 from app.content.entry_filters import EntryFilter, InvalidFilter, parse_filters, parse_order
-from app.content.field_values import ValueKind, kind_of, moment_of, value_of
+from app.content.field_values import value_of
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
-from app.content.schema.columns import Columns, columns_of
-from app.content.schema.date_formats import has_time, parsed
+from app.content.schema.columns import DATED_NAME, Columns, ListedDate, columns_of
 from app.content.schema.relations import TITLES
 from app.core import clock
 from app.core.errors import NotFound
@@ -48,7 +46,6 @@ COOKIE, COOKIE_S = "galley_list", 180 * 86_400
 """The cookie with the view of a list. Its path is the collection, so each one has its own."""
 
 MAX_SUMMARY = 300
-_DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^)\s\[]*\)")
 _INDEX = re.compile(r"_?index\.")
 
@@ -110,15 +107,6 @@ def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Respo
     """Lead to the first collection, or to all files if the project has none."""
     groups = prepared.content.groups
     return see_other(_url(scope, groups[0]) if groups else project_url(scope, "/content/"))
-
-
-@dataclass(frozen=True)
-class ListedDate:
-    """A date of front matter: the text of the file, and its moment."""
-
-    text: str
-    moment: datetime
-    has_time: bool
 
 
 @dataclass(frozen=True)
@@ -226,10 +214,12 @@ class ShownCollection:
         sources = dict(_images(columns, listed.entries))
         images = find_images(scope.index, ((source, path) for path, source in sources.items()))
         shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
-        also, rows = sets_of_paths(scope.project.id, paths), []
+        also, now, rows = sets_of_paths(scope.project.id, paths), clock.now(), []
         for item in listed.entries:
             path, fields = item["path"], item["fields"]
-            date = _date(fields, columns, path)
+            date = columns.date_of(path, fields)
+            state = "scheduled" if date is not None and date.is_after(now) else ""
+            state = "draft" if is_draft(fields, columns.draft) else state
             author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
             commit = item["last_commit"] or changes.get(path) or {}
             image = images.get((sources.get(path, ""), path))
@@ -241,7 +231,11 @@ class ShownCollection:
                     or _title_of(path),
                     summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
                     date=date,
-                    state=_state(fields, date, columns.draft),
+                    state="draft"
+                    if is_draft(fields, columns.draft)
+                    else "scheduled"
+                    if date and date.is_after(now)
+                    else "",
                     author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
                     image=EntryImage(image, shas.get(image, "")) if image is not None else None,
                     group=_group(fields, date, self.view.group),
@@ -256,7 +250,7 @@ def _title_of(path: str) -> str:
     """Return the words of a file name without its date and ending. `index.md` has the name of its folder."""
     folder, _, name = path.rpartition("/")
     stem = folder.rpartition("/")[2] if _INDEX.match(name) else name.partition(".")[0]
-    return label_of(_DATED_NAME.sub("", stem).strip("-_") or name)
+    return label_of(DATED_NAME.sub("", stem).strip("-_") or name)
 
 
 def _images(columns: Columns, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -273,31 +267,6 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return _text(next((value[name] for name in TITLES if name in value), None))
     return " ".join(str(value).split()) if value is not None and not isinstance(value, bool) else ""
-
-
-def _date(fields: Mapping[str, Any], columns: Columns, path: str) -> ListedDate | None:
-    """Return the date of the field, else that of the file name."""
-    value = value_of(fields, columns.date) if columns.date else None
-    name = _DATED_NAME.match(path.rpartition("/")[2]) if columns.has_dated_names else None
-    if columns.date_format is not None and isinstance(value, str | int):
-        moment = parsed(str(value), columns.date_format)
-        if moment is not None:
-            return ListedDate(str(value), moment, has_time(columns.date_format))
-    for text in (value if isinstance(value, str) else "", name[0] if name is not None else ""):
-        kind = kind_of(text)
-        moment = moment_of(text) if kind in (ValueKind.DATE, ValueKind.DATETIME) else None
-        if moment is not None:
-            return ListedDate(text, moment, kind is ValueKind.DATETIME)
-    return None
-
-
-def _state(fields: Mapping[str, Any], date: ListedDate | None, draft: DraftField | None) -> str:
-    if is_draft(fields, draft):
-        return "draft"
-    if date is None:
-        return ""
-    moment = date.moment if date.moment.tzinfo is not None else date.moment.replace(tzinfo=UTC)
-    return "scheduled" if moment > clock.now() else ""
 
 
 def _group(fields: Mapping[str, Any], date: ListedDate | None, group: str) -> str | None:

@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
 
 from app.content.draft_state import DraftField
+from app.content.field_values import ValueKind, kind_of, moment_of, value_of
 from app.content.schema.collection_groups import CollectionLanguage
+from app.content.schema.date_formats import has_time, parsed
 from app.content.schema.model import FieldType, SchemaField
 from app.content.schema.relations import TITLES
 
@@ -28,6 +32,23 @@ _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
 _ENDS = re.compile(r"expir|end_?(?:date|time|$)|until|due|unpublish", re.IGNORECASE)
 """Starts of the names of dates that are not those of an entry."""
+
+
+DATED_NAME = re.compile(r"\d{4}-\d\d-\d\d(?=-)")
+"""The date at the start of a file name."""
+
+
+@dataclass(frozen=True)
+class ListedDate:
+    """A date of front matter: the text of the file, and its moment."""
+
+    text: str
+    moment: datetime
+    has_time: bool
+
+    def is_after(self, now: datetime) -> bool:
+        """Return whether the date is in the future. A moment without a time zone is one of UTC."""
+        return (self.moment if self.moment.tzinfo is not None else self.moment.replace(tzinfo=UTC)) > now
 
 
 @dataclass(frozen=True)
@@ -58,6 +79,21 @@ class Columns:
     def has_drafts(self) -> bool:
         """Return whether entries have a draft state."""
         return self.draft is not None
+
+    def date_of(self, path: str, values: Mapping[str, Any]) -> ListedDate | None:
+        """Return the date of an entry: that of the field, else that of the file name."""
+        value = value_of(values, self.date) if self.date else None
+        name = DATED_NAME.match(path.rpartition("/")[2]) if self.has_dated_names else None
+        if self.date_format is not None and isinstance(value, str | int):
+            moment = parsed(str(value), self.date_format)
+            if moment is not None:
+                return ListedDate(str(value), moment, has_time(self.date_format))
+        for text in (value if isinstance(value, str) else "", name[0] if name is not None else ""):
+            kind = kind_of(text)
+            moment = moment_of(text) if kind in (ValueKind.DATE, ValueKind.DATETIME) else None
+            if moment is not None:
+                return ListedDate(text, moment, kind is ValueKind.DATETIME)
+        return None
 
     @property
     def default_sort(self) -> str:

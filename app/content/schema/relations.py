@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.content.field_values import SEPARATOR, value_of
-from app.content.schema.model import Collection
+from app.content.schema.model import Collection, FieldType, SchemaField
 
 TITLES = ("title", "Title", "name", "label", "heading", "headline")
 MAX_ITEMS = 1_000
 MAX_TITLE = 200
+MAX_SEARCHED = 200
+"""The items of a list of objects whose relations are found."""
+
 _PLACEHOLDER = re.compile(r"\{\{?([^{}]{1,200})\}?\}")
 _WILDCARD = "*"
 _OF_ENTRY = ("slug", "path", "primary", "filename")
@@ -140,3 +143,32 @@ def _items(
     elif isinstance(value, list):
         for item in value[:MAX_ITEMS]:
             yield from _items(item, parts[1:], item if isinstance(item, Mapping) else {})
+
+
+def relation_of(field: SchemaField) -> SchemaField | None:
+    """Return the relation of a field: the field itself, or the items of a list."""
+    if field.type is FieldType.LIST and field.item is not None:
+        field = field.item
+    return field if field.type is FieldType.RELATION and field.collection else None
+
+
+def relations_in(listed: Sequence[SchemaField], values: object) -> Iterator[tuple[SchemaField, object]]:
+    """Yield the relations of fields, also inside of objects, variants and lists, with their values."""
+    mapping = values if isinstance(values, Mapping) else {}
+    for owner_field in listed:
+        value = mapping.get(owner_field.name)
+        relation = relation_of(owner_field)
+        if relation is not None:
+            yield relation, value
+        owner = owner_field.item if owner_field.type is FieldType.LIST and owner_field.item is not None else owner_field
+        inner = [*owner.fields, *(entry for variant in owner.variants for entry in variant.fields)]
+        if inner:
+            items = value if isinstance(value, list) else [value]
+            for item in items[:MAX_SEARCHED] or [None]:
+                yield from relations_in(inner, item)
+
+
+def scalars_of(value: object) -> list[object]:
+    """Return the texts and numbers of a value or of a list, each once."""
+    values = value if isinstance(value, list) else [value]
+    return list(dict.fromkeys(single for single in values if isinstance(single, str | int | float) and single != ""))

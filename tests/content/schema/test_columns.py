@@ -1,7 +1,12 @@
 """Tests of the fields that a list of entries shows."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
 from app.content.schema.collection_groups import CollectionLanguage
-from app.content.schema.columns import Columns, columns_of
+from app.content.schema.columns import Columns, ListedDate, columns_of
 from app.content.schema.model import Collection, FieldType, SchemaField
 from app.content.schema.path_sets import path_set
 
@@ -36,3 +41,26 @@ def test_labels_of_an_inferred_schema_are_not_declared() -> None:
     field = SchemaField("title", FieldType.STRING, label="Headline")
     assert columns(field).labels == {"title": "Headline"}
     assert columns(field, is_declared=False).labels == {"title": None}
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "date"),
+    [
+        ("posts/2026-03-01-fog.md", "2026-02-03", ("2026-02-03", False)),
+        ("posts/2026-03-01-fog.md", None, ("2026-03-01", False)),
+        ("posts/2026-03-01-fog.md", "soon", ("2026-03-01", False)),
+        ("posts/fog.md", "2026-02-03T10:00:00Z", ("2026-02-03T10:00:00Z", True)),
+        ("posts/fog.md", "soon", None),
+    ],
+)
+def test_date_of_an_entry_is_that_of_the_field_or_of_the_file_name(
+    path: str, value: str | None, date: tuple[str, bool] | None
+) -> None:
+    found = replace(columns(SchemaField("date", FieldType.DATE)), has_dated_names=True).date_of(path, {"date": value})
+    assert (None if found is None else (found.text, found.has_time)) == date
+
+
+def test_moment_without_a_time_zone_is_one_of_utc() -> None:
+    date = ListedDate("2026-03-01", datetime.fromisoformat("2026-03-01"), has_time=False)
+    assert date.is_after(datetime(2026, 2, 28, 23, tzinfo=UTC))
+    assert not date.is_after(datetime(2026, 3, 1, tzinfo=UTC))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from app.content.schema.model import Collection, ContentSchema, EntryTemplate, FieldType, SchemaField, SourceKind
-from app.content.schema.new_entry import collections_for, folder_for, new_entry
+from app.content.schema.new_entry import choices_for, collections_for, folder_for, new_entry
 from app.content.slugs import SlugForm
 
 NOW = datetime(2026, 11, 3, 8, 5, 9, 123, tzinfo=timezone(timedelta(hours=1)))
@@ -124,6 +124,26 @@ def test_collections_of_a_folder_accept_entries_and_start_with_the_longest_folde
         "docs/guides",
         "a",
     ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "names", "can_have_none"),
+    [
+        ("", "posts", ["posts"], False),
+        ("docs", "posts", ["notes"], True),
+        ("content/posts", None, ["posts"], False),
+        ("content", None, ["posts"], True),
+    ],
+)
+def test_choices_are_the_named_collection_or_those_of_the_folder(
+    folder: str, name: str | None, names: list[str], can_have_none: bool
+) -> None:
+    collections = (Collection("posts", "content/posts", "*.md"), Collection("notes", "docs/notes", "*.md"))
+    choices = choices_for(ContentSchema(SourceKind.GALLEY, None, collections), folder, name)
+    assert ([one.name for one in choices.collections], choices.can_have_none) == (names, can_have_none)
+    chosen = choices.chosen("unknown")
+    assert chosen is (None if can_have_none else choices.collections[0])
+    assert choices.chosen(names[0]) is choices.collections[0]
 
 
 def test_time_is_that_of_the_user() -> None:

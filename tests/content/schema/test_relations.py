@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.content.schema.model import Collection
-from app.content.schema.relations import TargetEntry, options_of, slug_of
+from app.content.schema.model import Collection, FieldType, SchemaField
+from app.content.schema.relations import TargetEntry, options_of, relations_in, scalars_of, slug_of
 
 CITIES = [{"id": 7, "name": "Oslo"}, {"id": 8}, {"name": "without an id"}]
 
@@ -67,3 +67,17 @@ def test_option_has_the_declared_title(value_field: str, title_field: str, title
     values = {"id": 3, "author": {"name": "J. Doe"}, "names": ["a", "b"], "cities": CITIES}
     entry = TargetEntry("people/team/jane.md", "team/jane", "Jane", values)
     assert [one.title for one in options_of(entry, value_field, title_field)] == titles
+
+
+def test_relations_inside_of_objects_and_lists_are_found_with_their_values() -> None:
+    author = SchemaField("author", FieldType.RELATION, collection="people")
+    parts = SchemaField("parts", FieldType.LIST, item=SchemaField("", FieldType.OBJECT, fields=(author,)))
+    tags = SchemaField("tags", FieldType.LIST, item=SchemaField("", FieldType.RELATION, collection="tags"))
+    values = {"parts": [{"author": "ann"}, {}], "tags": ["sea", "sea", "", None]}
+    found = list(relations_in([parts, tags], values))
+    assert [(relation.collection, value) for relation, value in found] == [
+        ("people", "ann"),
+        ("people", None),
+        ("tags", values["tags"]),
+    ]
+    assert scalars_of(values["tags"]) == ["sea"]
