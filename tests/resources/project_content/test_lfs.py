@@ -9,7 +9,7 @@ from app.content.git_attributes import POINTER
 from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentFile
-from app.resources.project_content.saving.lfs import MAX_ATTRIBUTES_BYTES, StoredInLfs
+from app.resources.project_content.saving.commits import MAX_ATTRIBUTES_BYTES, StoredInLfs
 from tests.resources.project_content.conftest import POST, Site, make_site
 from tests.support.world import World
 
