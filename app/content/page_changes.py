@@ -1,5 +1,6 @@
 """The difference of two versions of a page as a person sees it: changed fields and paragraphs."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,10 @@ from app.content.unified_diff import InlineDiff
 
 MAX_PAIRS = 1_000_000
 """Above this number of pairs of paragraphs, all between the first and the last change is one change."""
+
+
+_DESTINATION = re.compile(r"\]\([^()\n]*\)|\]:[^\n]*|<[^<>\s]*>")
+_SYNTAX = re.compile(r"[ \t]*(?:[-+*>]|#{1,6}|\d{1,9}[.)])?[ \t]*")
 
 
 @dataclass(frozen=True)
@@ -66,3 +71,43 @@ def _paragraphs(text: str) -> Iterator[str]:
         elif lines:
             yield "\n".join(lines)
             lines = []
+
+
+def with_marks(text: str, ranges: Sequence[tuple[int, int]], start_mark: str, end_mark: str) -> str:
+    """Return Markdown with marks around the ranges, but not in the syntax of a line and in URLs."""
+    result, at = [], 0
+    for start, end in _without_destinations(text, ranges):
+        for line_start, line_end in _lines(text, start, end):
+            result += [text[at:line_start], start_mark, text[line_start:line_end], end_mark]
+            at = line_end
+    return "".join([*result, text[at:]])
+
+
+def _without_destinations(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the parts of ascending ranges that are outside of URLs."""
+    destinations = [match.span() for match in _DESTINATION.finditer(text)]
+    number = 0
+    for start, end in ranges:
+        position = start
+        while number < len(destinations) and destinations[number][0] < end:
+            url_start, url_end = destinations[number]
+            if position < url_start:
+                yield position, url_start
+            position = max(position, url_end)
+            if url_end > end:
+                break  # The next range can be inside of the same URL.
+            number += 1
+        if position < end:
+            yield position, end
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a range that are in one line each, without the syntax at the start of the line."""
+    while start < end:
+        line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start, end)
+        line_end = end if line_end < 0 else line_end
+        match = _SYNTAX.match(text, line_start)
+        first = max(start, match.end() if match is not None else start)
+        if first < line_end:
+            yield first, line_end
+        start = line_end + 1

@@ -1,6 +1,8 @@
 """Changed fields and paragraphs of two versions of a page."""
 
-from app.content.page_changes import page_changes
+import pytest
+
+from app.content.page_changes import page_changes, with_marks
 
 BEFORE = b"---\ntitle: Fog\ntags: [a]\nmeta: {image: {alt: Pier}}\n---\nOne line.\n\nTwo lines\nhere.\n\nThree.\n"
 
@@ -24,3 +26,18 @@ def test_page_changes_of_empty_lines_are_empty() -> None:
 
 def test_page_changes_of_binary_files_are_none() -> None:
     assert page_changes("a.png", b"\x89PNG\xff\x00", b"x") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges", "marked"),
+    [
+        ("One word.", [(4, 8)], "One [word]."),
+        ("- one\n- two", [(0, 11)], "- [one]\n- [two]"),
+        ("See [a](/old/url) now", [(5, 12), (18, 21)], "See [[a]](/old/url) [now]"),
+        ("See <https://a.example> now", [(5, 10)], "See <https://a.example> now"),
+    ],
+)
+def test_marks_are_outside_of_the_syntax_of_lines_and_of_urls(
+    text: str, ranges: list[tuple[int, int]], marked: str
+) -> None:
+    assert with_marks(text, ranges, "[", "]") == marked

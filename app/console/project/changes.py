@@ -20,7 +20,7 @@ from app.console.shell.translation import current_language, ngettext, translatio
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
 from app.content.merge.values import MISSING
-from app.content.page_changes import PageChanges, page_changes
+from app.content.page_changes import PageChanges, page_changes, with_marks
 from app.core import locales
 from app.database import transactions
 from app.drivers.errors import DriverError
@@ -41,8 +41,6 @@ MAX_TERMS = 3
 """The number of terms before or after the path in the message of a save."""
 
 _TAG = re.compile(r"(<[^<>]*>)")
-_DESTINATION = re.compile(r"\]\([^()\n]*\)|\]:[^\n]*|<[^<>\s]*>")
-_SYNTAX = re.compile(r"[ \t]*(?:[-+*>]|#{1,6}|\d{1,9}[.)])?[ \t]*")
 
 
 def value_text(value: object) -> str:
@@ -246,7 +244,7 @@ def marked(text: str, ranges: Sequence[tuple[int, int]], tag: str) -> Markup:
     """Return Markdown as HTML in which the ranges are inside of a tag."""
     if START in text or END in text:
         return render_markdown(text)
-    html = render_markdown(_with_marks(text, ranges))
+    html = render_markdown(with_marks(text, ranges, START, END))
     is_inside, parts = False, []
     for part in _TAG.split(html):
         if part.startswith("<"):
@@ -258,43 +256,3 @@ def marked(text: str, ranges: Sequence[tuple[int, int]], tag: str) -> Markup:
             elif piece:
                 parts.append(f"<{tag}>{piece}</{tag}>" if is_inside and piece.strip() else piece)
     return Markup("".join(parts))  # noqa: S704 (only the tags were added to safe HTML)
-
-
-def _with_marks(text: str, ranges: Sequence[tuple[int, int]]) -> str:
-    """Return the text with private characters around the ranges, but not in the syntax of a line and in URLs."""
-    result, at = [], 0
-    for start, end in _without_destinations(text, ranges):
-        for line_start, line_end in _lines(text, start, end):
-            result += [text[at:line_start], START, text[line_start:line_end], END]
-            at = line_end
-    return "".join([*result, text[at:]])
-
-
-def _without_destinations(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of ascending ranges that are outside of URLs."""
-    destinations = [match.span() for match in _DESTINATION.finditer(text)]
-    number = 0
-    for start, end in ranges:
-        position = start
-        while number < len(destinations) and destinations[number][0] < end:
-            url_start, url_end = destinations[number]
-            if position < url_start:
-                yield position, url_start
-            position = max(position, url_end)
-            if url_end > end:
-                break  # The next range can be inside of the same URL.
-            number += 1
-        if position < end:
-            yield position, end
-
-
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a range that are in one line each, without the syntax at the start of the line."""
-    while start < end:
-        line_start, line_end = text.rfind("\n", 0, start) + 1, text.find("\n", start, end)
-        line_end = end if line_end < 0 else line_end
-        match = _SYNTAX.match(text, line_start)
-        first = max(start, match.end() if match is not None else start)
-        if first < line_end:
-            yield first, line_end
-        start = line_end + 1
