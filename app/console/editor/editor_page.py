@@ -18,6 +18,7 @@ from app.console.files.destinations import other_sets
 from app.console.files.field_inputs import InputKind
 from app.console.files.page_source import (
     OpenFile,
+    branch_source,
     has_ended,
     open_new,
     open_present,
@@ -33,6 +34,7 @@ from app.console.shell import frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.pages import current_form
 from app.content.data_text import ROOT, is_data, read_data
+from app.content.entry_files import EntryFiles
 from app.content.filetypes import file_type
 from app.content.image_types import is_image
 from app.content.page_text import PageText, read_page
@@ -43,6 +45,7 @@ from app.core.errors import NotFound
 from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.change_set.queries import NamedSet
+from app.resources.project_content.entry_changes import read_entries
 from app.resources.project_content.images import site_url
 from app.resources.project_content.search.missing_links import missing_links
 from app.resources.project_content.search.references import Backlink
@@ -80,13 +83,15 @@ class EditorQuery(RequestQuery):
 class OpenEditor(NamedTuple):
     """The file, or None if only the draft of a removed file exists, the schema, and the choices of relations.
 
-    `scope` is the version that the page shows: the site, if the change set of the URL has ended.
+    `scope` is the version that the page shows: the site, if the change set of the URL has ended. `entry` are the files
+    that are moved and deleted with a page.
     """
 
     scope: EditorScope
     file: OpenFile | None
     schema: ContentSchema
     relate: Relate
+    entry: EntryFiles
 
 
 def open_page(scope: EditorScope, query: EditorQuery) -> OpenEditor:
@@ -105,12 +110,18 @@ def open_page(scope: EditorScope, query: EditorQuery) -> OpenEditor:
             raise
         else:
             opened = open_new(scope, path, draft["content"]) if draft["base_blob_sha"] is None else None
-    schema = read_schema(scope)
+    schema, entry = read_schema(scope), _read_entry(scope, path, opened)
     text = opened.page if opened is not None else None
     collection = collection_of(schema, path, text.values) if text is not None else None
     if text is None or collection is None:
-        return OpenEditor(scope, opened, schema, no_choices)
-    return OpenEditor(scope, opened, schema, read_choices(scope, schema, collection.fields, text.values or {}))
+        return OpenEditor(scope, opened, schema, no_choices, entry)
+    return OpenEditor(scope, opened, schema, read_choices(scope, schema, collection.fields, text.values or {}), entry)
+
+
+def _read_entry(scope: EditorScope, path: str, opened: OpenFile | None) -> EntryFiles:
+    if opened is None or opened.is_new:
+        return EntryFiles(path, None, (path,))
+    return read_entries(branch_source(scope), opened.base_sha, [path], scope.project.generator)[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +141,7 @@ class EditorPage:
     """A file in the editor.
 
     Attributes:
+        entry: the files that are moved and deleted with the page.
         text: the text of the draft, else of the file. None if the file is not text.
         shown: its fields, if it is text.
         is_data: the fields are those of a data file, whose text is in another mode.
@@ -140,6 +152,7 @@ class EditorPage:
 
     scope: EditorScope
     opened: OpenFile
+    entry: EntryFiles
     title: str
     draft: Mapping[str, Any] | None
     has_conflict: bool
@@ -210,6 +223,7 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
     return EditorPage(
         scope=scope,
         opened=opened,
+        entry=prepared.entry,
         title=title,
         draft=draft,
         has_conflict=has_conflict,

@@ -11,6 +11,7 @@ from app.access.scope import ProjectScope
 from app.console.files.scope import MEMBER, EditorScope, find_set, in_set
 from app.console.shell.forms import Form
 from app.console.shell.translation import gettext as _
+from app.content.entry_files import EntryFiles
 from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.outbound import UnrecordedAct
 from app.http.actions import run
@@ -186,6 +187,12 @@ def save(
             text = _("“%(title)s” is being published. Your text is still here. Save it again in a moment.")
             raise SetPublishing(text % {"title": change_set.title}) from error
         raise SetEnded(ended_text(change_set)) from error
+
+
+def move_edits(entry: EntryFiles, page: str) -> list[dict[str, Any]]:
+    """Return the edits that move an entry with its files. `page` is the new path of its page."""
+    moves = entry.moves_to(page).items()
+    return [{"path": new, "action": "move", "previous_path": old} for old, new in moves]
 
 
 def ended_text(change_set: ChangeSet) -> str:

@@ -5,21 +5,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from flask import Response
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.files.destinations import may_only_propose, new_set, save
-from app.console.files.page_source import OpenFile, open_files
+from app.console.files.destinations import may_only_propose, move_edits, new_set, save
+from app.console.files.page_source import OpenFile, branch_source, open_files, present_head
 from app.console.files.scope import BASE, MEMBER, EditorScope, in_set, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import Page, query_of_page, see_other
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import DraftField, field_to_write
+from app.content.entry_files import EntryFiles, outermost
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import write_page
 from app.core.errors import AppError, Conflict, InvalidRequest, UnprocessableEntity
@@ -27,7 +28,9 @@ from app.core.limits import CommitLimits
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
 from app.http.error_handlers import to_app_error
+from app.resources.project_content.entry_changes import entries_to_change, require_movable
 
+T = TypeVar("T")
 MAX_REASONS = 3
 INPUTS = ("select", "select[]", "folder", "base_sha", "target", "state")
 NAMES = {"files.0.path": "target"}
@@ -47,26 +50,40 @@ def selected_paths(paths: Sequence[str]) -> list[str]:
     return paths
 
 
-def _in_commits(paths: Sequence[str], change: Callable[[Sequence[str]], bool]) -> bool:
+def _in_commits(groups: Sequence[Sequence[T]], change: Callable[[Sequence[T]], bool]) -> bool:
     """Change files with one commit for each 300 of them, and return whether a commit was made.
+
+    A group is what one commit must contain: the files of an entry.
 
     Raises:
         Conflict: a commit after the first one failed, or the time of a form is over. The message has the numbers.
         AppError, DriverError, DatabaseError: the first commit failed. Nothing was changed.
     """
-    until, is_changed = time.monotonic() + CommitLimits.form_timeout_s, False
-    for start in range(0, len(paths), CommitLimits.files):
-        if start and time.monotonic() > until:
-            raise _interrupted(start, len(paths), _("It took too long. Select the others again."))
+    until, is_changed, done, count = time.monotonic() + CommitLimits.form_timeout_s, False, 0, sum(map(len, groups))
+    for part in _parts(groups):
+        if done and time.monotonic() > until:
+            raise _interrupted(done, count, _("It took too long. Select the others again."))
         try:
-            is_changed |= change(paths[start : start + CommitLimits.files])
+            is_changed |= change(part)
         except (AppError, DriverError, DatabaseError) as error:
             if not is_changed:
                 raise
             reason = to_app_error(error)
             message = "; ".join(f"{field.path}: {translate(field.message)}" for field in reason.fields[:MAX_REASONS])
-            raise _interrupted(start, len(paths), message or translate(reason.message)) from error
+            raise _interrupted(done, count, message or translate(reason.message)) from error
+        done += len(part)
     return is_changed
+
+
+def _parts(groups: Sequence[Sequence[T]]) -> Iterator[list[T]]:
+    part = list[T]()
+    for group in groups:
+        if part and len(part) + len(group) > CommitLimits.files:
+            yield part
+            part = []
+        part.extend(group)
+    if part:
+        yield part
 
 
 def _interrupted(done: int, count: int, reason: str) -> Conflict:
@@ -94,10 +111,10 @@ class BulkOutcome:
 
 def _run(
     scope: ProjectScope,
-    paths: Sequence[str],
     title: str,
     done: str,
-    change: Callable[[EditorScope, Sequence[str]], bool],
+    plan: Callable[[EditorScope], Sequence[Sequence[T]]],
+    change: Callable[[EditorScope, Sequence[T]], bool],
 ) -> BulkOutcome:
     """Change files on the site, or in a new change set if the user can only propose.
 
@@ -105,11 +122,12 @@ def _run(
         InvalidRequest: a change set cannot contain so many files.
     """
     only_proposes = may_only_propose(scope)
-    if only_proposes and len(paths) > CommitLimits.files:
-        raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.files))
     try:
         with new_set(scope, title) if only_proposes else nullcontext(in_set(scope, None)) as to:
-            _require_change(_in_commits(paths, partial(change, to)))
+            groups = plan(to)
+            if only_proposes and sum(map(len, groups)) > CommitLimits.files:
+                raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.files))
+            _require_change(_in_commits(groups, partial(change, to)))
     except _Unchanged:
         return BulkOutcome("unchanged")
     return BulkOutcome(done, to)
@@ -120,32 +138,42 @@ def _require_change(is_changed: bool) -> None:
         raise _Unchanged
 
 
-def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> BulkOutcome:
-    """Delete files."""
+def _entries(to: EditorScope, paths: Sequence[str], base_sha: str) -> list[EntryFiles]:
+    generator = to.project.generator
+    return outermost(entries_to_change(branch_source(to), present_head(to), paths, generator, base_sha=base_sha))
 
-    def delete(to: EditorScope, part: Sequence[str]) -> bool:
-        files = ({"path": path, "action": "delete"} for path in part)
-        save(to, _("Delete %(count)s files", count=len(part)), base_sha, *files)
+
+def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> BulkOutcome:
+    """Delete pages with the files of their folders, and other files."""
+
+    def plan(to: EditorScope) -> list[list[dict[str, Any]]]:
+        files = [entry.deleted_with(paths) for entry in _entries(to, paths, base_sha)]
+        # The languages of one page are one entry.
+        return [[{"path": path, "action": "delete"} for path in group] for group in dict.fromkeys(files)]
+
+    def delete(to: EditorScope, part: Sequence[dict[str, Any]]) -> bool:
+        save(to, _("Delete %(count)s files", count=len(part)), base_sha, *part)
         return True
 
-    return _run(scope, paths, _("Delete %(count)s files", count=len(paths)), "deleted", delete)
+    return _run(scope, _("Delete %(count)s files", count=len(paths)), "deleted", plan, delete)
 
 
 def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str) -> BulkOutcome:
-    """Move files to another folder. They keep their names."""
+    """Move pages with the files of their folders, and other files, to another folder. They keep their names."""
     target = target.strip().strip("/")
-    moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in paths}
-    moves = {old: new for old, new in moves.items() if old != new}
     message = _("Move %(count)s files to %(folder)s")
 
-    def move(to: EditorScope, part: Sequence[str]) -> bool:
-        files = ({"path": moves[old], "action": "move", "previous_path": old} for old in part)
-        save(to, message % {"count": len(part), "folder": target or "/"}, base_sha, *files)
+    def plan(to: EditorScope) -> list[list[dict[str, Any]]]:
+        entries = {entry.address: entry for entry in _entries(to, paths, base_sha)}.values()
+        moves = [(entry, entry.page_in(target)) for entry in entries if entry.page_in(target) != entry.page]
+        require_movable(branch_source(to), present_head(to), moves, to.project.generator, field="target")
+        return [move_edits(entry, page) for entry, page in moves]
+
+    def move(to: EditorScope, part: Sequence[dict[str, Any]]) -> bool:
+        save(to, message % {"count": len(part), "folder": target or "/"}, base_sha, *part)
         return True
 
-    if not moves:
-        return BulkOutcome("unchanged")
-    return _run(scope, list(moves), message % {"count": len(moves), "folder": target or "/"}, "moved", move)
+    return _run(scope, message % {"count": len(paths), "folder": target or "/"}, "moved", plan, move)
 
 
 def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: DraftField | None = None) -> BulkOutcome:
@@ -162,7 +190,7 @@ def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: D
             save(to, text % {"count": len(files)}, opened[0].base_sha, *files)
         return bool(files)
 
-    return _run(scope, paths, text % {"count": len(paths)}, "saved", change)
+    return _run(scope, text % {"count": len(paths)}, "saved", lambda _to: [[path] for path in paths], change)
 
 
 def _folder(scope: Scope, form: Form, outcome: BulkOutcome) -> Response:

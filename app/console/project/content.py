@@ -1,7 +1,7 @@
 """The content of a project: folders and files, and their creation, renaming and deletion."""
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import Response, request
@@ -9,18 +9,20 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.files.destinations import INPUTS, destination, is_proposal, may_only_propose, save
-from app.console.files.page_source import present_head
+from app.console.files.destinations import INPUTS, destination, is_proposal, may_only_propose, move_edits, save
+from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, proposed_url
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, query_of_page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.entry_files import EntryFiles, folder_of_index
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import sets_of_paths
 from app.resources.project_content import unreadable
+from app.resources.project_content.entry_changes import entries_to_change, require_movable
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.site_content import site_content
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
@@ -91,26 +93,46 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: OpenFolder) -> 
     names={"files.0.path": "new_path"},
 )
 def rename_file(*, scope: EditorScope, form: Form) -> Response:
-    """Rename a file or move it to another folder."""
-    old, new = scope.path["file"], form.text("new_path").strip().strip("/")
-    if old == new:
-        return see_other(edit_url(scope, old, "done=unchanged"))
-    file = {"path": new, "action": "move", "previous_path": old, "base_blob_sha": form.text("base_blob_sha")}
-    message = _("Rename %(old)s to %(new)s", old=old, new=new)
+    """Rename an entry or move it to another folder."""
+    path, address = scope.path["file"], form.text("new_path").strip().strip("/")
+    if address in (path, folder_of_index(path)):
+        return see_other(edit_url(scope, path, "done=unchanged"))
+    message = _("Rename %(old)s to %(new)s", old=path, new=address)
     with destination(scope, form, message) as to:
-        save(to, message, form.text("base_sha"), file, merges=is_proposal(form))
+        entry = _entry(to, form, path)
+        new = entry.page_at(address)
+        source, head = branch_source(to), present_head(to)
+        require_movable(source, head, [(entry, new)], to.project.generator, field="new_path")
+        edits = _checked(move_edits(entry, new), form, path)
+        save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
     return see_other(edit_url(to, new, "done=renamed" if to.change_set is None else "done=saved"))
+
+
+def _entry(to: EditorScope, form: Form, path: str) -> EntryFiles:
+    """Return the files of the entry that a form changes."""
+    base_sha = None if is_proposal(form) else form.text("base_sha")
+    [entry] = entries_to_change(branch_source(to), present_head(to), [path], to.project.generator, base_sha=base_sha)
+    return entry
+
+
+def _checked(edits: list[dict[str, Any]], form: Form, path: str) -> list[dict[str, Any]]:
+    """Return the edits, that of the page with the version that the form showed."""
+    sha = form.text("base_blob_sha")
+    return [
+        edit | ({"base_blob_sha": sha} if edit.get("previous_path", edit["path"]) == path else {}) for edit in edits
+    ]
 
 
 @blueprint.post(f"{BASE}/delete/<path:file>")
 @Page(guard=EDITOR, inputs=("base_sha", "base_blob_sha", *INPUTS), shown_by="edit")
 def delete_file(*, scope: EditorScope, form: Form) -> Response:
-    """Delete a file and lead to the list that contained it, with a link to its history, which restores it."""
+    """Delete an entry and lead to the list that contained it, with a link to its history, which restores it."""
     path = scope.path["file"]
-    file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}
     message = _("Delete %(name)s", name=path)
     with destination(scope, form, message) as to:
-        save(to, message, form.text("base_sha"), file, merges=is_proposal(form))
+        files = _entry(to, form, path).deleted_with()
+        edits = _checked([{"path": file, "action": "delete"} for file in files], form, path)
+        save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
     if to.change_set is not None:
         return see_other(proposed_url(to))
     return see_other(frame.current().list_url(done="deleted", file=path))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -23,18 +23,17 @@ from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
-from app.core.errors import NotFound, UnprocessableEntity
-from app.core.limits import CommitLimits
+from app.content.entry_files import folder_of_index
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.errors import DriverError
-from app.drivers.git.commit_plan import SYMLINK
-from app.drivers.git.port import EntryType
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import actions
 from app.resources.project_content.guards import branch_of
+from app.resources.project_content.save_request import FileEdit
+from app.resources.project_content.saving.commit_builder import NoChange
+from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
 from app.resources.project_content.schemas.revisions import CompareQuery, RestoreVersionBody
-from app.resources.project_content.source import NO_COMMIT, is_readable
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import last_change, people_of
 
@@ -126,42 +125,56 @@ def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> changes.ComparedTe
 @blueprint.post(f"{BASE}/restore/<path:file>")
 @Page(guard=MEMBER, inputs=("commit_sha", "base_sha"), shown_by="file_history")
 def restore_version(*, scope: ProjectScope, form: Form) -> Response:
-    """Restore an earlier version of a file as a new change."""
+    """Restore an earlier version of a file as a new change. Of a deleted entry, all files are restored."""
     file, message = scope.path["file"], _restore_message(scope, scope.path["file"], form.text("commit_sha"))
-    if may_only_propose(scope):
-        return _propose_version(scope, file, form, message)
     data = {
         "file": file,
         "commit_sha": form.text("commit_sha"),
         "base_sha": form.text("base_sha"),
         "message": message,
     }
-    body = RestoreVersionBody.loaded(data)
-    restored = commit(scope, lambda branch: actions.restore_version(branch, body.request, body.message))
-    done = "restored" if restored["files"] else "unchanged"
-    return see_other(project_url(scope, f"/history/{quote(file)}?done={done}"))
+    request = RestoreVersionBody.loaded(data).request
+    folder = _deleted_folder(scope, request)
+    if folder is not None:
+        request = replace(request, path=folder, is_folder=True)
+    if may_only_propose(scope):
+        return _propose_version(scope, request, message)
+    restored = commit(scope, lambda branch: actions.restore_version(branch, request, message))
+    return see_other(_history_url(scope, "restored" if restored["files"] else "unchanged"))
 
 
-def _propose_version(scope: ProjectScope, file: str, form: Form, message: str) -> Response:
-    """Propose an earlier version of a file in a new change set. Raises NotFound, SaveConflict."""
-    source, base_sha, sha = branch_source(scope), form.text("base_sha"), form.text("commit_sha")
-    if not is_sha(base_sha) or not is_sha(sha) or not is_readable(source, sha):
-        raise NotFound(NO_COMMIT)
-    version = source.repository.entries(sha, [file]).get(file)
-    present = source.repository.entries(base_sha, [file]).get(file)
-    if version is None or version.type != EntryType.BLOB or version.mode == SYMLINK:
-        raise UnprocessableEntity(_("This version cannot be restored."))
-    if present is not None and present.sha == version.sha:
-        return see_other(project_url(scope, f"/history/{quote(file)}?done=unchanged"))
-    change = {
-        "path": file,
-        "action": "create" if present is None else "update",
-        "content": source.repository.blob(version.sha, max_bytes=CommitLimits.bytes),
-        "base_blob_sha": present.sha if present is not None else None,
-    }
+def _deleted_folder(scope: ProjectScope, request: RestoreRequest) -> str | None:
+    """Return the folder of a deleted page that the branch no longer contains."""
+    folder = folder_of_index(request.path)
+    if folder is None:
+        return None
+    with transactions.outside_transaction():
+        return None if branch_source(scope).repository.entries(request.base_sha, [folder]) else folder
+
+
+def _history_url(scope: ProjectScope, done: str) -> str:
+    return project_url(scope, f"/history/{quote(scope.path['file'])}?done={done}")
+
+
+def _propose_version(scope: ProjectScope, request: RestoreRequest, message: str) -> Response:
+    """Propose an earlier version in a new change set. Raises NotFound, SaveConflict."""
+    with transactions.outside_transaction():
+        edits = plan_restore(branch_source(scope), request)
+    if isinstance(edits, NoChange):
+        return see_other(_history_url(scope, "unchanged"))
     with new_set(scope, message) as to:
-        save(to, message, base_sha, change)
+        save(to, message, request.base_sha, *map(_sent, edits))
     return see_other(proposed_url(to))
+
+
+def _sent(edit: FileEdit) -> dict[str, Any]:
+    change = edit.change
+    return {
+        "path": change.path,
+        "action": change.action,
+        "content": change.content,
+        "base_blob_sha": edit.base_blob_sha,
+    }
 
 
 def _restore_message(scope: ProjectScope, file: str, sha: str) -> str:

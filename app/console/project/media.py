@@ -30,7 +30,7 @@ from app.http.validation import Length, RequestQuery
 from app.images.worker import ImageProcesses, remake
 from app.resources.project_content.images import has_thumbnail, media_folder
 from app.resources.project_content.schemas.content import FileQuery
-from app.resources.project_content.search.references import Backlink, backlinks, count_pages, list_images
+from app.resources.project_content.search.references import Backlink, count_pages, list_images, uses
 from app.resources.project_content.source import Source
 from app.resources.project_content.tree.folder_listing import has_blob
 
@@ -68,9 +68,9 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
 
 
 def usage_of(scope: ProjectScope, path: str) -> list[Backlink] | None:
-    """Return the files that refer to an image with their titles, or None until the image is indexed."""
+    """Return the files that use an image with their titles, or None until the image is indexed."""
     try:
-        return backlinks(scope.project, scope.index, FileQuery.loaded({"file": path}).file)
+        return uses(scope.project, scope.index, FileQuery.loaded({"file": path}).file)
     except NotFound:
         return None
 

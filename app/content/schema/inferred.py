@@ -48,6 +48,7 @@ _NOT_SITES = frozenset(("__tests__", "test", "tests", "fixtures", "examples", "n
 
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-")
+_DATED_FOLDER = re.compile(r"(?:19|20)\d\d(/(?:0[1-9]|1[0-2]))?")
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE))
 _DATE_KINDS = frozenset((ValueKind.DATE, ValueKind.DATETIME))
 _DATES = (FieldType.DATE, FieldType.DATETIME)
@@ -66,21 +67,33 @@ _TYPES = {
 
 @dataclass
 class FolderFiles:
-    """The files of one collection: their number, endings and kinds of names."""
+    """The files of one collection: their number, endings, kinds of names, and the folders that contain the entries."""
 
     folder: str
     files: int = 0
     endings: Counter[str] = field(default_factory=Counter)
     dated: int = 0
     bundles: int = 0
+    parents: Counter[str] = field(default_factory=Counter)
 
     def add(self, path: str) -> None:
         """Count a file."""
-        name = path.rpartition("/")[2]
+        folder, _slash, name = path.rpartition("/")
         self.files += 1
         self.endings[name.rpartition(".")[2]] += 1
-        self.dated += _DATED.match(name) is not None
-        self.bundles += name.startswith("index.")
+        is_bundle = name.startswith("index.")
+        entry = folder.rpartition("/")[2] if is_bundle else name
+        self.dated += _DATED.match(entry) is not None
+        self.bundles += is_bundle
+        if not name.startswith("_"):
+            parent = (folder.rpartition("/")[0] if is_bundle else folder)[len(self.folder) :].strip("/")
+            dated = _DATED_FOLDER.fullmatch(parent)
+            self.parents["{{year}}/{{month}}" if dated and dated[1] else "{{year}}" if dated else parent] += 1
+
+    @property
+    def parent(self) -> str:
+        """The folder below that of the collection, or its template with the date, that contains most entries."""
+        return max(self.parents, key=self.parents.__getitem__, default="")
 
 
 @dataclass(frozen=True)
@@ -104,18 +117,16 @@ def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
     endings = sorted(ending for ending, _ in files.endings.most_common(4))
     ending = endings[0] if len(endings) == 1 else "{" + ",".join(endings) + "}"
     usual = files.endings.most_common(1)[0][0]
-    name = f"{{{{slug}}}}.{usual}"
-    if files.dated * 2 > files.files:
-        name = f"{{{{year}}}}-{{{{month}}}}-{{{{day}}}}-{{{{slug}}}}.{usual}"
-    elif files.bundles * 2 > files.files:
-        name = f"{{{{slug}}}}/index.{usual}"
+    slug = "{{year}}-{{month}}-{{day}}-{{slug}}" if files.dated * 2 > files.files else "{{slug}}"
+    name = f"{slug}/index.{usual}" if files.bundles * 2 > files.files else f"{slug}.{usual}"
+    parent = files.parent if files.parents[files.parent] * 5 > sum(files.parents.values()) * 4 else ""
     return Collection(
         name=files.folder.strip("_").replace("/", "-") or "pages",
         label=label_of(files.folder.rpartition("/")[2]) or "Pages",
         folder=files.folder,
         pattern=f"**/*.{ending}" if files.folder else f"*.{ending}",
         fields=_fields(counts, "", files.files, 0),
-        template=EntryTemplate(name),
+        template=EntryTemplate(f"{parent}/{name}" if parent else name),
     )
 
 

@@ -122,7 +122,8 @@ def new_entry(
         "title": title,
         **{part: now.strftime(form) for part, form in _MOMENT.items()},
     }
-    path = name or expand(template.path, texts, now).strip("/")
+    is_below = collection is not None and folder != collection.folder
+    path = name or expand(_own_part(template.path) if is_below else template.path, texts, now).strip("/")
     if "." not in path.rpartition("/")[2]:
         path = f"{path}.md"
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
@@ -133,6 +134,13 @@ def new_entry(
         filled[draft.name] = draft.draft if is_draft else draft.public
     full = f"{folder}/{path}" if folder else path
     return NewEntry(full, _text(full, filled, expand(template.body, texts, now)))
+
+
+def _own_part(template: str) -> str:
+    """Return the part of a template that names the entry, without the folders around it."""
+    segments = template.split("/")
+    first = next((number for number, segment in enumerate(segments) if "{{slug" in segment or "{{title" in segment), 0)
+    return "/".join(segments[first:])
 
 
 _DEFAULT = (

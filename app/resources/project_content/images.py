@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
+from app.content.entry_files import folder_of_index
 from app.content.image_types import is_image
 from app.content.schema.model import Collection, FieldType, SchemaField
 from app.core.paths import path_error
@@ -32,6 +33,9 @@ MEDIA_FOLDERS: dict[str, str] = {
 
 COPIED_BY = (Generator.JEKYLL, Generator.ELEVENTY)
 """Generators that publish an image of any folder under its own path, Eleventy after a pass-through copy."""
+
+WITH_PAGE = (Generator.HUGO, Generator.ASTRO, Generator.GATSBY)
+"""Generators that publish an image in the folder of a page with this page."""
 
 THUMBNAIL_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif")
 """The endings of images that are decoded for a thumbnail. Vector images have none."""
@@ -72,7 +76,10 @@ def upload_folder(project: Project, page_path: str, *levels: Level | None) -> Me
         declared = _declared(project, level, page_path)
         if declared is not None:
             return declared if address is None else MediaFolder(declared.folder, _with_slash(address))
-    folder = media_folder(project) or page_path.rpartition("/")[0]
+    is_own = (
+        project.generator in WITH_PAGE and not project.paths.get("media") and folder_of_index(page_path) is not None
+    )
+    folder = ("" if is_own else media_folder(project)) or page_path.rpartition("/")[0]
     usual = site_url(project, f"{folder}/" if folder else "", page_path)
     return MediaFolder(folder, usual if address is None else _with_slash(address))
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from app.content.schema.inferred import FieldCounts, FolderFiles, collection_from
 from app.content.schema.model import Collection, ContentSchema, EntryTemplate, FieldType, SchemaField, SourceKind
 from app.content.schema.new_entry import choices_for, collections_for, folder_for, new_entry
 from app.content.slugs import SlugForm
@@ -59,6 +60,33 @@ def test_collection_without_draft_and_date_gets_neither() -> None:
 def test_placeholders_of_the_path_are_replaced(template: str, path: str) -> None:
     made = collection(template=EntryTemplate(template, {"category": "news"}))
     assert new_entry(made, "content/posts", title="Fog", now=NOW).path == f"content/posts/{path}"
+
+
+@pytest.mark.parametrize(
+    ("files", "path"),
+    [
+        (["a.md", "b.md"], "fog.md"),
+        (["a/index.md", "b/index.md"], "fog/index.md"),
+        (["2024/a.md", "2025/b.md"], "2026/fog.md"),
+        (["2024/a/index.md", "2025/b/index.md", "_index.md"], "2026/fog/index.md"),
+        (["2024/01/a.md", "2025/12/b.md"], "2026/11/fog.md"),
+        (["2024-01-02-a/index.md", "2025-01-02-b/index.md"], "2026-11-03-fog/index.md"),
+        (["posts/a.md", "posts/b.md"], "posts/fog.md"),
+        (["north/a.md", "south/b.md"], "fog.md"),
+    ],
+)
+def test_entry_is_created_where_the_other_entries_of_an_inferred_collection_are(files: list[str], path: str) -> None:
+    counted = FolderFiles("content/blog")
+    for file in files:
+        counted.add(f"content/blog/{file}")
+    made = collection_from(counted, FieldCounts({}, {}))
+    assert new_entry(made, "content/blog", title="Fog", now=NOW).path == f"content/blog/{path}"
+
+
+def test_entry_in_a_folder_of_the_collection_has_no_other_folder() -> None:
+    made = collection(template=EntryTemplate("{{year}}/{{slug}}/index.md"))
+    assert new_entry(made, "content/posts", title="Fog", now=NOW).path == "content/posts/2026/fog/index.md"
+    assert new_entry(made, "content/posts/2025", title="Fog", now=NOW).path == "content/posts/2025/fog/index.md"
 
 
 def test_entered_file_name_replaces_that_of_the_template() -> None:

@@ -14,6 +14,7 @@ from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentFile, ContentIndex
 from app.resources.project_content import queries
 from app.resources.project_content.conditions import literal_number, path_contains
+from app.resources.project_content.tree.folder_listing import pages_with, titles_of
 
 MAX_LINKS = 1_000
 MAX_SOURCES, PAGE = 1_000, 2_000
@@ -61,8 +62,9 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
 
 
 def count_pages(project: Project, index: ContentIndex | None, paths: Collection[str]) -> Mapping[str, int]:
-    """Return the number of files that link to each of some files of the branch, without those that none links to.
+    """Return the number of files that use each of some files of the branch, without those that none uses.
 
+    A file links to another one, or has it in its own folder: generators also use such files without a link.
     At most `MAX_LINKS` links with each name are compared, so that an image of all pages does not make a page slow.
     """
     targets = defaultdict[str, list[str]](list)
@@ -84,6 +86,8 @@ def count_pages(project: Project, index: ContentIndex | None, paths: Collection[
         for path in targets[key]:
             if source != path and can_resolve_to(source, Link(url, kind), path):
                 sources[path].add(source)
+    for path, page in pages_with(index, paths).items():
+        sources[path].add(page)
     return {path: len(pages) for path, pages in sources.items()}
 
 
@@ -105,6 +109,15 @@ def backlinks(project: Project, index: ContentIndex | None, path: str) -> list[B
         Backlink(source, title, [link for *_, link in rows]) for (source, title), rows in sources if source != path
     )
     return list(islice(result, MAX_SOURCES))
+
+
+def uses(project: Project, index: ContentIndex | None, path: str) -> list[Backlink]:
+    """Return the files that link to a file, and the page whose folder contains it, by path. Raises NotFound."""
+    listed = backlinks(project, index, path)
+    page = pages_with(index, [path]).get(path)
+    if page is None or any(link.path == page for link in listed):
+        return listed
+    return sorted([*listed, Backlink(page, titles_of(project, index, [page]).get(page))], key=lambda link: link.path)
 
 
 def texts_of(project: Project, index: ContentIndex | None, paths: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from operator import itemgetter
 import sqlalchemy as sa
 
 from app.content.draft_state import is_draft
+from app.content.entry_files import folder_of_index, folders_above
 from app.content.schema.collection_groups import DATA_ENDINGS, FolderCount
 from app.core import clock
 from app.database import inserts
@@ -187,6 +188,22 @@ def names_in_folder(index: ContentIndex | None, folder: str) -> list[str]:
     start = f"{folder}/" if folder else ""
     paths = db.session.scalars(sa.select(ContentFile.path).where(*_in(index), _folder_of_file == start))
     return [path[len(start) :] for path in paths]
+
+
+def pages_with(index: ContentIndex | None, paths: Collection[str]) -> dict[str, str]:
+    """Return the page whose folder contains a file, for those of some files that belong to such a page."""
+    folders = {folder for path in paths for folder in folders_above(path)}
+    if index is None or not folders:
+        return {}
+    statement = sa.select(ContentFile.path).where(*_in(index), ContentFile.path.like("%/index.%"))
+    pages = dict[str, str]()
+    for part in inserts.batches(sorted(f"{folder}/" for folder in folders), BLOBS_PER_STATEMENT):
+        for path in db.session.scalars(statement.where(_folder_of_file.in_(part)).order_by(ContentFile.path.desc())):
+            folder = folder_of_index(path)
+            if folder is not None:
+                pages[folder] = path
+    nearest = {path: next((pages[f] for f in folders_above(path) if f in pages), None) for path in paths}
+    return {path: page for path, page in nearest.items() if page is not None and page != path}
 
 
 def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:

@@ -1,0 +1,206 @@
+"""Which files belong to an entry: a page alone, or a page with the files of its folder.
+
+A page with the name `index` (a leaf bundle of Hugo, `{{slug}}/index` of Decap, a folder of Eleventy or Astro) is its
+folder, and so is a section with the name `_index`.
+"""
+
+import posixpath
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from app.content.filetypes import file_type
+from app.content.schema.inferred import IGNORED, ROOTS
+
+HUGO = "hugo"
+INDEX, SECTION = "index", "_index"
+_PAGES = frozenset(
+    (
+        *("markdown", "mdx", "markdoc", "html", "asciidoc", "restructuredtext", "org", "textile"),
+        *("astro", "vue", "svelte", "nunjucks", "liquid", "pug", "webc", "handlebars", "ejs"),
+    )
+)
+_NO_PAGES = IGNORED | {"data", "_data", "i18n"}
+"""Folders at the root of a site whose files are no pages."""
+
+ListFolder = Callable[[str], Collection[str]]
+"""Return the names of the files and folders directly in a folder."""
+
+
+class MoveProblem(StrEnum):
+    """A reason for which a page cannot have another path: the site would not show it or other pages as before."""
+
+    START_PAGE = "start_page"
+    EXISTS = "exists"
+    IN_ENTRY = "in_entry"
+    OTHER_PAGES = "other_pages"
+    NO_PAGES = "no_pages"
+    NEEDS_FOLDER = "needs_folder"
+
+
+@dataclass(frozen=True)
+class EntryFiles:
+    """A page with the files that belong to it.
+
+    Attributes:
+        page: the path of the page.
+        folder: the folder that is the entry, or None if the page is the entry.
+        files: the paths of all files of the entry, with that of the page.
+    """
+
+    page: str
+    folder: str | None
+    files: tuple[str, ...]
+
+    @property
+    def address(self) -> str:
+        """The path that names the entry: of its folder, else of its page."""
+        return self.page if self.folder is None else self.folder
+
+    @cached_property
+    def translations(self) -> tuple[str, ...]:
+        """The same page in other languages, in its folder."""
+        own = self.page.rpartition("/")[0]
+        return tuple(p for p in self.files if p != self.page and is_index(p) and p.rpartition("/")[0] == own)
+
+    @cached_property
+    def other_pages(self) -> tuple[str, ...]:
+        """The pages of a section."""
+        if self.folder is None or _stem(self.page) != SECTION:
+            return ()
+        return tuple(p for p in self.files if p != self.page and p not in self.translations and is_page(p))
+
+    @property
+    def attachments(self) -> tuple[str, ...]:
+        """The files that are no pages of their own, for example images."""
+        pages = {self.page, *self.translations, *self.other_pages}
+        return tuple(path for path in self.files if path not in pages)
+
+    def deleted_with(self, selected: Collection[str] = ()) -> tuple[str, ...]:
+        """Return the files that are deleted with the page and other selected pages.
+
+        While the entry remains in another language, this is the page alone.
+        """
+        return self.files if set(self.translations).issubset(selected) else (self.page,)
+
+    def page_at(self, address: str) -> str:
+        """Return the path of the page if the entry has another address. The address may also be that of a page."""
+        name = self.page.rpartition("/")[2]
+        ending = name[name.rindex(".") :] if "." in name else ""
+        return address if self.folder is None or (ending and address.endswith(ending)) else f"{address}/{name}"
+
+    def page_in(self, folder: str) -> str:
+        """Return the path of the page if the entry is moved to a folder."""
+        name = self.address.rpartition("/")[2]
+        return self.page_at(f"{folder}/{name}" if folder else name)
+
+    def moves_to(self, page: str) -> Mapping[str, str]:
+        """Return the new path of each file if the page has another path."""
+        if self.folder is None or not is_index(page):
+            return {self.page: page}
+        new, start = posixpath.dirname(page), len(self.folder)
+        moved = {path: f"{new}{path[start:]}" for path in self.files}
+        return moved | {self.page: page}
+
+
+def outermost(entries: Sequence[EntryFiles]) -> list[EntryFiles]:
+    """Return the entries without those that are files of the folder of another one."""
+    folders = {entry.folder for entry in entries}
+    return [entry for entry in entries if folders.isdisjoint(folders_above(entry.address))]
+
+
+def is_page(path: str) -> bool:
+    """Return whether a file can be a page of a site."""
+    return file_type(path).language in _PAGES
+
+
+def is_index(path: str) -> bool:
+    """Return whether a file is the page of its folder, in any language."""
+    return _stem(path) in (INDEX, SECTION) and is_page(path)
+
+
+def folder_of_index(path: str) -> str | None:
+    """Return the folder that can be one entry with this page. The start page of a site or of its content has none."""
+    folder = path.rpartition("/")[0]
+    return folder if is_index(path) and not _is_root(folder) else None
+
+
+def entry_files(path: str, below: Collection[str], generator: str | None) -> EntryFiles:
+    """Return the files of the entry of a page.
+
+    Args:
+        path: the path of the page, or of any other file, which is an entry alone.
+        below: the paths of all files in the folder of `folder_of_index`, at any depth.
+        generator: in Hugo, each other file of a folder with an `index` page belongs to it. With other generators, other
+            pages are entries, and the folder is no entry.
+    """
+    folder = folder_of_index(path)
+    alone = EntryFiles(path, None, (path,))
+    if folder is None or not below:
+        return alone
+    entry = EntryFiles(path, folder, tuple(sorted({path, *below})))
+    if _stem(path) == SECTION or generator == HUGO:
+        return entry
+    known = {path, *entry.translations}
+    return alone if any(is_page(other) and other not in known for other in below) else entry
+
+
+def move_problem(entry: EntryFiles, page: str, list_folder: ListFolder, generator: str | None) -> MoveProblem | None:
+    """Return why the page of an entry cannot have another path, or None.
+
+    Args:
+        entry: the entry before the move.
+        page: its new path.
+        list_folder: reads a folder before the move.
+        generator: the generator of the site.
+    """
+    if not is_page(entry.page):
+        return None
+    old, new = posixpath.dirname(entry.page), posixpath.dirname(page)
+    if entry.folder is not None and not is_index(page):
+        return MoveProblem.NEEDS_FOLDER if len(entry.files) > 1 else None
+    if entry.folder is not None:
+        if new.startswith(f"{entry.folder}/"):
+            return MoveProblem.IN_ENTRY
+        parent, _slash, name = new.rpartition("/")
+        if new != entry.folder and name in list_folder(parent):
+            return MoveProblem.EXISTS
+    elif is_index(entry.page) and new != old:
+        return MoveProblem.START_PAGE
+    if _is_excluded(new) and not _is_excluded(old):
+        return MoveProblem.NO_PAGES
+    return _problem_of_hugo(entry, page, list_folder) if generator == HUGO else None
+
+
+def _problem_of_hugo(entry: EntryFiles, page: str, list_folder: ListFolder) -> MoveProblem | None:
+    """Return the problem of a page of Hugo: an `index` page hides the other pages of its folder."""
+    new = posixpath.dirname(page)
+    for folder in folders_above(page if entry.folder is None else new):
+        if _is_root(folder) or entry.page.startswith(f"{folder}/"):
+            break
+        if any(_stem(name) == INDEX and is_page(name) for name in list_folder(folder)):
+            return MoveProblem.IN_ENTRY
+    if entry.folder is None and is_index(page) and _stem(entry.page) != _stem(page):
+        own = entry.page.rpartition("/")[2] if posixpath.dirname(entry.page) == new else ""
+        if any(is_page(name) or "." not in name for name in list_folder(new) if name != own):
+            return MoveProblem.OTHER_PAGES
+    return None
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders above a path, the nearest first."""
+    while path := posixpath.dirname(path):
+        yield path
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].partition(".")[0]
+
+
+def _is_root(folder: str) -> bool:
+    return not folder or folder in ROOTS or folder.endswith(("/content", "/src/pages"))
+
+
+def _is_excluded(folder: str) -> bool:
+    return folder.partition("/")[0] in _NO_PAGES

@@ -1,0 +1,226 @@
+"""Pages that are folders: each action of the console acts on the page with its pictures."""
+
+import html
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.core.limits import CommitLimits
+from app.extensions import db
+from app.models.project import Project
+from tests.console.conftest import ConsoleScene
+from tests.console.test_editing import form_of
+from tests.console.test_organizations import submit
+
+pytestmark = pytest.mark.one_database
+
+POST, PICTURES = "content/blog/pier/index.md", ("content/blog/pier/a.png", "content/blog/pier/img/b.png")
+PNG = b"\x89PNG\r\n\x1a\n"
+FILES = {
+    POST: b"---\ntitle: The pier\n---\n![A](a.png)\n",
+    PICTURES[0]: PNG + b"a",
+    PICTURES[1]: PNG + b"b",
+    "content/blog/_index.md": b"---\ntitle: Blog\n---\n",
+    "content/blog/2025/one.md": b"---\ntitle: One\n---\n",
+    "content/blog/2025/two.md": b"---\ntitle: Two\n---\n",
+    "content/blog/boats/index.md": b"---\ntitle: Boats\n---\n",
+    "content/blog/boats/index.de.md": b"---\ntitle: Boote\n---\n",
+    "content/blog/boats/c.png": PNG + b"c",
+}
+
+
+@dataclass
+class Blog:
+    """The owner of a Hugo site with pages that are folders."""
+
+    console: ConsoleScene
+
+    @property
+    def base(self) -> str:
+        return f"/console/projects/{self.console.ids['project_id']}"
+
+    @property
+    def files(self) -> set[str]:
+        return {path for path in self.console.site.repo.entries() if path.startswith("content/blog/")}
+
+    def page(self, path: str) -> Any:
+        return self.console.site.owner.client.get(f"{self.base}{path}")
+
+    def send(self, action: str, path: str, **fields: str) -> Any:
+        """Send a form of the editor of a page."""
+        sent = form_of(self.page(f"/edit/{path}"), f"{self.base}/{action}/")
+        return submit(self.console.site.owner, f"{self.base}/{action}/{path}", **sent | fields)
+
+    def select(self, action: str, *paths: str, **fields: str | list[str]) -> Any:
+        """Send the form of a folder with selected files."""
+        sent = {"base_sha": self.console.site.repo.head(), "folder": "content/blog", "select": list(paths)}
+        return submit(self.console.site.owner, f"{self.base}/{action}", **sent | fields)
+
+
+@pytest.fixture
+def blog(console: ConsoleScene) -> Blog:
+    console.site.repo.commit(FILES)
+    with console.app.app_context():
+        db.session.execute(sa.update(Project).values(generator="hugo"))
+        db.session.commit()
+    return Blog(console)
+
+
+def changed(path: str) -> set[str]:
+    return {file for file in FILES if not file.startswith(f"{path}/")}
+
+
+def test_editor_names_the_page_and_its_files_before_a_deletion(blog: Blog) -> None:
+    page = html.unescape(blog.page(f"/edit/{POST}").text)
+    assert "This deletes “The pier” with the other files of its folder: 2 files." in page
+    section = html.unescape(blog.page("/edit/content/blog/_index.md").text)
+    assert "This deletes the section “Blog” with all files of its folder: 5 pages, 3 files." in section
+    assert "“One” will be deleted." in html.unescape(blog.page("/edit/content/blog/2025/one.md").text)
+
+
+def test_page_is_deleted_with_its_pictures(blog: Blog) -> None:
+    assert "done=deleted" in blog.send("delete", POST).location
+    assert blog.files == changed("content/blog/pier")
+
+
+def test_deleted_page_is_restored_with_its_pictures(blog: Blog) -> None:
+    before = blog.console.site.repo.head()
+    blog.send("delete", POST)
+    sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
+    done = submit(blog.console.site.owner, f"{blog.base}/restore/{POST}", **sent)
+    assert done.location.endswith("?done=restored")
+    assert blog.files == set(FILES)
+    assert blog.console.site.repo.show(PICTURES[1]) == FILES[PICTURES[1]]
+
+
+def test_deletion_of_one_language_keeps_the_others_and_the_pictures(blog: Blog) -> None:
+    blog.send("delete", "content/blog/boats/index.de.md")
+    assert blog.files == set(FILES) - {"content/blog/boats/index.de.md"}
+    blog.send("delete", "content/blog/boats/index.md")
+    assert blog.files == changed("content/blog/boats")
+
+
+def test_page_is_renamed_with_its_pictures(blog: Blog) -> None:
+    form = form_of(blog.page(f"/edit/{POST}"), f"{blog.base}/rename/")
+    assert form["new_path"] == "content/blog/pier"
+    done = blog.send("rename", POST, new_path="content/blog/harbour")
+    assert done.location == f"{blog.base}/edit/content/blog/harbour/index.md?done=renamed"
+    assert blog.files == {path.replace("/pier/", "/harbour/") for path in FILES}
+    assert blog.console.site.repo.show("content/blog/harbour/img/b.png") == FILES[PICTURES[1]]
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "text"),
+    [
+        (POST, "content/blog/2025", "There is a folder with this name."),
+        (POST, "content/blog/2025/index.md", "There is a folder with this name."),
+        (POST, "content/blog/pier/deep", "This folder belongs to one page."),
+        (POST, "content/blog/pier.md", "This page is a folder with other files."),
+        ("content/blog/2025/one.md", "content/blog/2025/index.md", "would no longer show the other pages"),
+        ("content/blog/2025/one.md", "content/blog/pier/one.md", "This folder belongs to one page."),
+        ("content/blog/2025/one.md", "data/one.md", "The site does not show pages of this folder"),
+    ],
+)
+def test_rename_that_would_hide_pages_is_refused_at_the_field(blog: Blog, path: str, new: str, text: str) -> None:
+    before = blog.console.site.repo.head()
+    refused = blog.send("rename", path, new_path=new)
+    assert refused.status_code == 400
+    assert text in html.unescape(refused.text)
+    assert f'value="{new}"' in refused.text
+    assert blog.console.site.repo.head() == before
+
+
+def test_rename_to_the_present_folder_changes_nothing(blog: Blog) -> None:
+    before = blog.console.site.repo.head()
+    assert blog.send("rename", POST, new_path="content/blog/pier").location.endswith("done=unchanged")
+    assert blog.console.site.repo.head() == before
+
+
+def test_selected_page_is_moved_as_a_folder(blog: Blog) -> None:
+    assert "done=moved" in blog.select("bulk-move", POST, PICTURES[0], target="content/blog/2025").location
+    assert blog.files == {path.replace("blog/pier/", "blog/2025/pier/") for path in FILES}
+
+
+def test_selected_pages_are_deleted_with_their_pictures(blog: Blog) -> None:
+    languages = ("content/blog/boats/index.md", "content/blog/boats/index.de.md")
+    assert "done=deleted" in blog.select("bulk-delete", POST, *languages).location
+    assert blog.files == changed("content/blog/pier") & changed("content/blog/boats")
+
+
+def test_selected_picture_is_deleted_alone(blog: Blog) -> None:
+    assert "done=deleted" in blog.select("bulk-delete", PICTURES[0]).location
+    assert blog.files == set(FILES) - {PICTURES[0]}
+
+
+@pytest.mark.parametrize("path", ["content/blog/2025/one.md", "content/blog/2025/two.md"])
+def test_selected_page_is_not_moved_into_a_page(blog: Blog, path: str) -> None:
+    refused = blog.select("bulk-move", path, target="content/blog/pier")
+    assert refused.status_code == 400
+    assert "This folder belongs to one page." in refused.text
+    assert blog.files == set(FILES)
+
+
+def test_folder_with_a_new_file_is_not_deleted(blog: Blog) -> None:
+    sent = form_of(blog.page(f"/edit/{POST}"), f"{blog.base}/delete/")
+    blog.console.site.repo.commit({"content/blog/pier/new.png": PNG})
+    refused = submit(blog.console.site.owner, f"{blog.base}/delete/{POST}", **sent)
+    assert refused.status_code == 409
+    assert "have changed. Load the page again" in refused.text
+    assert POST in blog.files
+
+
+def test_many_pages_are_deleted_without_a_divided_page(blog: Blog) -> None:
+    names = [f"content/blog/many/{number}/index.md" for number in range(CommitLimits.files // 2 + 1)]
+    blog.console.site.repo.commit({path: b"x" for name in names for path in (name, name.replace("index.md", "p.png"))})
+    before = blog.console.site.repo.head()
+    done = blog.select("bulk-delete", **{"select": [], "select[]": json.dumps(names)})
+    assert "done=deleted" in done.location
+    assert blog.files == set(FILES)
+    assert blog.console.site.repo.text("rev-list", "--count", f"{before}..main") == "2"
+
+
+def test_section_with_too_many_files_is_refused(blog: Blog) -> None:
+    many = {f"content/blog/many/{number}.md": b"x" for number in range(CommitLimits.files + 1)}
+    blog.console.site.repo.commit(many)
+    refused = blog.send("delete", "content/blog/_index.md")
+    assert refused.status_code == 413
+    assert "“content/blog” has more than 300 files." in html.unescape(refused.text)
+    assert set(many) <= blog.files
+
+
+class TestProposals:
+    @pytest.fixture(autouse=True)
+    def required(self, blog: Blog) -> None:
+        with blog.console.app.app_context():
+            blog.console.site.owner.again().patch(
+                f"/project/{blog.console.ids['project_id']}", {"require_change_sets": True}
+            )
+
+    def proposed(self, blog: Blog) -> list[str]:
+        """Return the changed paths of the only change set."""
+        [listed] = blog.console.site.owner.again().get(f"/project/{blog.console.ids['project_id']}/change-sets").ok()
+        lines = blog.console.site.repo.git(
+            "diff", "--name-status", "--no-renames", f"main..{listed['branch']}"
+        ).decode()
+        return sorted(lines.replace("\t", " ").splitlines())
+
+    def test_page_is_moved_with_its_pictures(self, blog: Blog) -> None:
+        blog.select("bulk-move", POST, target="content/blog/2025")
+        old = [f"D {path}" for path in (POST, *PICTURES)]
+        new = [f"A {path.replace('blog/pier', 'blog/2025/pier')}" for path in (POST, *PICTURES)]
+        assert self.proposed(blog) == sorted([*old, *new])
+
+    def test_page_is_deleted_with_its_pictures(self, blog: Blog) -> None:
+        blog.send("delete", POST, **{"save-to": "proposal", "change-set": "new"})
+        assert self.proposed(blog) == sorted(f"D {path}" for path in (POST, *PICTURES))
+
+
+def test_picture_of_a_page_without_a_link_is_not_unused(blog: Blog) -> None:
+    blog.console.site.owner.again().post(blog.console.site.path("/reindex")).ok(202)
+    blog.console.site.world.work_off()
+    page = html.unescape(blog.page("/media?q=b.png").text)
+    assert "1 page" in page
+    assert "The pier" in html.unescape(blog.page(f"/edit/{PICTURES[1]}").text)

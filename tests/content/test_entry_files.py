@@ -1,0 +1,168 @@
+"""The files of an entry, and the paths that it can have."""
+
+from collections.abc import Collection
+
+import pytest
+
+from app.content.entry_files import (
+    EntryFiles,
+    MoveProblem,
+    entry_files,
+    folder_of_index,
+    is_page,
+    move_problem,
+    outermost,
+)
+
+POST = "content/blog/post/index.md"
+PICTURES = ("content/blog/post/a.png", "content/blog/post/img/b.jpg")
+SITE = (
+    "content/_index.md",
+    "content/blog/_index.md",
+    "content/blog/2025/one.md",
+    "content/blog/2025/two.md",
+    POST,
+    *PICTURES,
+    "content/blog/plain.md",
+    "data/authors/jo.yaml",
+)
+
+
+def entry(path: str, files: Collection[str] = SITE, generator: str | None = "hugo") -> EntryFiles:
+    folder = folder_of_index(path)
+    below = [file for file in files if folder is not None and file.startswith(f"{folder}/")]
+    return entry_files(path, below, generator)
+
+
+def problem(path: str, new: str, files: Collection[str] = SITE, generator: str | None = "hugo") -> MoveProblem | None:
+    def names(folder: str) -> set[str]:
+        start = f"{folder}/" if folder else ""
+        return {file[len(start) :].partition("/")[0] for file in files if file.startswith(start)}
+
+    return move_problem(entry(path, files, generator), new, names, generator)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        POST,
+        "content/blog/post/index.de.md",
+        "src/content/blog/post/index.mdx",
+        "src/posts/post/index.njk",
+        "site/content/about/index.html",
+        "content/blog/_index.md",
+    ],
+)
+def test_index_page_names_its_folder(path: str) -> None:
+    assert folder_of_index(path) == path.rpartition("/")[0]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "index.md",
+        "content/_index.md",
+        "site/content/_index.md",
+        "docs/index.md",
+        "src/pages/index.astro",
+        "content/blog/plain.md",
+        "content/blog/indexes.md",
+        "content/blog/post/index.json",
+        "content/blog/post/index.png",
+    ],
+)
+def test_other_files_and_start_pages_are_no_folder(path: str) -> None:
+    assert folder_of_index(path) is None
+    assert entry(path).files == (path,)
+
+
+def test_bundle_contains_its_pictures() -> None:
+    bundle = entry(POST)
+    assert (bundle.address, set(bundle.files)) == ("content/blog/post", {POST, *PICTURES})
+    assert (bundle.attachments, bundle.other_pages) == (PICTURES, ())
+    assert bundle.deleted_with() == bundle.files
+
+
+def test_section_contains_its_pages() -> None:
+    section = entry("content/blog/_index.md")
+    assert len(section.files) == len([path for path in SITE if path.startswith("content/blog/")])
+    assert set(section.other_pages) == {
+        "content/blog/2025/one.md",
+        "content/blog/2025/two.md",
+        POST,
+        "content/blog/plain.md",
+    }
+    assert section.attachments == PICTURES
+
+
+@pytest.mark.parametrize(
+    ("generator", "is_folder"), [("hugo", True), ("astro", False), ("eleventy", False), (None, False)]
+)
+def test_folder_with_other_pages_is_an_entry_in_hugo_only(generator: str, is_folder: bool) -> None:
+    files = ["src/docs/guide/index.md", "src/docs/guide/part.md", "src/docs/guide/a.png"]
+    assert (entry(files[0], files, generator).folder is not None) == is_folder
+
+
+@pytest.mark.parametrize("generator", ["hugo", "astro", None])
+def test_languages_of_a_page_are_one_entry(generator: str | None) -> None:
+    files = ["posts/a/index.md", "posts/a/index.de.md", "posts/a/x.png"]
+    page = entry(files[0], files, generator)
+    assert (page.address, page.translations) == ("posts/a", ("posts/a/index.de.md",))
+    assert page.deleted_with() == (files[0],)
+    assert page.deleted_with(files[:2]) == tuple(sorted(files))
+    assert page.moves_to("posts/b/index.md") == {path: path.replace("/a/", "/b/") for path in files}
+
+
+def test_move_keeps_the_paths_in_the_folder() -> None:
+    bundle = entry(POST)
+    assert bundle.page_in("content/news") == "content/news/post/index.md"
+    assert bundle.page_in("") == "post/index.md"
+    assert (
+        bundle.page_at("content/blog/new") == bundle.page_at("content/blog/new/index.md") == "content/blog/new/index.md"
+    )
+    assert bundle.moves_to("content/news/post/index.md")["content/blog/post/img/b.jpg"] == "content/news/post/img/b.jpg"
+    assert entry("content/blog/plain.md").page_in("content/news") == "content/news/plain.md"
+
+
+def test_file_in_a_selected_folder_is_part_of_it() -> None:
+    entries = [entry(POST), entry(PICTURES[0]), entry("content/blog/plain.md")]
+    assert [page.page for page in outermost(entries)] == [POST, "content/blog/plain.md"]
+
+
+@pytest.mark.parametrize(
+    ("path", "new", "expected"),
+    [
+        (POST, "content/blog/2025/post/index.md", None),
+        (POST, "content/blog/other/index.md", None),
+        ("content/blog/plain.md", "content/blog/2025/plain.md", None),
+        ("content/blog/plain.md", "content/blog/post/plain.md", MoveProblem.IN_ENTRY),
+        ("content/blog/plain.md", "content/blog/post/img/plain.md", MoveProblem.IN_ENTRY),
+        ("content/blog/2025/one.md", "content/blog/2025/index.md", MoveProblem.OTHER_PAGES),
+        ("content/blog/2025/one.md", "content/blog/index.md", MoveProblem.OTHER_PAGES),
+        (POST, "content/blog/2025/index.md", MoveProblem.EXISTS),
+        (POST, "content/blog/post/deeper/index.md", MoveProblem.IN_ENTRY),
+        (POST, "content/blog/post.md", MoveProblem.NEEDS_FOLDER),
+        ("content/_index.md", "content/blog/2025/_index.md", MoveProblem.START_PAGE),
+        ("content/blog/plain.md", "data/plain.md", MoveProblem.NO_PAGES),
+        ("content/blog/plain.md", "static/plain.md", MoveProblem.NO_PAGES),
+        (PICTURES[0], "content/blog/2025/a.png", None),
+        (PICTURES[0], "static/a.png", None),
+        ("data/authors/jo.yaml", "data/people/jo.yaml", None),
+    ],
+)
+def test_move_that_would_hide_pages_is_named(path: str, new: str, expected: MoveProblem | None) -> None:
+    assert problem(path, new) == expected
+
+
+def test_bundle_without_other_files_can_become_a_plain_page() -> None:
+    files = ["content/blog/about/index.md", "content/blog/plain.md"]
+    assert problem(files[0], "content/blog/about.md", files) is None
+    assert entry(files[0], files).moves_to("content/blog/about.md") == {files[0]: "content/blog/about.md"}
+
+
+def test_page_next_to_an_index_page_stays_a_page_in_other_generators() -> None:
+    assert problem("content/blog/plain.md", "content/blog/post/plain.md", generator="astro") is None
+
+
+def test_pages_are_known_by_their_ending() -> None:
+    assert [is_page(name) for name in ("a.md", "a.html", "a.adoc", "a.png", "a.yaml", "a")] == [True] * 3 + [False] * 3
