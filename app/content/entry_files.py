@@ -170,22 +170,32 @@ def move_problem(entry: EntryFiles, page: str, list_folder: ListFolder, generato
         return MoveProblem.START_PAGE
     if _is_excluded(new) and not _is_excluded(old):
         return MoveProblem.NO_PAGES
-    return _problem_of_hugo(entry, page, list_folder) if generator == HUGO else None
+    return new_page_problem(page, list_folder, generator, entry)
 
 
-def _problem_of_hugo(entry: EntryFiles, page: str, list_folder: ListFolder) -> MoveProblem | None:
-    """Return the problem of a page of Hugo: an `index` page hides the other pages of its folder."""
-    new = posixpath.dirname(page)
-    for folder in folders_above(page if entry.folder is None else new):
-        if _is_root(folder) or entry.page.startswith(f"{folder}/"):
+def new_page_problem(
+    page: str, list_folder: ListFolder, generator: str | None, entry: EntryFiles | None = None
+) -> MoveProblem | None:
+    """Return why the site would not show a new page or other pages: an `index` page of Hugo hides those of its folder.
+
+    `entry` are the files that receive the path, if the page exists.
+    """
+    if generator != HUGO or not is_page(page):
+        return None
+    before = entry.page if entry is not None else ""
+    for folder in folders_above(page if entry is None or entry.folder is None else posixpath.dirname(page)):
+        if _is_root(folder) or before.startswith(f"{folder}/"):
             break
-        if any(_stem(name) == INDEX and is_page(name) for name in list_folder(folder)):
-            return MoveProblem.IN_ENTRY
-    if entry.folder is None and is_index(page) and _stem(entry.page) != _stem(page):
-        own = entry.page.rpartition("/")[2] if posixpath.dirname(entry.page) == new else ""
-        if any(is_page(name) or "." not in name for name in list_folder(new) if name != own):
-            return MoveProblem.OTHER_PAGES
-    return None
+        names = [name for name in list_folder(folder) if f"{folder}/{name}" != page]
+        if any(_stem(name) == INDEX and is_page(name) for name in names):
+            # Pages with the same name in other languages are the same page.
+            return None if is_index(page) and folder == posixpath.dirname(page) else MoveProblem.IN_ENTRY
+    if not is_index(page) or (entry is not None and (entry.folder is not None or _stem(before) == _stem(page))):
+        return None
+    new = posixpath.dirname(page)
+    own = before.rpartition("/")[2] if posixpath.dirname(before) == new else ""
+    hides = (is_page(name) or "." not in name for name in list_folder(new) if name != own)
+    return MoveProblem.OTHER_PAGES if _stem(page) == INDEX and any(hides) else None
 
 
 def folders_above(path: str) -> Iterator[str]:

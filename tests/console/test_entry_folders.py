@@ -139,6 +139,21 @@ def test_rename_to_the_present_folder_changes_nothing(blog: Blog) -> None:
     assert blog.console.site.repo.head() == before
 
 
+@pytest.mark.parametrize(
+    ("folder", "name", "text"),
+    [
+        ("content/blog/pier", "more.md", "This folder belongs to one page."),
+        ("content/blog/2025", "index.md", "would no longer show the other pages"),
+        ("content/blog/pier", "index.fr.md", ""),
+        ("content/blog/2025", "more.md", ""),
+    ],
+)
+def test_new_page_that_the_site_would_not_show_is_refused(blog: Blog, folder: str, name: str, text: str) -> None:
+    made = submit(blog.console.site.owner, f"{blog.base}/new", folder=folder, title="More", name=name, collection="")
+    assert made.status_code == (400 if text else 303)
+    assert text in html.unescape(made.text)
+
+
 def test_selected_page_is_moved_as_a_folder(blog: Blog) -> None:
     assert "done=moved" in blog.select("bulk-move", POST, PICTURES[0], target="content/blog/2025").location
     assert blog.files == {path.replace("blog/pier/", "blog/2025/pier/") for path in FILES}
@@ -224,3 +239,29 @@ def test_picture_of_a_page_without_a_link_is_not_unused(blog: Blog) -> None:
     page = html.unescape(blog.page("/media?q=b.png").text)
     assert "1 page" in page
     assert "The pier" in html.unescape(blog.page(f"/edit/{PICTURES[1]}").text)
+
+
+class TestRemovedPage:
+    @pytest.fixture
+    def shown(self, blog: Blog) -> str:
+        """Save a text in the editor of a page that another person has deleted with its folder, and return the page."""
+        sent = form_of(blog.page(f"/edit/{POST}"), "editor-form") | {"body": "My line.\r\n"}
+        blog.console.site.repo.commit(dict.fromkeys((POST, *PICTURES)))
+        stopped = submit(blog.console.site.owner, f"{blog.base}/edit/{POST}", **sent)
+        assert stopped.location == f"{blog.base}/conflict/{POST}"
+        return html.unescape(blog.page(f"/conflict/{POST}").text)
+
+    def choose(self, blog: Blog, action: str) -> None:
+        sent = form_of(blog.page(f"/conflict/{POST}"), "removed-form") | {"action": action}
+        assert submit(blog.console.site.owner, f"{blog.base}/removed/{POST}", **sent).location.endswith("done=saved")
+
+    def test_text_is_restored_with_the_pictures(self, blog: Blog, shown: str) -> None:
+        self.choose(blog, "restore")
+        assert blog.files == set(FILES)
+        assert b"My line." in blog.console.site.repo.show(POST)
+        assert blog.console.site.repo.show(PICTURES[0]) == FILES[PICTURES[0]]
+
+    def test_text_is_saved_as_another_page_with_the_pictures(self, blog: Blog, shown: str) -> None:
+        assert 'value="content/blog/pier-2/index.md"' in shown
+        self.choose(blog, "create")
+        assert blog.files == {path.replace("/pier/", "/pier-2/") for path in FILES}

@@ -16,7 +16,7 @@ from app.access.scope import ProjectScope
 from app.concurrency.threadpool import offload
 from app.console.blueprint import blueprint
 from app.console.editor.saving import follow_rename, leave_set, plan_images, save_or_leave
-from app.console.files.destinations import INPUTS, destination, proposals, save
+from app.console.files.destinations import INPUTS, destination, proposals, save, sent_edit
 from app.console.files.page_source import (
     OpenFile,
     branch_source,
@@ -36,6 +36,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.entry_files import folder_of_index
 from app.content.merge.files import ConflictKind, FileConflicts, MergeConflict, MergedFile, merge_file
 from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
@@ -44,6 +45,7 @@ from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.limits import InputLimits
 from app.database import transactions
 from app.drivers.git.file_diff import changed_lines
+from app.resources.project_content.entry_changes import edits_of_removed
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import FileRemoval, find_removal, last_change, people_of
 
@@ -291,6 +293,9 @@ def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:
 
 def _other_path(path: str) -> str:
     """Return the proposed path of a copy."""
+    folder = folder_of_index(path)
+    if folder is not None:
+        return f"{folder}-2{path[len(folder) :]}"
     stem, dot, suffix = path.rpartition(".")
     return f"{stem}-2{dot}{suffix}" if dot and "/" not in suffix else f"{path}-2"
 
@@ -323,11 +328,14 @@ def save_removed(*, scope: EditorScope, form: Form, prepared: FileRemoval) -> Re
     if form.text("action") == "follow":
         return _follow(scope, prepared, text, draft["base_blob_sha"])
     target = path if form.text("action") == "restore" else form.text("new_path").strip().strip("/")
-    return _save_at(scope, form, text, target)
+    return _save_at(scope, form, text, target, prepared)
 
 
-def _save_at(scope: EditorScope, form: Form, text: str, target: str) -> Response:
-    """Save the text as a page of the site or of a change set, with the images of the draft, and lead to its editor."""
+def _save_at(scope: EditorScope, form: Form, text: str, target: str, removal: FileRemoval) -> Response:
+    """Save the text as a page of the site or of a change set, and lead to its editor.
+
+    The images of the draft, and the other files of a removed entry are saved with it.
+    """
     path = scope.path["file"]
     if not target:
         raise InvalidRequest.field("new_path", _("Enter a file name."))
@@ -335,7 +343,10 @@ def _save_at(scope: EditorScope, form: Form, text: str, target: str) -> Response
     with destination(scope, form, message) as to:
         plan = plan_images(scope, path, text.encode(), to=to, new_path=target)
         file = {"path": target, "action": "create", "content": plan.data}
-        save(to, message, present_head(to), file, *plan.files)
+        others = map(sent_edit, edits_of_removed(branch_source(to), removal, path, target))
+        taken = {target, *(image["path"] for image in plan.files)}
+        files = [*plan.files, *(other for other in others if other["path"] not in taken)]
+        save(to, message, present_head(to), file, *files)
     delete_draft(scope, path)
     return see_other(edit_url(to, target, "done=saved"))
 

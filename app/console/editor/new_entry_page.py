@@ -31,6 +31,7 @@ from app.core.errors import InvalidRequest
 from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
+from app.resources.project_content.entry_changes import require_visible
 from app.resources.project_content.schema.site_content import site_content, translation_path
 from app.resources.project_draft import actions
 from app.resources.project_draft.schemas import SaveDraftBody
@@ -100,10 +101,23 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
     notations = notations_of(scope, collection) if collection is not None else {}
     entry = _entry(scope, collection, folder, title, name=name or None, is_draft=is_draft, notations=notations)
-    present = page_source.present_path(page_source.branch_source(scope), page_source.present_head(scope), entry.path)
-    if present is not None or not _create_draft(scope, entry):
-        raise InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=present or entry.path))
+    _require_free(scope, entry.path)
+    if not _create_draft(scope, entry):
+        raise _taken(entry.path)
     return see_other(edit_url(scope, entry.path))
+
+
+def _require_free(scope: ProjectScope, path: str) -> None:
+    """Refuse a path that exists, or at which the site would not show the page."""
+    source, head = page_source.branch_source(scope), page_source.present_head(scope)
+    present = page_source.present_path(source, head, path)
+    if present is not None:
+        raise _taken(present)
+    require_visible(source, head, path, scope.project.generator, field="name")
+
+
+def _taken(path: str) -> InvalidRequest:
+    return InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=path))
 
 
 @blueprint.post(f"{BASE}/translate/<path:file>")

@@ -27,6 +27,7 @@ from app.resources.change_set.states import OPEN
 from app.resources.project.branches import requires_change_sets
 from app.resources.project_content.actions import ContentBranch, save_files
 from app.resources.project_content.guards import branch_of
+from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.schemas.content import CommitFilesBody, SaveFilesBody
 from app.resources.project_content.service import UnrecordedSave
 
@@ -187,6 +188,12 @@ def save(
             text = _("“%(title)s” is being published. Your text is still here. Save it again in a moment.")
             raise SetPublishing(text % {"title": change_set.title}) from error
         raise SetEnded(ended_text(change_set)) from error
+
+
+def sent_edit(edit: FileEdit) -> dict[str, Any]:
+    """Return an edit with the fields that `save` takes."""
+    change, sha = edit.change, edit.base_blob_sha
+    return {"path": change.path, "action": change.action, "content": change.content, "base_blob_sha": sha}
 
 
 def move_edits(entry: EntryFiles, page: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.files.destinations import commit, may_only_propose, new_set, save
+from app.console.files.destinations import commit, may_only_propose, new_set, save, sent_edit
 from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
 from app.console.project import changes
@@ -30,7 +30,6 @@ from app.drivers.errors import DriverError
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import actions
 from app.resources.project_content.guards import branch_of
-from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.commit_builder import NoChange
 from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
 from app.resources.project_content.schemas.revisions import CompareQuery, RestoreVersionBody
@@ -163,18 +162,8 @@ def _propose_version(scope: ProjectScope, request: RestoreRequest, message: str)
     if isinstance(edits, NoChange):
         return see_other(_history_url(scope, "unchanged"))
     with new_set(scope, message) as to:
-        save(to, message, request.base_sha, *map(_sent, edits))
+        save(to, message, request.base_sha, *map(sent_edit, edits))
     return see_other(proposed_url(to))
-
-
-def _sent(edit: FileEdit) -> dict[str, Any]:
-    change = edit.change
-    return {
-        "path": change.path,
-        "action": change.action,
-        "content": change.content,
-        "base_blob_sha": edit.base_blob_sha,
-    }
 
 
 def _restore_message(scope: ProjectScope, file: str, sha: str) -> str:

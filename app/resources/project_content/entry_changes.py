@@ -1,13 +1,25 @@
-"""Deletion and move of entries: the files that belong to them, and the paths that they can have."""
+"""Deletion, move and restoration of entries: the files that belong to them, and the paths that they can have."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 
-from app.content.entry_files import EntryFiles, MoveProblem, entry_files, folder_of_index, move_problem
-from app.core.errors import Conflict, ErrorMessage, InvalidRequest, PayloadTooLarge
+from app.content.entry_files import (
+    EntryFiles,
+    MoveProblem,
+    entry_files,
+    folder_of_index,
+    move_problem,
+    new_page_problem,
+)
+from app.core.errors import Conflict, ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge
 from app.core.limits import CommitLimits
+from app.resources.project_content.save_request import FileEdit
+from app.resources.project_content.saving.commit_builder import NoChange
+from app.resources.project_content.saving.restore import RestoreNotPossible, RestoreRequest, plan_restore
 from app.resources.project_content.source import Source
 from app.resources.project_content.versions.file_metadata import FOLDER
+from app.resources.project_content.versions.history import FileRemoval
 
 MAX_ENTRIES = 10_000
 """The files and folders of one folder that are read."""
@@ -76,16 +88,53 @@ def require_movable(
     Raises:
         InvalidRequest: a page cannot have its new path.
     """
-
-    @cache
-    def names(folder: str) -> Collection[str]:
-        listed = source.repository.list_folder(commit, folder, limit=MAX_ENTRIES)
-        return frozenset(entry.path.rpartition("/")[2] for entry in listed)
-
+    names = cache(partial(_names, source, commit))
     for entry, page in moves:
-        problem = move_problem(entry, page, names, generator)
-        if problem is not None:
-            raise InvalidRequest.field(field, _PROBLEMS[problem])
+        _refuse(move_problem(entry, page, names, generator), field)
+
+
+def require_visible(source: Source, commit: str, page: str, generator: str | None, *, field: str) -> None:
+    """Refuse the path of a new page that the site would not show, or that would hide others. Calls the Git host.
+
+    Raises:
+        InvalidRequest: a page cannot have this path. The error names the field of the form.
+    """
+    _refuse(new_page_problem(page, cache(partial(_names, source, commit)), generator), field)
+
+
+def _refuse(problem: MoveProblem | None, field: str) -> None:
+    if problem is not None:
+        raise InvalidRequest.field(field, _PROBLEMS[problem])
+
+
+def _names(source: Source, commit: str, folder: str) -> Collection[str]:
+    listed = source.repository.list_folder(commit, folder, limit=MAX_ENTRIES)
+    return frozenset(entry.path.rpartition("/")[2] for entry in listed)
+
+
+def edits_of_removed(source: Source, removal: FileRemoval, path: str, page: str) -> list[FileEdit]:
+    """Return the edits that restore the other files of the folder of a removed page. Calls the Git host.
+
+    `page` is the path with which the page is saved again. There are none if it is no folder, if the branch still
+    contains the folder, or if a commit cannot contain its files.
+    """
+    folder, commit = folder_of_index(path), removal.commit
+    if folder is None or commit is None or commit.parent is None or folder_of_index(page) is None:
+        return []
+    head = source.repository.head(source.branch)
+    if source.repository.entries(head, [folder]):
+        return []
+    try:
+        planned = plan_restore(source, RestoreRequest(folder, True, commit.parent, head))
+    except (NotFound, RestoreNotPossible, PayloadTooLarge):
+        return []
+    edits = () if isinstance(planned, NoChange) else planned
+    new = page.rpartition("/")[0]
+    return [
+        replace(edit, change=replace(edit.change, path=f"{new}{edit.change.path[len(folder) :]}"))
+        for edit in edits
+        if edit.change.path != path
+    ]
 
 
 def _files_below(source: Source, commit: str, folders: Collection[str]) -> dict[str, list[str]]:
