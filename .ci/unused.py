@@ -47,7 +47,6 @@ EXCEPTIONS = [
     ),
     ("app/console/project/rebuild.py", r"menu|button", "used by templates"),
     ("app/content/schema/columns.py", r"has_drafts", "used by templates"),
-    ("app/content/entry_files.py", r"attachments", "used by templates"),
     ("app/console/files/destinations.py", r"approved", "used by templates"),
     ("app/console/project/change_sets.py", r"is_opened|timeline", "used by templates"),
     (

@@ -104,6 +104,15 @@ class EntryFiles:
         return moved | {self.page: page}
 
 
+def copy_path(path: str, number: int) -> str:
+    """Return the path of a copy of an entry: its folder, else its page, has a number."""
+    folder = folder_of_index(path)
+    if folder is not None:
+        return f"{folder}-{number}{path[len(folder) :]}"
+    start, dot, ending = path.rpartition(".")
+    return f"{start}-{number}{dot}{ending}" if dot and "/" not in ending else f"{path}-{number}"
+
+
 def outermost(entries: Sequence[EntryFiles]) -> list[EntryFiles]:
     """Return the entries without those that are files of the folder of another one."""
     folders = {entry.folder for entry in entries}

@@ -92,6 +92,7 @@ PAGES = (
                 "/draft/:file",
                 "/check-links/:file",
                 "/translate/:file",
+                "/duplicate/:file",
             ),
             *("/discard-draft/:file", "/conflict/:file", "/removed/:file", "/rename/:file", "/delete/:file"),
             *(

@@ -265,3 +265,46 @@ class TestRemovedPage:
         assert 'value="content/blog/pier-2/index.md"' in shown
         self.choose(blog, "create")
         assert blog.files == {path.replace("/pier/", "/pier-2/") for path in FILES}
+
+
+class TestCopies:
+    def test_page_is_duplicated_with_the_pictures_that_it_names(self, blog: Blog) -> None:
+        before = blog.console.site.repo.head()
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
+        assert location == f"{blog.base}/edit/content/blog/pier-2/index.md"
+        assert blog.console.site.repo.head() == before
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(blog.console.site.owner, location, **sent).location
+        copies = {path: path.replace("/pier/", "/pier-2/") for path in (POST, PICTURES[0])}
+        assert blog.files == {*FILES, *copies.values()}
+        assert all(blog.console.site.repo.show(new) == FILES[old] for old, new in copies.items())
+
+    def test_copies_have_different_names(self, blog: Blog) -> None:
+        paths = [POST, POST, "content/blog/2025/one.md"]
+        locations = [submit(blog.console.site.owner, f"{blog.base}/duplicate/{path}").location for path in paths]
+        names = ["pier-2/index.md", "pier-3/index.md", "2025/one-2.md"]
+        assert locations == [f"{blog.base}/edit/content/blog/{name}" for name in names]
+
+    def test_file_that_is_not_text_is_not_duplicated(self, blog: Blog) -> None:
+        refused = submit(blog.console.site.owner, f"{blog.base}/duplicate/{PICTURES[0]}")
+        assert refused.status_code == 422
+        assert "/duplicate/" not in blog.page(f"/edit/{PICTURES[0]}").text
+
+    def test_translation_in_another_folder_has_the_pictures(self, blog: Blog) -> None:
+        site = blog.console.site
+        entries = {
+            f"content/{language}/news/a{number}/index.md": FILES[POST]
+            for language in ("en", "de")
+            for number in range(3)
+        }
+        site.repo.commit(
+            entries | {"content/en/news/sea/index.md": FILES[POST], "content/en/news/sea/a.png": PNG + b"sea"}
+        )
+        site.owner.again().post(site.path("/reindex")).ok(202)
+        site.world.work_off()
+        path = "/translate/content/en/news/sea/index.md"
+        location = submit(site.owner, f"{blog.base}{path}", language="de").location
+        assert location == f"{blog.base}/edit/content/de/news/sea/index.md"
+        sent = form_of(site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(site.owner, location, **sent).location
+        assert site.repo.show("content/de/news/sea/a.png") == PNG + b"sea"

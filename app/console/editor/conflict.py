@@ -36,7 +36,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.content.entry_files import folder_of_index
+from app.content.entry_files import copy_path
 from app.content.merge.files import ConflictKind, FileConflicts, MergeConflict, MergedFile, merge_file
 from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
@@ -284,20 +284,11 @@ def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:
         removal=removal,
         people=people_of(removal.commit) if removal.commit else [],
         removed_at=clock.iso(removal.commit.date) if removal.commit else None,
-        free_path=_other_path(path),
+        free_path=copy_path(path, 2),
         change_set=scope.change_set,
         set_query=set_query(scope),
         proposals=proposals(scope, path.rpartition("/")[2]),
     )
-
-
-def _other_path(path: str) -> str:
-    """Return the proposed path of a copy."""
-    folder = folder_of_index(path)
-    if folder is not None:
-        return f"{folder}-2{path[len(folder) :]}"
-    stem, dot, suffix = path.rpartition(".")
-    return f"{stem}-2{dot}{suffix}" if dot and "/" not in suffix else f"{path}-2"
 
 
 def _find(scope: EditorScope) -> FileRemoval:

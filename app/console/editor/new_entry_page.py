@@ -3,8 +3,10 @@
 A new entry is a draft until the first save.
 """
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -16,26 +18,31 @@ from app.console.blueprint import blueprint
 from app.console.editor.page_fields import notations_of
 from app.console.files import page_source
 from app.console.files.field_inputs import moment_like
-from app.console.files.scope import BASE, EDITOR, MEMBER, edit_url
+from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url
 from app.console.shell.dates import user_zone
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other, wants_json
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import is_draft
+from app.content.entry_files import copy_path
+from app.content.image_types import is_image
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, choices_for, folder_for, new_entry
 from app.core import clock
 from app.core.errors import InvalidRequest
+from app.core.limits import DraftLimits
 from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
-from app.resources.project_content.entry_changes import require_visible
+from app.models.project_content import DraftImage
+from app.resources.project_content.entry_changes import read_entries, require_visible
 from app.resources.project_content.schema.site_content import site_content, translation_path
-from app.resources.project_draft import actions
+from app.resources.project_draft import actions, images
 from app.resources.project_draft.schemas import SaveDraftBody
 
+MAX_COPIES = 100
 INPUTS = ("folder", "collection", "title", "name", "draft", "knows_drafts")
 
 
@@ -133,8 +140,52 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
     path = translation_path(scope.index, content.groups, scope.path["file"], form.text("language"))
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
     if not source.repository.entries(opened.base_sha, [path]):
-        _create_draft(scope, NewEntry(path, opened.text))
+        _copy(scope, opened, path)
     return see_other(edit_url(scope, path))
+
+
+@blueprint.post(f"{BASE}/duplicate/<path:file>")
+@Page(guard=EDITOR, inputs=(), shown_by="edit")
+def duplicate_entry(*, scope: EditorScope, form: Form) -> Response:
+    """Store a copy of the entry as a draft with another name, and lead to it. The first save adds it to the branch."""
+    opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
+    paths = [copy_path(opened.path, number) for number in range(2, MAX_COPIES)]
+    present = source.repository.entries(opened.base_sha, paths)
+    path = next((path for path in paths if path not in present and _copy(scope, opened, path)), None)
+    if path is None:
+        raise _taken(paths[-1])
+    return see_other(edit_url(scope, path))
+
+
+def _copy(scope: ProjectScope, opened: page_source.OpenFile, path: str) -> bool:
+    """Store a copy of an entry as a draft, with the images of its folder that it names.
+
+    Return False if the user has a draft of the path.
+    """
+    if not _create_draft(scope, NewEntry(path, opened.text)):
+        return False
+    source = page_source.branch_source(scope)
+    [entry] = read_entries(source, opened.base_sha, [opened.path], scope.project.generator)
+    old, new = posixpath.dirname(opened.path), posixpath.dirname(path)
+    if old == new:
+        return True
+    urls = {image: posixpath.relpath(image, old) for image in entry.attachments if is_image(image)}
+    copies = [DraftImage(path=f"{new}/{url}", url=url) for url in urls.values()]
+    named = {image.url for image in images.named_in(opened.data, path, copies)}
+    files = source.repository.entries(opened.base_sha, [image for image, url in urls.items() if url in named])
+    for image, file in files.items():
+        data = source.repository.blob(file.sha, max_bytes=DraftLimits.image_bytes)
+        folder, name = posixpath.split(urls[image])
+        store = partial(
+            images.add,
+            data=data,
+            names=[name],
+            folder=posixpath.join(new, folder).rstrip("/"),
+            address=f"{folder}/" if folder else "",
+            unnamed=(),
+        )
+        page_source.change_draft(scope, path, store)
+    return True
 
 
 def _create_draft(scope: ProjectScope, entry: NewEntry) -> bool:
