@@ -3,7 +3,13 @@
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from app.extensions import db
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.project_content.search.references import count_pages, uses
+from app.resources.project_content.tree.folder_listing import pages_with
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
@@ -28,6 +34,27 @@ def linked(world: World) -> Site:
 def backlinks_of(site: Site, file: str) -> dict[str, list[str]]:
     result = site.owner.get(site.path("/backlinks"), query_string={"file": file}).ok()
     return {source["path"]: [link["url"] for link in source["links"]] for source in result}
+
+
+def test_file_in_the_folder_of_a_page_is_used_by_this_page(world: World) -> None:
+    pages = {
+        "content/posts/sea/index.md": b"# Sea\n",
+        "content/posts/sea/index.fr.md": b"# Mer\n",
+        "content/posts/sea/img/a.png": b"\x89PNG\r\n\x1a\na",
+        "content/posts/b.png": b"\x89PNG\r\n\x1a\nb",
+        "content/sea_indexes.md": b"x",
+    }
+    site = make_site(world, pages)
+    with world.app.app_context():
+        project = db.session.get_one(Project, site.project)
+        index = db.session.scalar(sa.select(ContentIndex).where(ContentIndex.project_id == site.project))
+        paths = ["content/posts/sea/img/a.png", "content/posts/b.png"]
+        assert pages_with(index, paths) == {paths[0]: "content/posts/sea/index.md"}
+        assert count_pages(project, index, paths) == {paths[0]: 1}
+        assert [(use.path, use.title) for use in uses(project, index, paths[0])] == [
+            ("content/posts/sea/index.md", "Sea")
+        ]
+        assert pages_with(None, paths) == {}
 
 
 class TestBacklinks:

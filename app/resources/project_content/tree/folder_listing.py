@@ -198,7 +198,9 @@ def pages_with(index: ContentIndex | None, paths: Collection[str]) -> dict[str, 
     statement = sa.select(ContentFile.path).where(*_in(index), ContentFile.path.like("%/index.%"))
     pages = dict[str, str]()
     for part in inserts.batches(sorted(f"{folder}/" for folder in folders), BLOBS_PER_STATEMENT):
-        for path in db.session.scalars(statement.where(_folder_of_file.in_(part)).order_by(ContentFile.path.desc())):
+        for path in db.session.scalars(
+            statement.where(_folder_of_file.in_(part)).order_by(sa.func.length(ContentFile.path).desc())
+        ):
             folder = folder_of_index(path)
             if folder is not None:
                 pages[folder] = path
