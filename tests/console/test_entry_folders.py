@@ -161,8 +161,24 @@ def test_selected_page_is_moved_as_a_folder(blog: Blog) -> None:
 
 def test_selected_pages_are_deleted_with_their_pictures(blog: Blog) -> None:
     languages = ("content/blog/boats/index.md", "content/blog/boats/index.de.md")
-    assert "done=deleted" in blog.select("bulk-delete", POST, *languages).location
+    refused = blog.select("bulk-delete", POST, *languages)
+    assert (refused.status_code, blog.files) == (400, set(FILES))
+    assert "The selected pages have other files in their folders: 3." in refused.text
+    assert "done=deleted" in blog.select("bulk-delete", POST, *languages, confirmed="1").location
     assert blog.files == changed("content/blog/pier") & changed("content/blog/boats")
+
+
+def test_deletion_in_a_collection_is_confirmed(blog: Blog) -> None:
+    blog.console.site.owner.again().post(blog.console.site.path("/reindex")).ok(202)
+    blog.console.site.world.work_off()
+    sent = {"base_sha": blog.console.site.repo.head(), "select": [POST], "action": "delete"}
+    url = f"{blog.base}/collections/content-blog"
+    refused = submit(blog.console.site.owner, url, **sent)
+    assert refused.status_code == 400
+    assert "The selected pages have other files in their folders: 2." in refused.text
+    assert 'name="confirmed"' in refused.text
+    assert submit(blog.console.site.owner, url, **sent | {"confirmed": "1"}).status_code == 303
+    assert blog.files == changed("content/blog/pier")
 
 
 def test_selected_picture_is_deleted_alone(blog: Blog) -> None:
@@ -191,7 +207,7 @@ def test_many_pages_are_deleted_without_a_divided_page(blog: Blog) -> None:
     names = [f"content/blog/many/{number}/index.md" for number in range(CommitLimits.files // 2 + 1)]
     blog.console.site.repo.commit({path: b"x" for name in names for path in (name, name.replace("index.md", "p.png"))})
     before = blog.console.site.repo.head()
-    done = blog.select("bulk-delete", **{"select": [], "select[]": json.dumps(names)})
+    done = blog.select("bulk-delete", **{"select": [], "select[]": json.dumps(names), "confirmed": "1"})
     assert "done=deleted" in done.location
     assert blog.files == set(FILES)
     assert blog.console.site.repo.text("rev-list", "--count", f"{before}..main") == "2"

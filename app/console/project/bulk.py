@@ -32,7 +32,10 @@ from app.resources.project_content.entry_changes import entries_to_change, requi
 
 T = TypeVar("T")
 MAX_REASONS = 3
-INPUTS = ("select", "select[]", "folder", "base_sha", "target", "state")
+CONFIRMED = "confirmed"
+"""The checkbox of a form that confirms the deletion of files that are not selected."""
+
+INPUTS = (CONFIRMED, "select", "select[]", "folder", "base_sha", "target", "state")
 NAMES = {"files.0.path": "target"}
 
 
@@ -143,11 +146,21 @@ def _entries(to: EditorScope, paths: Sequence[str], base_sha: str) -> list[Entry
     return outermost(entries_to_change(branch_source(to), present_head(to), paths, generator, base_sha=base_sha))
 
 
-def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str) -> BulkOutcome:
-    """Delete pages with the files of their folders, and other files."""
+def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str, *, is_confirmed: bool) -> BulkOutcome:
+    """Delete pages with the files of their folders, and other files.
+
+    Raises:
+        InvalidRequest: files would be deleted that are not selected, and the form does not confirm it.
+    """
 
     def plan(to: EditorScope) -> list[list[dict[str, Any]]]:
         files = [entry.deleted_with(paths) for entry in _entries(to, paths, base_sha)]
+        others = {path for group in files for path in group}.difference(paths)
+        if others and not is_confirmed:
+            text = _(
+                "The selected pages have other files in their folders: %(count)s. They are deleted with the pages."
+            )
+            raise InvalidRequest.field(CONFIRMED, text % {"count": len(others)})
         # The languages of one page are one entry.
         return [[{"path": path, "action": "delete"} for path in group] for group in dict.fromkeys(files)]
 
@@ -202,7 +215,8 @@ def _folder(scope: Scope, form: Form, outcome: BulkOutcome) -> Response:
 @Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
 def delete_files(*, scope: ProjectScope, form: Form) -> Response:
     """Delete the selected files."""
-    return _folder(scope, form, delete_paths(scope, selected_paths(form.all("select")), form.text("base_sha")))
+    paths, is_confirmed = selected_paths(form.all("select")), form.is_checked(CONFIRMED)
+    return _folder(scope, form, delete_paths(scope, paths, form.text("base_sha"), is_confirmed=is_confirmed))
 
 
 @blueprint.post(f"{BASE}/bulk-move")

@@ -16,7 +16,7 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import may_only_propose
 from app.console.files.page_source import present_head
 from app.console.files.scope import BASE, MEMBER, project_url
-from app.console.project.bulk import NAMES, delete_paths, move_paths, selected_paths, set_state
+from app.console.project.bulk import CONFIRMED, NAMES, delete_paths, move_paths, selected_paths, set_state
 from app.console.project.project_home import NewPage, new_pages
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
@@ -338,7 +338,7 @@ def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCol
 @Page(
     guard=MEMBER,
     query=CollectionQuery,
-    inputs=("select", "select[]", "all", "base_sha", "action", "target"),
+    inputs=(CONFIRMED, "select", "select[]", "all", "base_sha", "action", "target"),
     shown_by="collection",
     names=NAMES,
     upstream=_open,
@@ -348,7 +348,7 @@ def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, p
     opened, action, base_sha = _open_list(scope, query, prepared), form.text("action"), form.text("base_sha")
     paths = selected_paths(opened.all_paths() if form.is_checked("all") else form.all("select"))
     if action == "delete":
-        outcome = delete_paths(scope, paths, base_sha)
+        outcome = delete_paths(scope, paths, base_sha, is_confirmed=form.is_checked(CONFIRMED))
     elif action == "move":
         outcome = move_paths(scope, paths, form.text("target"), base_sha)
     else:
