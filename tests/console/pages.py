@@ -135,7 +135,7 @@ PAGES = (
     *(
         Row("POST", f"/console/account/{path}", VERIFIED)
         for path in (
-            *("profile", "password", "delete", "sessions/end", "preferences", "connections/remove"),
+            *("profile", "password", "delete", "sessions/end", "preferences", "time-zone", "connections/remove"),
             *("tokens", "tokens/rotate", "tokens/revoke", "billing/cancel"),
         )
     ),

@@ -3,8 +3,9 @@
 import html
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from werkzeug.test import TestResponse
@@ -304,58 +305,71 @@ class TestBoard:
 
 
 class TestSchedule:
-    def test_time_is_shown_in_its_zone_and_that_of_the_reader_before_it_is_stored(
+    def test_time_is_stored_in_one_step_and_shown_in_its_zone_and_that_of_the_reader(
         self, team: Team, editor: Reader
     ) -> None:
-        made = team.approved()
-        year = clock.now().year + 1
-        typed = {"date": f"{year}-07-01", "time": "09:00", "timezone": "Pacific/Chatham"}
-        page = editor.see(made, f"/schedule?{'&'.join(f'{name}={value}' for name, value in typed.items())}")
-        assert "9:00" in page
-        assert "8:15" in page  # UTC+12:45 in winter.
-        assert team.read(made)["schedule"] is None
-        sent = form_of(editor.person.client.get(editor.url(made, "/schedule"), query_string=typed), 'id="store"')
-        assert sent == typed | {"choice": ""}
+        made, year = team.approved(), clock.now().year + 1
+        sent = form_of(editor.person.client.get(editor.url(made, "/schedule")), 'id="schedule"')
+        sent |= {"date": f"{year}-07-01", "timezone": "Pacific/Chatham"}
         assert editor.done(made, "schedule", **sent) == "Saved"
         stored = team.read(made)
         assert (stored["state"], stored["schedule"]["wall_time"]) == ("scheduled", f"{year}-07-01T09:00")
-        assert "Pacific/Chatham" in editor.see(made)
-        again = form_of(editor.person.client.get(editor.url(made, "/schedule")), "datalist")
-        assert again == typed
+        page = editor.see(made)
+        assert re.search(r"9:00\sAM \(Pacific/Chatham\) · Your time zone: [^<]* 8:15\sPM", page)  # UTC+12:45 in winter.
+        again = form_of(editor.person.client.get(editor.url(made, "/schedule")), 'id="schedule"')
+        assert again == sent
         assert editor.done(made, "unschedule") == "Saved"
         assert team.read(made)["state"] == "approved"
 
     @pytest.mark.one_database
-    def test_skipped_and_repeated_times_are_choices_and_a_wrong_one_stays_in_the_form(
-        self, team: Team, editor: Reader
+    @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Pacific/Pago_Pago"])  # Their days differ.
+    def test_suggested_time_is_tomorrow_morning_in_the_zone_of_the_user(
+        self, team: Team, editor: Reader, zone: str
     ) -> None:
+        made, person = team.approved(), editor.person
+        person.patch(f"/user-preference/timezone/{person.id}", {"timezone": zone}).ok()
+        tomorrow = clock.now().astimezone(ZoneInfo(zone)).date() + timedelta(days=1)
+        typed = form_of(person.client.get(editor.url(made, "/schedule")), 'id="schedule"')
+        assert typed == {"date": str(tomorrow), "time": "09:00", "timezone": zone, "choice": "earlier"}
+
+    @pytest.mark.one_database
+    def test_skipped_time_has_two_choices_and_a_repeated_one_is_the_first(self, team: Team, editor: Reader) -> None:
         made = team.approved()
-        gap, twice = (next_change(is_gap=is_gap) for is_gap in (True, False))
-        zone = "timezone=Europe/Berlin"
-        page = editor.see(made, f"/schedule?date={gap:%Y-%m-%d}&time=02:30&{zone}")
-        choices = [html.unescape(one) for one in re.findall(r'<li><a href="(\?[^"]*)"', page)]
-        assert [re.findall(r"time=(\d\d)%3A(\d\d)", one) for one in choices] == [[("01", "59")], [("03", "00")]]
-        assert 'name="time" type="time" value="02:30"' in page
-        assert 'id="store"' not in page
-        assert 'id="store"' in editor.see(made, f"/schedule{choices[1]}")
-        page = editor.see(made, f"/schedule?date={twice:%Y-%m-%d}&time=02:30&{zone}")
-        choices = [html.unescape(one) for one in re.findall(r'<li><a href="(\?[^"]*)"', page)]
-        sent = form_of(editor.person.client.get(editor.url(made, f"/schedule{choices[1]}")), 'id="store"')
-        assert editor.done(made, "schedule", **sent) == "Saved"
-        due = WallTime(f"{twice:%Y-%m-%d}T02:30", "Europe/Berlin", "later").instant
-        assert datetime.fromisoformat(team.read(made)["schedule"]["due_at"]) == due
-        for query, message in (
-            ("date=2020-01-01&time=10:00&timezone=UTC", "This time is not in the future"),
-            ("date=2999-01-01&time=10:00&timezone=UTC", "This time is more than five years away"),
-            ("date=2999-01-01&time=10:00&timezone=Moon/Sea", "This time zone does not exist"),
-            ("date=soon&time=&timezone=UTC", "Enter a date and a time"),
-        ):
-            page = editor.see(made, f"/schedule?{query}")
-            assert message in page
-            assert 'id="store"' not in page
-        refused = editor.send(made, "schedule", date="2020-01-01", time="10:00", timezone="UTC", choice="")
+        gap, twice = (f"{next_change(is_gap=is_gap):%Y-%m-%d}" for is_gap in (True, False))
+        typed = {"time": "02:30", "timezone": "Europe/Berlin", "choice": "earlier"}
+        refused = editor.send(made, "schedule", date=gap, **typed)
         assert refused.status_code == 400
-        assert 'value="2020-01-01"' in refused.text
+        assert "The clocks of this time zone skip this time" in refused.text
+        assert 'name="time" type="time" value="02:30"' in refused.text
+        assert re.findall(r'name="time" value="([^"]*)"', refused.text) == ["01:59", "03:00"]
+        assert team.read(made)["schedule"] is None
+        assert editor.done(made, "schedule", date=gap, **typed | {"time": "03:00"}) == "Saved"
+        assert editor.done(made, "schedule", date=twice, **typed) == "Saved"
+        due = WallTime(f"{twice}T02:30", "Europe/Berlin", "earlier").instant
+        assert datetime.fromisoformat(team.read(made)["schedule"]["due_at"]) == due
+        assert "(GMT+02:00) (Europe/Berlin)" in editor.see(made)
+        assert editor.done(made, "schedule", date=twice, **typed | {"choice": "later"}) == "Saved"
+        assert form_of(editor.person.client.get(editor.url(made, "/schedule")), 'id="schedule"')["choice"] == "later"
+        assert "(GMT+01:00) (Europe/Berlin)" in editor.see(made)
+
+    @pytest.mark.one_database
+    @pytest.mark.parametrize(
+        ("date", "time", "zone", "field", "message"),
+        [
+            ("2020-01-01", "10:00", "UTC", "time", "This time is not in the future"),
+            ("2999-01-01", "10:00", "UTC", "time", "This time is more than five years away"),
+            ("2999-01-01", "10:00", "Moon/Sea", "timezone", "This time zone does not exist"),
+            ("soon", "", "UTC", "time", "Enter a date and a time"),
+        ],
+    )
+    def test_wrong_time_stays_in_the_form(
+        self, team: Team, editor: Reader, date: str, time: str, zone: str, field: str, message: str
+    ) -> None:
+        refused = editor.send(team.approved(), "schedule", date=date, time=time, timezone=zone)
+        assert refused.status_code == 400
+        assert message in refused.text
+        assert f'id="{field}-error"' in refused.text
+        assert f'type="date" value="{date}"' in refused.text
 
     @pytest.mark.one_database
     def test_published_set_is_taken_back_later(self, team: Team, editor: Reader) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask, g
 
-from app.console.shell.dates import ago, relative
+from app.console.shell.dates import ago, in_zone, relative
 from app.core import clock
 from app.core.locales import LANGUAGES
 
@@ -35,3 +35,16 @@ def test_date_and_age_exist_in_every_language(app: Flask, language: str) -> None
         assert "2026" in relative(PAST, language)
         assert "5" in ago(300, language)
         assert relative(clock.now() - timedelta(minutes=5), language) == ago(300, language)
+
+
+@pytest.mark.parametrize(
+    ("moment", "expected"),
+    [
+        ("2027-03-28T00:59:00Z", "Sunday, March 28, 2027, 1:59 AM"),
+        ("2027-03-28T01:00:00Z", "Sunday, March 28, 2027, 3:00 AM"),
+        ("2027-10-31T00:30:00Z", "Sunday, October 31, 2027, 2:30 AM (GMT+02:00)"),
+        ("2027-10-31T01:30:00Z", "Sunday, October 31, 2027, 2:30 AM (GMT+01:00)"),
+    ],
+)
+def test_time_has_its_offset_if_the_clocks_show_it_twice(moment: str, expected: str) -> None:
+    assert in_zone(moment, "Europe/Berlin", "en").replace("\u202f", " ") == expected

@@ -410,3 +410,4 @@ def test_present_time_is_written_in_the_zone_of_the_value_else_of_the_user(scene
     page = scene.site.owner.client.get(url_of(scene)).text
     zones = dict(re.findall(r'name="fm.(at|date)"[^>]* data-zone="([^"]*)"', page))
     assert zones == {"at": "+02:00", "date": "+0900"}
+    assert re.findall(r"Time zone: <bdi>([^<]*)<", page) == ["+02:00"]

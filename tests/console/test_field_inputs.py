@@ -14,6 +14,7 @@ from app.console.files.field_inputs import (
     is_moment,
     kind_of,
     sent_value,
+    zone_of,
 )
 
 pytestmark = pytest.mark.one_database
@@ -82,6 +83,30 @@ def test_shown_text_sent_back_is_no_change(kind: InputKind, value: Any) -> None:
 )
 def test_sent_text_becomes_a_value_of_its_kind(kind: InputKind, old: Any, sent: str, value: Any) -> None:
     assert sent_value(kind, old, [sent]) == value
+
+
+@pytest.mark.parametrize(
+    ("value", "notation", "zone"),
+    [
+        ("2026-06-01T08:00:00+02:00", "", "+02:00"),
+        ("2026-06-01T08:00:00Z", "dd.MM.yyyy HH:mm", "Z"),
+        ("2026-06-01T08:00:00", "", ""),
+        (None, "", "Asia/Tokyo"),
+        (None, "2026-06-01T08:00:00Z", "Asia/Tokyo"),
+        (None, "2026-06-01 08:00", ""),
+        (None, "dd.MM.yyyy HH:mm", ""),
+        ("01.06.2026 08:00", "dd.MM.yyyy HH:mm", ""),
+        (None, "dd.MM.yyyy HH:mm xxx", "Asia/Tokyo"),
+        ("01.06.2026 08:00 -03:00", "dd.MM.yyyy HH:mm xxx", "UTC-03:00"),
+        (1_780_000_000, "t", "Asia/Tokyo"),
+    ],
+)
+def test_zone_of_a_time_is_its_own_or_that_in_which_a_new_one_is_written(
+    app: Flask, value: object, notation: str, zone: str
+) -> None:
+    with app.test_request_context():
+        g.console_timezone = "Asia/Tokyo"
+        assert zone_of(value, notation) == zone
 
 
 def test_new_moment_has_the_offset_of_the_user(app: Flask) -> None:

@@ -156,7 +156,7 @@ def change_sets(console: Console, blog: str, repo: GitRepo) -> Iterator[str]:
     yield "changes"
     console.open(f"{blog}/changes/{made[1]}")
     yield "change-set"
-    console.open(f"{blog}/changes/{made[2]}/schedule?date=2029-03-01&time=09:00&timezone=Pacific/Chatham")
+    console.open(f"{blog}/changes/{made[2]}/schedule")
     yield "schedule"
 
 

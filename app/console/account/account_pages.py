@@ -14,6 +14,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, is_signed_in, see_other
 from app.console.shell.rendering import page
 from app.core.errors import EmailNotVerified, NotFound
+from app.core.locales import is_time_zone
 from app.extensions import current_settings
 from app.http.actions import run
 from app.http.validation import Length, RequestQuery
@@ -72,11 +73,12 @@ def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
 
 
 @blueprint.post("/sign-up")
-@Page(guard=public(), inputs=("name", "email", "password"), shown_by="sign_up_page")
+@Page(guard=public(), inputs=("name", "email", "password", "timezone"), shown_by="sign_up_page")
 def sign_up(*, scope: Scope, form: Form) -> Response:
-    """Create an account. A code is mailed."""
-    data = form.texts("name", "email", "password")
-    run(lambda **_: actions.sign_up(s.SignUpBody.loaded(data).sent()), {}, guards.SIGN_UP)
+    """Create an account. A code is mailed. A time zone that only the browser knows is ignored."""
+    data, zone = form.texts("name", "email", "password"), form.text("timezone")
+    zone_name = zone if is_time_zone(zone) else None
+    run(lambda **_: actions.sign_up(s.SignUpBody.loaded(data).sent(), timezone=zone_name), {}, guards.SIGN_UP)
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email').strip()})}")
 
 

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flask import Response
+from flask import Response, request
 
+from app.access import authentication
 from app.access.guards import verified
 from app.access.scope import Scope
+from app.console.account.account_pages import local_path
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell.forms import Form
+from app.console.shell.frame import ZONES_COOKIE
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
+from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
-from app.core.locales import LANGUAGES, time_zones
+from app.core.locales import LANGUAGES, is_time_zone, time_zones
 from app.extensions import current_settings, drivers, keyring
 from app.http.actions import run
 from app.http.loading import instance
@@ -34,6 +38,7 @@ from app.resources.user_preference.schemas import PreferencesBody, PreferenceSch
 
 GUARD = verified()
 URL = f"{ROOT}/account"
+MAX_DISMISSED, YEAR_S = 20, 365 * 86_400
 PASSWORD_NAMES = {"newPassword": "new_password", "currentPassword": "current_password"}
 
 
@@ -114,6 +119,23 @@ def change_preferences(*, scope: Scope, form: Form) -> Response:
     values = PreferencesBody.loaded(data, is_change=True).sent()
     run(lambda scope: preferences.change(scope.caller, values), {"id": scope.caller.id}, CHANGE)
     return see_other(f"{URL}/preferences?done=saved")
+
+
+@blueprint.post("/account/time-zone")
+@Page(guard=GUARD, inputs=("timezone", "use", "next"), shown_by="show_preferences")
+def answer_zone_offer(*, scope: Scope, form: Form) -> Response:
+    """Store the time zone of the browser with the shown language, or do not offer this zone again."""
+    zone, response = form.text("timezone"), see_other(local_path(form.text("next")))
+    if form.is_checked("use"):
+        values = PreferencesBody.loaded({"timezone": zone, "language": current_language()}, is_change=True).sent()
+        run(lambda scope: preferences.change(scope.caller, values), {"id": scope.caller.id}, CHANGE)
+    elif is_time_zone(zone):
+        zones = [*request.cookies.get(ZONES_COOKIE, "").split()[1 - MAX_DISMISSED :], zone]
+        https = authentication.is_https()
+        response.set_cookie(
+            ZONES_COOKIE, " ".join(zones), YEAR_S, path=ROOT, httponly=True, samesite="Lax", secure=https
+        )
+    return response
 
 
 @blueprint.get("/account/connections")

@@ -11,6 +11,7 @@ from app.console.files.field_inputs import (
     InputKind,
     input_text,
     offset_of,
+    zone_of,
 )
 from app.console.files.field_lists import (
     INPUT,
@@ -35,6 +36,7 @@ _SUMMARY = (
     InputKind.RELATION,
 )
 SUMMARY_VALUES, SUMMARY_CHARACTERS = 3, 60
+_EXPLAINED = (InputKind.LINES, InputKind.JSON, InputKind.DATETIME)
 _COUNTED = (InputKind.TEXT, InputKind.LONG)
 
 
@@ -135,6 +137,11 @@ class Field:
         return self.offset if self.offset[:1] in ("+", "-") else "+00:00" if self.offset else f"{now:%z}"
 
     @property
+    def zone_name(self) -> str:
+        """The time zone that the input of a time names, or an empty text."""
+        return zone_of(self.value, self.notation).replace("_", " ")
+
+    @property
     def shown_value(self) -> str:
         """The value as the user reads it: of a relation the title of the entry."""
         entry = self.relation.by_text.get(str(self.value)) if self.relation is not None else None
@@ -159,9 +166,8 @@ class Field:
     @property
     def has_help(self) -> bool:
         """Return whether there is a text below the input."""
-        zone = self.kind is InputKind.DATETIME and self.offset
-        texts = (self.hint, self.default, self.limits, self.counted, zone, self.without_entry)
-        return self.is_unfit or self.is_no_date or any(texts) or self.kind in (InputKind.LINES, InputKind.JSON)
+        texts = (self.hint, self.default, self.limits, self.counted, self.without_entry)
+        return self.is_unfit or self.is_no_date or any(texts) or self.kind in _EXPLAINED
 
     @property
     def counted(self) -> int | None:

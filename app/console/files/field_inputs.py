@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
-from app.console.shell.dates import user_zone
+from app.console.shell.dates import user_zone, user_zone_name
 from app.console.shell.translation import gettext as _
 from app.content.front_matter.values import WrittenDate, WrittenFloat
 from app.content.schema import date_formats
@@ -105,6 +105,20 @@ def offset_of(value: object) -> str:
     """Return the offset of a date with a time as it is written, for example `+02:00`, or an empty text."""
     match = _MOMENT.fullmatch(value) if isinstance(value, str) else None
     return match[5].strip() if match else ""
+
+
+def zone_of(value: object, notation: str) -> str:
+    """Return the time zone of the time that an input shows or takes, or an empty text for a time without a zone."""
+    if is_iso(value):
+        return offset_of(value)
+    moment = in_format(value, notation)
+    if moment is not None:
+        return str(moment.tzinfo or "")
+    if is_iso(notation):
+        has_zone = bool(offset_of(notation))
+    else:
+        has_zone = not date_formats.is_day(notation) or date_formats.has_zone(notation)
+    return user_zone_name() if has_zone else ""
 
 
 def input_text(kind: InputKind, value: object, notation: str = "") -> str:

@@ -113,9 +113,10 @@ def schedule_text(planned: Mapping[str, Any]) -> str:
 
 
 def schedule_time(planned: Mapping[str, Any]) -> str:
-    """Return the day and the minute of a schedule with the name of its zone."""
-    time = dates.in_zone(planned["due_at"], planned["timezone"], current_language())
-    return f"{time} ({planned['timezone'].replace('_', ' ')})"
+    """Return the day and the minute of a schedule with the name of its zone, and those of the reader's other zone."""
+    due, zone, own, language = planned["due_at"], planned["timezone"], dates.user_zone_name(), current_language()
+    text = f"{dates.in_zone(due, zone, language)} ({zone.replace('_', ' ')})"
+    return text if zone == own else text + " · " + _("Your time zone") + ": " + dates.in_zone(due, own, language)
 
 
 def problem_text(shown: Mapping[str, Any]) -> str:

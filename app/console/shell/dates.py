@@ -36,12 +36,13 @@ def exact(value: datetime | str | None, language: str) -> str:
     return format_datetime(_moment(value), "medium", tzinfo=user_zone(), locale=language)
 
 
-def in_zone(value: datetime | str, zone: str, language: str, *, has_offset: bool = False) -> str:
-    """Return the day and the minute that the clocks of a zone show. `has_offset` adds the offset from GMT."""
+def in_zone(value: datetime | str, zone: str, language: str) -> str:
+    """Return the day and the minute that the clocks of a zone show, with the offset if they show this time twice."""
     moment = _moment(value).astimezone(get_timezone(zone))
     day, time = format_date(moment, "full", locale=language), format_time(moment, "short", locale=language)
     text = str(get_datetime_format("medium", locale=language)).replace("{0}", time).replace("{1}", day)
-    return f"{text} ({get_timezone_gmt(moment, 'long', locale=language)})" if has_offset else text
+    is_repeated = moment.replace(fold=1 - moment.fold).utcoffset() != moment.utcoffset()
+    return f"{text} ({get_timezone_gmt(moment, 'long', locale=language)})" if is_repeated else text
 
 
 def user_zone_name() -> str:

@@ -12,6 +12,7 @@ from app.access import authentication
 from app.access.caller import Caller
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
+from app.console.shell import dates
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage, group_of
 from app.core.errors import AppError
 from app.core.permissions import Permission, grants
@@ -28,6 +29,9 @@ from app.resources.project_content.schema.site_content import SiteContent, Trans
 from app.resources.user_preference import service as preferences
 
 MAX_PROJECTS = 50
+ZONES_COOKIE = "galley_dismissed_zones"
+"""The cookie with the time zones of browsers that the user does not want, separated by spaces."""
+
 REBUILD_COOKIE = "galley_rebuild_hint"
 """The cookie of a user who has hidden the hint after a save. Its path is the project."""
 
@@ -71,6 +75,13 @@ class Frame:
         if self.project is None or not self.project.is_local or not self.may("MANAGE_ORG"):
             return False
         return REBUILD_COOKIE not in request.cookies and not webhook_queries.reports(self.project)
+
+    @property
+    def known_zones(self) -> str | None:
+        """The time zones that are not offered: that of the user and the dismissed ones. None: no zone is offered."""
+        if self.caller is None or request.method != "GET":
+            return None
+        return f"{dates.user_zone_name()} {request.cookies.get(ZONES_COOKIE, '')}"
 
     @property
     def list_label(self) -> str:

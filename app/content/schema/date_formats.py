@@ -39,6 +39,7 @@ _TOKENS = {
 
 _DIRECTIVES = frozenset(directive for _, directive in _TOKENS.values())
 _SINCE_1970 = {"%s": 1, "%Q": 1000}
+_INSTANTS = frozenset(("%:z", "%z", *_SINCE_1970))
 _HOURS = frozenset(("%H", "%-H", "%I", "%-I", *_SINCE_1970))
 _DAY_PARTS = (frozenset(("%Y", "%y")), frozenset(("%B", "%b", "%m", "%-m")), frozenset(("%d", "%-d")))
 
@@ -139,6 +140,12 @@ def has_time(date_format: str) -> bool:
     """Return whether a format has a time of the day."""
     compiled = _compiled(date_format)
     return compiled is not None and not _HOURS.isdisjoint(compiled[1])
+
+
+def has_zone(date_format: str) -> bool:
+    """Return whether a date in a format names an instant: by an offset, or as a number."""
+    compiled = _compiled(date_format)
+    return compiled is not None and not _INSTANTS.isdisjoint(compiled[1])
 
 
 def formatted(moment: datetime, date_format: str) -> str | None:

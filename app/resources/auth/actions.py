@@ -20,8 +20,8 @@ from app.resources.user.passwords import check_new, hashed, matches
 from app.resources.user.sessions import OpenedSession
 
 
-def sign_up(values: dict[str, Any]) -> UnrecordedAct[dict[str, User | None]]:
-    """Register with an e-mail address and a password. A code is mailed.
+def sign_up(values: dict[str, Any], *, timezone: str | None = None) -> UnrecordedAct[dict[str, User | None]]:
+    """Register with an e-mail address and a password, and with the time zone of the browser. A code is mailed.
 
     The password is hashed and compared in each case, so that known and unknown addresses take the same time.
 
@@ -35,6 +35,7 @@ def sign_up(values: dict[str, Any]) -> UnrecordedAct[dict[str, User | None]]:
         "password_hash": hashed(password),
         "is_known_password": matches(stored, password),
         "may_notify": may_notify(email_key(email)),
+        "timezone": timezone,
     }
     visitor = authentication.client_info()
     return UnrecordedAct(lambda: {"user": service.sign_up(values, **prepared, visitor=visitor, limits=limits)})

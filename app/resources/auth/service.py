@@ -15,7 +15,7 @@ from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.login import OneTimeCode, SocialAccount
 from app.models.organization import Invitation
-from app.models.user import User
+from app.models.user import User, UserPreference
 from app.resources.auth import one_time_codes
 from app.resources.user import sessions
 from app.resources.user.events import email_verified
@@ -75,6 +75,7 @@ def sign_up(
     may_notify: bool,
     visitor: ClientInfo,
     limits: CodeLimits,
+    timezone: str | None = None,
 ) -> User:
     """Register a user and enqueue a code.
 
@@ -88,6 +89,8 @@ def sign_up(
     one_time_codes.request_for_sign_up(
         user.email_key, limits=limits, language=language, contested=contested, may_notify=may_notify
     )
+    if timezone is not None:
+        _store_zone(user, language=visitor.language, timezone=timezone)
     return user
 
 
@@ -98,6 +101,17 @@ def _insert_unless_known(user: User) -> bool:
     dialect = db.session.connection().dialect.name
     statement = insert_or_ignore(dialect, User.__table__, values, unique=["email_key"])
     return db.session.scalar(statement.returning(User.__table__.c.id)) is not None
+
+
+def _store_zone(user: User, *, language: str, timezone: str) -> None:
+    """Store the time zone of a new user. For a user who was not inserted, the statement runs and stores nothing.
+
+    The equal times mean that the user has not chosen them: the console still follows the language of the browser.
+    """
+    columns, now = UserPreference.__table__.c, user.created_at
+    values = {"language": language, "timezone": timezone, "created_at": now, "updated_at": now}
+    row = sa.select(User.id, *(sa.literal(value, columns[name].type) for name, value in values.items()))
+    db.session.execute(sa.insert(UserPreference).from_select(["user_id", *values], row.where(User.id == user.id)))
 
 
 def _new_user(values: dict[str, Any], password_hash: str) -> User:

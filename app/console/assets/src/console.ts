@@ -5,6 +5,7 @@ import { dismissLater } from "./dom.ts";
 import { initDrawer, initMenus } from "./frame.ts";
 import { initLists } from "./lists.ts";
 import { initResetLink } from "./reset-link.ts";
+import { initTimeZone } from "./time-zone.ts";
 
 document.documentElement.classList.add("has-script");
 initDrawer();
@@ -12,6 +13,7 @@ initMenus();
 initLists();
 initResetLink();
 initCopyButtons();
+initTimeZone();
 for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
 
 const preview = document.querySelector<HTMLElement>("[data-preview-page]");
