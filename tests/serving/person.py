@@ -49,6 +49,7 @@ class Person:
         self.faults: list[str] = []
         self.context = browser.new_context(
             locale=language,
+            timezone_id="UTC",
             viewport={"width": width, "height": 844},
             java_script_enabled=has_scripts,
             color_scheme=theme,
