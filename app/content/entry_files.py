@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import takewhile
 
 from app.content.filetypes import file_type
-from app.content.schema.inferred import IGNORED, ROOTS
+from app.content.schema.inferred import IGNORED, LANGUAGE, ROOTS
 
 HUGO = "hugo"
 INDEX, SECTION = "index", "_index"
@@ -24,8 +25,28 @@ _PAGES = frozenset(
 _NO_PAGES = IGNORED | {"data", "_data", "i18n"}
 """Folders at the root of a site whose files are no pages."""
 
-ListFolder = Callable[[str], Collection[str]]
-"""Return the names of the files and folders directly in a folder."""
+_PROGRAM = frozenset(("layouts", "themes", "static", "archetypes", "node_modules", "_layouts", "_includes"))
+"""Folders above the content, at any level, whose pages do not own the files below them."""
+
+
+@dataclass(frozen=True)
+class FolderNames:
+    """The names of the files and folders directly in a folder. Many new paths are compared with them."""
+
+    names: Collection[str]
+
+    @cached_property
+    def index_pages(self) -> frozenset[str]:
+        """The pages with the name `index`."""
+        return frozenset(name for name in self.names if name.startswith(f"{INDEX}.") and is_page(name))
+
+    @cached_property
+    def pages(self) -> frozenset[str]:
+        """The pages, and the folders, which can have pages."""
+        return frozenset(name for name in self.names if "." not in name or is_page(name))
+
+
+ListFolder = Callable[[str], FolderNames]
 
 
 class MoveProblem(StrEnum):
@@ -77,18 +98,18 @@ class EntryFiles:
         pages = {self.page, *self.translations, *self.other_pages}
         return tuple(path for path in self.files if path not in pages)
 
-    def deleted_with(self, selected: Collection[str] = ()) -> tuple[str, ...]:
-        """Return the files that are deleted with the page and other selected pages.
+    def deleted_with(self, selected: frozenset[str]) -> "EntryFiles":
+        """Return what is deleted with the page and other selected pages.
 
         While the entry remains in another language, this is the page alone.
         """
-        return self.files if set(self.translations).issubset(selected) else (self.page,)
+        return self if selected.issuperset(self.translations) else EntryFiles(self.page, None, (self.page,))
 
     def page_at(self, address: str) -> str:
         """Return the path of the page if the entry has another address. The address may also be that of a page."""
         name = self.page.rpartition("/")[2]
-        ending = name[name.rindex(".") :] if "." in name else ""
-        return address if self.folder is None or (ending and address.endswith(ending)) else f"{address}/{name}"
+        is_own = self.folder is None or is_index(address) or address.endswith(name[name.rindex(".") :])
+        return address if is_own else f"{address}/{name}"
 
     def page_in(self, folder: str) -> str:
         """Return the path of the page if the entry is moved to a folder."""
@@ -97,9 +118,10 @@ class EntryFiles:
 
     def moves_to(self, page: str) -> Mapping[str, str]:
         """Return the new path of each file if the page has another path."""
-        if self.folder is None or not is_index(page):
+        new = posixpath.dirname(page)
+        if self.folder is None or not is_index(page) or new == self.folder:
             return {self.page: page}
-        new, start = posixpath.dirname(page), len(self.folder)
+        start = len(self.folder)
         moved = {path: f"{new}{path[start:]}" for path in self.files}
         return moved | {self.page: page}
 
@@ -130,9 +152,18 @@ def is_index(path: str) -> bool:
 
 
 def folder_of_index(path: str) -> str | None:
-    """Return the folder that can be one entry with this page. The start page of a site or of its content has none."""
+    """Return the folder that can be one entry with this page.
+
+    The start page of a site, of its content or of a language has none, and neither have files of the program.
+    """
     folder = path.rpartition("/")[0]
-    return folder if is_index(path) and not _is_root(folder) else None
+    if not is_index(path) or _is_root(folder) or _is_excluded(folder):
+        return None
+    parent, _slash, name = folder.rpartition("/")
+    if _stem(path) == SECTION and _is_root(parent) and LANGUAGE.fullmatch(name):
+        return None
+    above = takewhile("content".__ne__, folder.split("/"))
+    return folder if _PROGRAM.isdisjoint(above) else None
 
 
 def entry_files(path: str, below: Collection[str], generator: str | None) -> EntryFiles:
@@ -173,7 +204,7 @@ def move_problem(entry: EntryFiles, page: str, list_folder: ListFolder, generato
         if new.startswith(f"{entry.folder}/"):
             return MoveProblem.IN_ENTRY
         parent, _slash, name = new.rpartition("/")
-        if new != entry.folder and name in list_folder(parent):
+        if new != entry.folder and name in list_folder(parent).names:
             return MoveProblem.EXISTS
     elif is_index(entry.page) and new != old:
         return MoveProblem.START_PAGE
@@ -195,16 +226,15 @@ def new_page_problem(
     for folder in folders_above(page if entry is None or entry.folder is None else posixpath.dirname(page)):
         if _is_root(folder) or before.startswith(f"{folder}/"):
             break
-        names = [name for name in list_folder(folder) if f"{folder}/{name}" != page]
-        if any(_stem(name) == INDEX and is_page(name) for name in names):
+        if list_folder(folder).index_pages - {page[len(folder) + 1 :]}:
             # Pages with the same name in other languages are the same page.
             return None if is_index(page) and folder == posixpath.dirname(page) else MoveProblem.IN_ENTRY
     if not is_index(page) or (entry is not None and (entry.folder is not None or _stem(before) == _stem(page))):
         return None
     new = posixpath.dirname(page)
     own = before.rpartition("/")[2] if posixpath.dirname(before) == new else ""
-    hides = (is_page(name) or "." not in name for name in list_folder(new) if name != own)
-    return MoveProblem.OTHER_PAGES if _stem(page) == INDEX and any(hides) else None
+    hides = _stem(page) == INDEX and list_folder(new).pages - {own}
+    return MoveProblem.OTHER_PAGES if hides else None
 
 
 def folders_above(path: str) -> Iterator[str]:
@@ -218,7 +248,9 @@ def _stem(path: str) -> str:
 
 
 def _is_root(folder: str) -> bool:
-    return not folder or folder in ROOTS or folder.endswith(("/content", "/src/pages"))
+    root, _dot, language = folder.partition(".")
+    is_language = root in ROOTS and LANGUAGE.fullmatch(language) is not None
+    return not folder or folder in ROOTS or is_language or folder.endswith(("/content", "/src/pages"))
 
 
 def _is_excluded(folder: str) -> bool:

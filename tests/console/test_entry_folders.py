@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from app.core.limits import CommitLimits
+from app.core.limits import CommitLimits, DraftLimits
 from app.extensions import db
 from app.models.project import Project
 from tests.console.conftest import ConsoleScene
@@ -222,6 +222,75 @@ def test_section_with_too_many_files_is_refused(blog: Blog) -> None:
     assert set(many) <= blog.files
 
 
+def test_language_of_a_large_section_is_deleted(blog: Blog) -> None:
+    german = "content/blog/_index.de.md"
+    blog.console.site.repo.commit(
+        {german: b"x"} | {f"content/blog/many/{number}.md": b"x" for number in range(CommitLimits.files + 1)}
+    )
+    before = blog.files
+    text = html.unescape(blog.page(f"/edit/{german}").text)
+    assert "This deletes the section" not in text
+    assert "done=deleted" in blog.send("delete", german).location
+    assert blog.files == before - {german}
+
+
+def test_files_that_are_selected_with_a_language_are_deleted(blog: Blog) -> None:
+    selected = ("content/blog/boats/index.de.md", "content/blog/boats/c.png")
+    blog.select("bulk-delete", *selected)
+    assert blog.files == set(FILES) - set(selected)
+
+
+@pytest.mark.parametrize("new", ["content/blog/pier/index.mdx", "content/blog/pier/index.fr.md"])
+def test_page_of_a_folder_is_renamed_in_its_folder(blog: Blog, new: str) -> None:
+    assert "done=renamed" in blog.send("rename", POST, new_path=new).location
+    assert blog.files == {*FILES, new} - {POST}
+
+
+def test_page_is_not_moved_to_the_path_of_its_translation(blog: Blog) -> None:
+    refused = blog.send("rename", "content/blog/boats/index.md", new_path="content/blog/ships/index.de.md")
+    assert refused.status_code in (400, 409)
+    assert blog.files == set(FILES)
+
+
+def test_name_of_a_folder_changes_its_case(blog: Blog) -> None:
+    assert "done=renamed" in blog.send("rename", POST, new_path="content/blog/Pier").location
+    assert blog.files == {path.replace("/pier/", "/Pier/") for path in FILES}
+
+
+def test_page_is_restored_without_a_folder_that_a_commit_cannot_contain(blog: Blog) -> None:
+    many = {f"content/blog/pier/{number}.png": PNG for number in range(CommitLimits.files + 1)}
+    blog.console.site.repo.commit(many)
+    before = blog.console.site.repo.head()
+    blog.console.site.repo.commit(dict.fromkeys((POST, *PICTURES, *many)))
+    sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
+    done = submit(blog.console.site.owner, f"{blog.base}/restore/{POST}", **sent)
+    assert done.location.endswith("?done=restored")
+    assert blog.files == changed("content/blog/pier") | {POST}
+
+
+def test_page_is_restored_from_the_time_before_its_rename(blog: Blog) -> None:
+    before, new = blog.console.site.repo.head(), "content/blog/harbour/index.md"
+    blog.send("rename", POST, new_path="content/blog/harbour")
+    blog.send("delete", new)
+    sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
+    done = submit(blog.console.site.owner, f"{blog.base}/restore/{new}", **sent)
+    assert done.location.endswith("?done=restored")
+    assert blog.console.site.repo.show(new) == FILES[POST]
+
+
+def test_other_pages_of_a_folder_are_not_restored(blog: Blog) -> None:
+    with blog.console.app.app_context():
+        db.session.execute(sa.update(Project).values(generator="astro"))
+        db.session.commit()
+    guide = {f"content/blog/guide/{name}.md": b"x" for name in ("index", "part")}
+    blog.console.site.repo.commit(guide)
+    before = blog.console.site.repo.head()
+    blog.console.site.repo.commit(dict.fromkeys(guide))
+    sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
+    submit(blog.console.site.owner, f"{blog.base}/restore/content/blog/guide/index.md", **sent)
+    assert blog.files == {*FILES, "content/blog/guide/index.md"}
+
+
 class TestProposals:
     @pytest.fixture(autouse=True)
     def required(self, blog: Blog) -> None:
@@ -295,11 +364,30 @@ class TestCopies:
         assert blog.files == {*FILES, *copies.values()}
         assert all(blog.console.site.repo.show(new) == FILES[old] for old, new in copies.items())
 
+    def test_page_is_duplicated_without_pictures_that_a_draft_cannot_contain(self, blog: Blog) -> None:
+        names = [f"{number}.png" for number in range(DraftLimits.images + 1)]
+        text = b"".join(b"![](%s)\n" % name.encode() for name in names)
+        blog.console.site.repo.commit({f"content/blog/pier/{name}": PNG for name in names} | {POST: text})
+        done = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}")
+        assert done.location == f"{blog.base}/edit/content/blog/pier-2/index.md"
+
+    def test_page_is_duplicated_without_a_picture_that_is_too_large(
+        self, blog: Blog, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(DraftLimits, "image_bytes", 4)
+        done = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}")
+        assert done.location == f"{blog.base}/edit/content/blog/pier-2/index.md"
+
     def test_copies_have_different_names(self, blog: Blog) -> None:
         paths = [POST, POST, "content/blog/2025/one.md"]
         locations = [submit(blog.console.site.owner, f"{blog.base}/duplicate/{path}").location for path in paths]
         names = ["pier-2/index.md", "pier-3/index.md", "2025/one-2.md"]
         assert locations == [f"{blog.base}/edit/content/blog/{name}" for name in names]
+
+    def test_folder_without_a_page_is_not_the_name_of_a_copy(self, blog: Blog) -> None:
+        blog.console.site.repo.commit({"content/blog/pier-2/a.png": PNG})
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
+        assert location == f"{blog.base}/edit/content/blog/pier-3/index.md"
 
     def test_file_that_is_not_text_is_not_duplicated(self, blog: Blog) -> None:
         refused = submit(blog.console.site.owner, f"{blog.base}/duplicate/{PICTURES[0]}")

@@ -1,11 +1,13 @@
 """The files of an entry, and the paths that it can have."""
 
+import time
 from collections.abc import Collection
 
 import pytest
 
 from app.content.entry_files import (
     EntryFiles,
+    FolderNames,
     MoveProblem,
     entry_files,
     folder_of_index,
@@ -35,9 +37,9 @@ def entry(path: str, files: Collection[str] = SITE, generator: str | None = "hug
 
 
 def problem(path: str, new: str, files: Collection[str] = SITE, generator: str | None = "hugo") -> MoveProblem | None:
-    def names(folder: str) -> set[str]:
+    def names(folder: str) -> FolderNames:
         start = f"{folder}/" if folder else ""
-        return {file[len(start) :].partition("/")[0] for file in files if file.startswith(start)}
+        return FolderNames({file[len(start) :].partition("/")[0] for file in files if file.startswith(start)})
 
     return move_problem(entry(path, files, generator), new, names, generator)
 
@@ -51,6 +53,9 @@ def problem(path: str, new: str, files: Collection[str] = SITE, generator: str |
         "src/posts/post/index.njk",
         "site/content/about/index.html",
         "content/blog/_index.md",
+        "content/de/blog/_index.md",
+        "content/ai/index.md",
+        "content/static/index.md",
     ],
 )
 def test_index_page_names_its_folder(path: str) -> None:
@@ -68,6 +73,13 @@ def test_index_page_names_its_folder(path: str) -> None:
         "content/blog/plain.md",
         "content/blog/indexes.md",
         "content/blog/post/index.json",
+        "content/de/_index.md",
+        "content.de/_index.md",
+        "docs/pt-BR/_index.md",
+        "layouts/index.html",
+        "site/layouts/index.html",
+        "static/admin/index.html",
+        "src/_includes/_index.njk",
         "content/blog/post/index.png",
     ],
 )
@@ -80,7 +92,7 @@ def test_bundle_contains_its_pictures() -> None:
     bundle = entry(POST)
     assert (bundle.address, set(bundle.files)) == ("content/blog/post", {POST, *PICTURES})
     assert (bundle.attachments, bundle.other_pages) == (PICTURES, ())
-    assert bundle.deleted_with() == bundle.files
+    assert bundle.deleted_with(frozenset()) == bundle
 
 
 def test_section_contains_its_pages() -> None:
@@ -108,8 +120,8 @@ def test_languages_of_a_page_are_one_entry(generator: str | None) -> None:
     files = ["posts/a/index.md", "posts/a/index.de.md", "posts/a/x.png"]
     page = entry(files[0], files, generator)
     assert (page.address, page.translations) == ("posts/a", ("posts/a/index.de.md",))
-    assert page.deleted_with() == (files[0],)
-    assert page.deleted_with(files[:2]) == tuple(sorted(files))
+    assert page.deleted_with(frozenset()).files == (files[0],)
+    assert page.deleted_with(frozenset(files[:2])).files == tuple(sorted(files))
     assert page.moves_to("posts/b/index.md") == {path: path.replace("/a/", "/b/") for path in files}
 
 
@@ -122,6 +134,22 @@ def test_move_keeps_the_paths_in_the_folder() -> None:
     )
     assert bundle.moves_to("content/news/post/index.md")["content/blog/post/img/b.jpg"] == "content/news/post/img/b.jpg"
     assert entry("content/blog/plain.md").page_in("content/news") == "content/news/plain.md"
+
+
+def test_page_of_a_folder_receives_another_ending() -> None:
+    bundle = entry(POST)
+    same = bundle.page_at("content/blog/post/index.mdx")
+    assert bundle.moves_to(same) == {POST: "content/blog/post/index.mdx"}
+    assert bundle.page_at("content/news/post/index.mdx") == "content/news/post/index.mdx"
+
+
+def test_many_paths_in_a_large_folder_are_compared_fast() -> None:
+    names = FolderNames(frozenset(f"{number}.md" for number in range(10_000)))
+    start = time.process_time()
+    for number in range(1_000):
+        page = EntryFiles(path := f"content/blog/p{number}.md", None, (path,))
+        assert move_problem(page, f"content/news/p{number}.md", lambda _folder: names, "hugo") is None
+    assert time.process_time() - start < 1
 
 
 def test_file_in_a_selected_folder_is_part_of_it() -> None:

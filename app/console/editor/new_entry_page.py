@@ -5,6 +5,7 @@ A new entry is a draft until the first save.
 
 import posixpath
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -25,14 +26,15 @@ from app.console.shell.pages import Page, current_form, see_other, wants_json
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import is_draft
-from app.content.entry_files import copy_path
+from app.content.entry_files import copy_path, folder_of_index
 from app.content.image_types import is_image
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, choices_for, folder_for, new_entry
 from app.core import clock
-from app.core.errors import InvalidRequest
+from app.core.errors import Conflict, InvalidRequest, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import DraftLimits
+from app.drivers.git.errors import TooLargeToRead
 from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
@@ -150,8 +152,9 @@ def duplicate_entry(*, scope: EditorScope, form: Form) -> Response:
     """Store a copy of the entry as a draft with another name, and lead to it. The first save adds it to the branch."""
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
     paths = [copy_path(opened.path, number) for number in range(2, MAX_COPIES)]
-    present = source.repository.entries(opened.base_sha, paths)
-    path = next((path for path in paths if path not in present and _copy(scope, opened, path)), None)
+    addresses = {path: folder_of_index(path) or path for path in paths}
+    present = source.repository.entries(opened.base_sha, [*addresses.values()])
+    path = next((path for path in paths if addresses[path] not in present and _copy(scope, opened, path)), None)
     if path is None:
         raise _taken(paths[-1])
     return see_other(edit_url(scope, path))
@@ -174,17 +177,18 @@ def _copy(scope: ProjectScope, opened: page_source.OpenFile, path: str) -> bool:
     named = {image.url for image in images.named_in(opened.data, path, copies)}
     files = source.repository.entries(opened.base_sha, [image for image, url in urls.items() if url in named])
     for image, file in files.items():
-        data = source.repository.blob(file.sha, max_bytes=DraftLimits.image_bytes)
         folder, name = posixpath.split(urls[image])
         store = partial(
             images.add,
-            data=data,
             names=[name],
             folder=posixpath.join(new, folder).rstrip("/"),
             address=f"{folder}/" if folder else "",
             unnamed=(),
         )
-        page_source.change_draft(scope, path, store)
+        # The editor marks images that the draft cannot contain as missing.
+        with suppress(TooLargeToRead, PayloadTooLarge, UnprocessableEntity, Conflict):
+            data = source.repository.blob(file.sha, max_bytes=DraftLimits.image_bytes)
+            page_source.change_draft(scope, path, partial(store, data=data))
     return True
 
 

@@ -141,9 +141,10 @@ def _require_change(is_changed: bool) -> None:
         raise _Unchanged
 
 
-def _entries(to: EditorScope, paths: Sequence[str], base_sha: str) -> list[EntryFiles]:
-    generator = to.project.generator
-    return outermost(entries_to_change(branch_source(to), present_head(to), paths, generator, base_sha=base_sha))
+def _entries(to: EditorScope, paths: Sequence[str], base_sha: str, *, deletes: bool = False) -> list[EntryFiles]:
+    source, generator = branch_source(to), to.project.generator
+    entries = entries_to_change(source, present_head(to), paths, generator, base_sha=base_sha, deletes=deletes)
+    return outermost(entries)
 
 
 def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str, *, is_confirmed: bool) -> BulkOutcome:
@@ -154,7 +155,7 @@ def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str, *, is_con
     """
 
     def plan(to: EditorScope) -> list[list[dict[str, Any]]]:
-        files = [entry.deleted_with(paths) for entry in _entries(to, paths, base_sha)]
+        files = [entry.files for entry in _entries(to, paths, base_sha, deletes=True)]
         others = {path for group in files for path in group}.difference(paths)
         if others and not is_confirmed:
             text = _(

@@ -108,10 +108,11 @@ def rename_file(*, scope: EditorScope, form: Form) -> Response:
     return see_other(edit_url(to, new, "done=renamed" if to.change_set is None else "done=saved"))
 
 
-def _entry(to: EditorScope, form: Form, path: str) -> EntryFiles:
+def _entry(to: EditorScope, form: Form, path: str, *, deletes: bool = False) -> EntryFiles:
     """Return the files of the entry that a form changes."""
+    source, generator = branch_source(to), to.project.generator
     base_sha = None if is_proposal(form) else form.text("base_sha")
-    [entry] = entries_to_change(branch_source(to), present_head(to), [path], to.project.generator, base_sha=base_sha)
+    [entry] = entries_to_change(source, present_head(to), [path], generator, base_sha=base_sha, deletes=deletes)
     return entry
 
 
@@ -130,7 +131,7 @@ def delete_file(*, scope: EditorScope, form: Form) -> Response:
     path = scope.path["file"]
     message = _("Delete %(name)s", name=path)
     with destination(scope, form, message) as to:
-        files = _entry(to, form, path).deleted_with()
+        files = _entry(to, form, path, deletes=True).files
         edits = _checked([{"path": file, "action": "delete"} for file in files], form, path)
         save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
     if to.change_set is not None:

@@ -24,14 +24,16 @@ from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.content.entry_files import folder_of_index
+from app.core.errors import PayloadTooLarge
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.errors import DriverError
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content import actions
+from app.resources.project_content.entry_changes import read_entries
 from app.resources.project_content.guards import branch_of
 from app.resources.project_content.saving.commit_builder import NoChange
-from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
+from app.resources.project_content.saving.restore import RestoreNotPossible, RestoreRequest, plan_restore
 from app.resources.project_content.schemas.revisions import CompareQuery, RestoreVersionBody
 from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import last_change, people_of
@@ -134,8 +136,14 @@ def restore_version(*, scope: ProjectScope, form: Form) -> Response:
     }
     request = RestoreVersionBody.loaded(data).request
     folder = _deleted_folder(scope, request)
-    if folder is not None:
-        request = replace(request, path=folder, is_folder=True)
+    # If a commit cannot contain the other files, the page is restored alone.
+    with suppress(RestoreNotPossible, PayloadTooLarge):
+        if folder is not None:
+            return _restore(scope, replace(request, path=folder, is_folder=True), message)
+    return _restore(scope, request, message)
+
+
+def _restore(scope: ProjectScope, request: RestoreRequest, message: str) -> Response:
     if may_only_propose(scope):
         return _propose_version(scope, request, message)
     restored = commit(scope, lambda branch: actions.restore_version(branch, request, message))
@@ -143,12 +151,16 @@ def restore_version(*, scope: ProjectScope, form: Form) -> Response:
 
 
 def _deleted_folder(scope: ProjectScope, request: RestoreRequest) -> str | None:
-    """Return the folder of a deleted page that the branch no longer contains."""
+    """Return the folder of a deleted entry that the branch no longer contains."""
     folder = folder_of_index(request.path)
     if folder is None:
         return None
     with transactions.outside_transaction():
-        return None if branch_source(scope).repository.entries(request.base_sha, [folder]) else folder
+        source = branch_source(scope)
+        if source.repository.entries(request.base_sha, [folder]):
+            return None
+        [entry] = read_entries(source, request.commit_sha, [request.path], scope.project.generator)
+        return entry.folder
 
 
 def _history_url(scope: ProjectScope, done: str) -> str:

@@ -46,7 +46,7 @@ _CONTENT = "/src/content/"
 _NOT_SITES = frozenset(("__tests__", "test", "tests", "fixtures", "examples", "node_modules", "vendor", "templates"))
 """Folders above the content of a site that is no part of the project's own site."""
 
-_LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
+LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-")
 _DATED_FOLDER = re.compile(r"(?:19|20)\d\d(/(?:0[1-9]|1[0-2]))?")
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE))
@@ -148,10 +148,10 @@ def folder_of(folder: str, known: Values[str] = ()) -> str | None:
         return None
     roots = (f"{above}{_CONTENT[:-1]}", *ROOTS) if nested else ROOTS
     root = next((root for root in roots if folder == root or folder.startswith(f"{root}/")), "")
-    if not root and parts and parts[0].partition(".")[0] in ROOTS and _LANGUAGE.fullmatch(parts[0].partition(".")[2]):
+    if not root and parts and parts[0].partition(".")[0] in ROOTS and LANGUAGE.fullmatch(parts[0].partition(".")[2]):
         root = parts[0]
     depth = root.count("/") + 1 if root else 0
-    if root and len(parts) > depth and _LANGUAGE.fullmatch(parts[depth]):
+    if root and len(parts) > depth and LANGUAGE.fullmatch(parts[depth]):
         depth += 1
     return "/".join(parts[: depth + 1])
 

@@ -1,14 +1,18 @@
 """Deletion, move and restoration of entries: the files that belong to them, and the paths that they can have."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import time
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import islice
 
 from app.content.entry_files import (
     EntryFiles,
+    FolderNames,
     MoveProblem,
     entry_files,
     folder_of_index,
+    folders_above,
     move_problem,
     new_page_problem,
 )
@@ -26,6 +30,8 @@ MAX_ENTRIES = 10_000
 
 MAX_FOLDERS = 30
 """The folders that are read one by one. For more, the tree of the commit is read once."""
+
+PATHS_PER_STEP = 5_000
 
 _PROBLEMS = {
     MoveProblem.START_PAGE: ErrorMessage("This is the start page of its folder. It cannot be moved to another folder"),
@@ -48,18 +54,31 @@ def read_entries(source: Source, commit: str, paths: Sequence[str], generator: s
 
 
 def entries_to_change(
-    source: Source, commit: str, paths: Sequence[str], generator: str | None, *, base_sha: str | None = None
+    source: Source,
+    commit: str,
+    paths: Sequence[str],
+    generator: str | None,
+    *,
+    base_sha: str | None = None,
+    deletes: bool = False,
 ) -> list[EntryFiles]:
     """Return the files of the entries that a form moves or deletes. Calls the Git host.
 
     `commit` is the present head of the branch. `base_sha` is the commit that the form showed, unless the change is
-    proposed in a change set with other changes.
+    proposed in a change set with other changes. With `deletes`, a page of which other languages remain is an entry
+    alone.
 
     Raises:
         PayloadTooLarge: an entry has more files than one commit takes.
         Conflict: the folder of an entry has received or lost files since `base_sha`.
     """
-    entries = read_entries(source, commit, paths, generator)
+    selected = frozenset(paths)
+
+    def read(at: str) -> list[EntryFiles]:
+        entries = read_entries(source, at, paths, generator)
+        return [entry.deleted_with(selected) for entry in entries] if deletes else entries
+
+    entries = read(commit)
     for entry in entries:
         if len(entry.files) > CommitLimits.files:
             raise PayloadTooLarge(
@@ -70,7 +89,7 @@ def entries_to_change(
                 )
             )
     if base_sha and base_sha != commit:
-        for entry, shown in zip(entries, read_entries(source, base_sha, paths, generator), strict=True):
+        for entry, shown in zip(entries, read(base_sha), strict=True):
             if entry.files != shown.files:
                 raise Conflict(
                     ErrorMessage("The files of “%(name)s” have changed. Load the page again", name=entry.address)
@@ -107,9 +126,9 @@ def _refuse(problem: MoveProblem | None, field: str) -> None:
         raise InvalidRequest.field(field, _PROBLEMS[problem])
 
 
-def _names(source: Source, commit: str, folder: str) -> Collection[str]:
+def _names(source: Source, commit: str, folder: str) -> FolderNames:
     listed = source.repository.list_folder(commit, folder, limit=MAX_ENTRIES)
-    return frozenset(entry.path.rpartition("/")[2] for entry in listed)
+    return FolderNames(frozenset(entry.path.rpartition("/")[2] for entry in listed))
 
 
 def edits_of_removed(source: Source, removal: FileRemoval, path: str, page: str) -> list[FileEdit]:
@@ -138,29 +157,20 @@ def edits_of_removed(source: Source, removal: FileRemoval, path: str, page: str)
 
 
 def _files_below(source: Source, commit: str, folders: Collection[str]) -> dict[str, list[str]]:
-    if len(folders) > MAX_FOLDERS:
-        return _files_of_tree(source, commit, folders)
-    return {folder: list(_walk(source, commit, folder)) for folder in folders}
-
-
-def _walk(source: Source, commit: str, folder: str) -> Iterator[str]:
-    """Yield the files below a folder, and at most one more than a commit takes."""
-    waiting, count = [folder], 0
-    while waiting and count <= CommitLimits.files:
+    files, waiting, calls = set[str](), list(folders), 0
+    while waiting and calls + len(waiting) <= MAX_FOLDERS:
+        calls += 1
         for entry in source.repository.list_folder(commit, waiting.pop(), limit=MAX_ENTRIES):
-            if entry.type == FOLDER:
+            if entry.type != FOLDER:
+                files.add(entry.path)
+            elif entry.path not in folders:
                 waiting.append(entry.path)
-            else:
-                count += 1
-                yield entry.path
-
-
-def _files_of_tree(source: Source, commit: str, folders: Collection[str]) -> dict[str, list[str]]:
+    paths = (entry.path for entry in source.repository.tree(commit)) if waiting else iter(files)
     below: dict[str, list[str]] = {folder: [] for folder in folders}
-    for entry in source.repository.tree(commit):
-        folder = entry.path.rpartition("/")[0]
-        while folder:
-            if folder in below:
-                below[folder].append(entry.path)
-            folder = folder.rpartition("/")[0]
+    while step := list(islice(paths, PATHS_PER_STEP)):
+        time.sleep(0)  # yields to other requests
+        for path in step:
+            for folder in folders_above(path):
+                if folder in below:
+                    below[folder].append(path)
     return below
