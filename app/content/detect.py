@@ -70,6 +70,29 @@ _SITE_FOLDERS = ("site/", "website/", "web/", "www/", "docs/", "doc/", "document
 _NO_SITES = ("node_modules/", "vendor/")
 _MAX_FOLDERS = 4
 
+_MARKS = {
+    **{name: (files,) for name, files in _CONFIGS.items()},
+    "vitepress": (tuple(f".vitepress/config.{ending}" for ending in _SCRIPTS),),
+    "hugo": (
+        (*_HUGO_CONFIGS, *(f"config/_default/{name}" for name in (*_HUGO_CONFIGS, *_OLD_HUGO_CONFIGS))),
+        _OLD_HUGO_CONFIGS,
+    ),
+    "sveltekit": (tuple(f"svelte.config.{ending}" for ending in _SCRIPTS),),
+    "jekyll": (_JEKYLL_CONFIGS,),
+    "sphinx": (("conf.py",),),
+    "vite": (_VITE_CONFIGS,),
+    "tanstack": (_VITE_CONFIGS,),
+}
+MARK_NAMES = frozenset(
+    ("package.json", *(name.rpartition("/")[2] for groups in _MARKS.values() for group in groups for name in group))
+)
+"""The names of the files that `config_files` and the folders of packages need."""
+
+
+def config_files(generator: str | None) -> tuple[tuple[str, ...], ...]:
+    """Return the configuration files in the folder of a site, in groups, those of no other use first."""
+    return _MARKS.get(generator or "", ())
+
 
 def may_change_site(path: str, *, is_update: bool) -> bool:
     """Return whether the detection may have another result after a change of a file."""

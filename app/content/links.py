@@ -11,6 +11,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from app.content.filetypes import file_type
+from app.content.site_roots import SiteRoots
 from app.content.words import fold
 
 MAX_LINKS, MAX_URL = 500, 1_024
@@ -150,12 +151,12 @@ def link_keys(path: str) -> list[str]:
     return [own, _stem(folder.rpartition("/")[2])] if own in INDEXES else [own]
 
 
-def can_resolve_to(source: str, link: Link, target: str) -> bool:
+def can_resolve_to(source: str, link: Link, target: str, site: SiteRoots) -> bool:
     """Return whether a link in the file `source` may resolve to the file `target`."""
     url = _path_of(link.url)
     if link.kind == "wiki" and "/" not in url:
         return _stem(target.rpartition("/")[2]) == _stem(url)
-    names = _names(target)
+    names = {name for path in site.names(target, source) for name in _names(path)}
     return any(name in names for name in _candidates(source, url, link.kind))
 
 
@@ -177,7 +178,7 @@ def _both(name: str) -> Iterator[str]:
 
 
 def _names(target: str) -> set[str]:
-    """Return the path and the page of a file, relative to every possible root of the site."""
+    """Return the path and the page of a file, relative to every possible root below the folder of the site."""
     names = set()
     for whole in (target, _page(target)):
         names.add(fold(whole) or ".")

@@ -1,17 +1,19 @@
 """Addresses of images in pages, and the folders for new ones."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.content.image_types import is_image, is_image_content
-from app.content.schema.model import Collection, FieldType, SchemaField
-from app.models.project import Generator, Project
+from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.site_roots import MediaFolder, SiteRoots
+from app.models.project import Generator
 from app.resources.project_content.images import (
-    MediaFolder,
     address_of,
     candidates,
     field_at,
     known_folders,
-    media_folder,
+    shared_folder,
     upload_folder,
 )
 
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.one_database
 
 PAGE = "content/posts/2026/tides.md"
 ASTRO = MediaFolder("src/assets", "~/assets/")
-ANY = Project(generator=None, paths={})
+ANY = SiteRoots()
 
 
 def image_field(name: str = "cover", folder: str | None = None, address: str | None = None) -> SchemaField:
@@ -34,7 +36,7 @@ def collection(*fields: SchemaField, folder: str | None = None, address: str | N
     ("source", "paths"),
     [
         ("/img/a.png", ["static/img/a.png", "public/img/a.png", "img/a.png"]),
-        ("a%20b.png?x=1", ["content/posts/a b.png", "static/a b.png", "public/a b.png"]),
+        ("a%20b.png?x=1", ["content/posts/a b.png", "static/a b.png", "public/a b.png", "a b.png"]),
         ("../a.png", ["content/a.png"]),
         ("https://other.example/a.png", []),
         ("//other.example/a.png", []),
@@ -43,7 +45,7 @@ def collection(*fields: SchemaField, folder: str | None = None, address: str | N
     ],
 )
 def test_address_names_files_of_the_repository(source: str, paths: list[str]) -> None:
-    assert candidates(source, "content/posts/first.md") == paths
+    assert candidates(ANY, source, "content/posts/first.md") == paths
 
 
 @pytest.mark.parametrize(
@@ -68,29 +70,38 @@ def test_address_names_files_of_the_repository(source: str, paths: list[str]) ->
 def test_address_of_an_image_exists_in_the_site_and_names_its_file(
     generator: Generator | None, image: str, page: str, expected: str
 ) -> None:
-    project = Project(generator=generator, paths={})
-    folders = known_folders(project, None, page)
-    assert address_of(project, image, page, folders) == expected
-    assert image in candidates(expected, page, folders)
-    assert image == candidates(expected, page, folders)[0] or not image.startswith("static/")
+    site = SiteRoots(generator)
+    folders = known_folders(site, None, page)
+    assert address_of(site, image, page, folders) == expected
+    assert image in candidates(site, expected, page, folders)
+    assert image == candidates(site, expected, page, folders)[0] or not image.startswith("static/")
     assert is_image(image)
     assert not is_image(page)
 
 
 @pytest.mark.parametrize(
-    ("generator", "paths", "folder"),
+    ("site", "folder"),
     [
-        (Generator.HUGO, {}, "static"),
-        (Generator.ASTRO, {"media": None}, "public"),
-        (Generator.HUGO, {"media": "assets/img"}, "assets/img"),
-        (Generator.MKDOCS, {}, ""),
-        (None, {}, ""),
+        (SiteRoots("hugo"), "static"),
+        (SiteRoots("astro"), "public"),
+        (SiteRoots("astro", ("apps/web",)), "apps/web/public"),
+        (SiteRoots("hugo", media="assets/img"), "assets/img"),
+        (SiteRoots("mkdocs"), ""),
+        (ANY, ""),
     ],
 )
-def test_media_folder_is_that_of_the_settings_or_of_the_generator(
-    generator: Generator | None, paths: dict[str, str | None], folder: str
-) -> None:
-    assert media_folder(Project(generator=generator, paths=paths)) == folder
+def test_media_folder_is_that_of_the_settings_or_of_the_generator(site: SiteRoots, folder: str) -> None:
+    assert site.media_folder("") == shared_folder(site, ContentSchema(SourceKind.INFERRED, None)) == folder
+
+
+def test_image_of_no_page_is_in_the_folder_that_all_collections_name() -> None:
+    schemas = [
+        ContentSchema(SourceKind.DECAP, "admin/config.yml", tuple(collection(folder=folder) for folder in folders))
+        for folders in (("site/static/img", "./", "site/static/img"), ("covers", "banners"))
+    ]
+    site = SiteRoots("hugo", ("site",))
+    assert [shared_folder(site, schema) for schema in schemas] == ["site/static/img", "site/static"]
+    assert shared_folder(replace(site, media="photos"), schemas[0]) == "photos"
 
 
 @pytest.mark.parametrize(
@@ -126,14 +137,12 @@ def test_media_folder_is_that_of_the_settings_or_of_the_generator(
 def test_upload_folder_is_that_of_the_field_the_collection_or_the_project(
     field: SchemaField | None, page_collection: Collection | None, expected: MediaFolder
 ) -> None:
-    project = Project(generator=Generator.HUGO, paths={})
-    assert upload_folder(project, PAGE, field, page_collection) == expected
+    assert upload_folder(SiteRoots(Generator.HUGO), PAGE, field, page_collection) == expected
 
 
 def test_upload_folder_without_a_media_folder_is_that_of_the_page() -> None:
-    project = Project(generator=None, paths={})
-    assert upload_folder(project, PAGE, None, None) == MediaFolder("content/posts/2026", "")
-    assert upload_folder(project, "index.md", None, None) == MediaFolder("", "")
+    assert upload_folder(ANY, PAGE, None, None) == MediaFolder("content/posts/2026", "")
+    assert upload_folder(ANY, "index.md", None, None) == MediaFolder("", "")
 
 
 def test_field_of_an_input_is_found_in_objects_lists_and_variants() -> None:
@@ -147,7 +156,7 @@ def test_field_of_an_input_is_found_in_objects_lists_and_variants() -> None:
     assert field_at(fields, ("block", "banner")) is banner
     assert field_at(fields, ("people", "0", "unknown")) is None
     declared = known_folders(ANY, collection(*fields), PAGE)
-    assert [one.folder for one in declared] == ["gallery", "people", "banners"]
+    assert [one.folder for one in declared] == ["gallery", "people", "banners", "static", "public"]
 
 
 @pytest.mark.parametrize(
@@ -162,12 +171,12 @@ def test_field_of_an_input_is_found_in_objects_lists_and_variants() -> None:
 )
 def test_address_of_any_name_names_its_file(name: str, address: str) -> None:
     assert address_of(ANY, f"static/{name}", PAGE, ()) == address
-    assert f"static/{name}" in candidates(address, PAGE)
-    assert (f"static/{name}" in candidates(f"/{name}", PAGE)) is (name != "%41.png")
+    assert f"static/{name}" in candidates(ANY, address, PAGE)
+    assert (f"static/{name}" in candidates(ANY, f"/{name}", PAGE)) is (name != "%41.png")
 
 
 def test_declared_address_and_file_name_each_other() -> None:
-    assert candidates("~/assets/img/a.png", PAGE, [ASTRO])[0] == "src/assets/img/a.png"
+    assert candidates(ANY, "~/assets/img/a.png", PAGE, [ASTRO])[0] == "src/assets/img/a.png"
     assert address_of(ANY, "src/assets/img/a.png", PAGE, [ASTRO]) == "~/assets/img/a.png"
     assert address_of(ANY, "static/a.png", PAGE, [ASTRO]) == "/a.png"
 

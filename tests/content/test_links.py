@@ -3,6 +3,7 @@
 import pytest
 
 from app.content.links import MAX_LINKS, Link, can_resolve_to, find_links, is_local, key_of, link_keys
+from app.content.site_roots import MediaFolder, SiteRoots
 
 
 class TestFindLinks:
@@ -72,7 +73,7 @@ class TestCanResolveTo:
         ],
     )
     def test_link_of_a_generator_convention_resolves_to_its_target(self, source: str, url: str, target: str) -> None:
-        assert can_resolve_to(source, Link(url, "link"), target)
+        assert can_resolve_to(source, Link(url, "link"), target, SiteRoots())
         assert key_of(url) in link_keys(target)
 
     @pytest.mark.parametrize(
@@ -85,7 +86,23 @@ class TestCanResolveTo:
         ],
     )
     def test_link_does_not_resolve_to_another_folder(self, source: str, url: str, target: str) -> None:
-        assert not can_resolve_to(source, Link(url, "link"), target)
+        assert not can_resolve_to(source, Link(url, "link"), target, SiteRoots())
 
     def test_wiki_link_resolves_by_name_only(self) -> None:
-        assert can_resolve_to("x/a.md", Link("Hello", "wiki"), "y/hello.md")
+        assert can_resolve_to("x/a.md", Link("Hello", "wiki"), "y/hello.md", SiteRoots())
+
+    def test_link_of_a_site_below_the_root_resolves_in_its_site(self) -> None:
+        image = Link("/img/a.jpg", "field")
+        kaldi = SiteRoots("hugo", ("site",))
+        assert can_resolve_to("site/content/_index.md", image, "site/static/img/a.jpg", kaldi)
+        assert can_resolve_to("site/content/a.md", Link("img/a.jpg", "field"), "site/static/img/a.jpg", kaldi)
+        assert can_resolve_to("site/content/a.md", Link("/post/b/", "link"), "site/content/post/b/index.md", kaldi)
+        workspace = SiteRoots("nextjs", ("apps/docs", "apps/web"))
+        assert can_resolve_to("apps/web/content/a.md", image, "apps/web/public/img/a.jpg", workspace)
+        assert not can_resolve_to("apps/web/content/a.md", image, "apps/docs/public/img/a.jpg", workspace)
+
+    def test_link_with_the_address_of_a_declared_folder_resolves_to_its_file(self) -> None:
+        declared = (MediaFolder("media/photos", "/uploads/"), MediaFolder("covers", "~/covers/"))
+        site = SiteRoots(declared=declared)
+        assert can_resolve_to("content/a.md", Link("/uploads/2026/a.jpg", "field"), "media/photos/2026/a.jpg", site)
+        assert not can_resolve_to("content/a.md", Link("/uploads/a.jpg", "field"), "media/a.jpg", site)

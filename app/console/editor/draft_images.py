@@ -34,6 +34,7 @@ from app.content.image_types import HEAD_BYTES, is_image_content
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema, SchemaField
 from app.content.schema.validation import collection_of
+from app.content.site_roots import MediaFolder
 from app.core.errors import (
     AppError,
     FieldError,
@@ -47,12 +48,12 @@ from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.models.project_content import DraftImage
 from app.resources.project_content.images import (
-    MediaFolder,
     address_of,
     field_at,
     has_thumbnail,
     known_folders,
     raw_url,
+    site_roots,
     upload_folder,
 )
 from app.resources.project_content.responses import stream_file
@@ -108,13 +109,19 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
     """Return the images that a page can name, those of its draft first, as JSON: path, address and URLs."""
     path, term = scope.path["file"], query.q.casefold()
     collection, declared = _levels(scope, prepared, path, query.field)
-    folders = [
-        upload_folder(scope.project, path, declared, collection),
-        *known_folders(scope.project, collection, path),
-    ]
+    site = site_roots(scope.project, scope.index)
+    folders = [upload_folder(site, path, declared, collection), *known_folders(site, collection, path)]
     own = [_of_draft(scope, path, image) for image in images_of(scope, path) if term in image.path.casefold()]
     listed = list_images(scope.index, query.q, limit=MAX_LISTED).images
-    return json_response({"images": [*own, *(_of_branch(scope, path, image, folders) for image in listed)]}, 200)
+    return json_response(
+        {
+            "images": [
+                *own,
+                *(_of_branch(scope, image, address_of(site, image.path, path, folders)) for image in listed),
+            ]
+        },
+        200,
+    )
 
 
 def _of_draft(scope: ProjectScope, path: str, image: DraftImage) -> dict[str, str]:
@@ -122,9 +129,8 @@ def _of_draft(scope: ProjectScope, path: str, image: DraftImage) -> dict[str, st
     return {"path": image.path, "url": image.url, "preview": image_url(scope, path, image.url)}
 
 
-def _of_branch(scope: ProjectScope, path: str, image: ListedImage, folders: Sequence[MediaFolder]) -> dict[str, str]:
+def _of_branch(scope: ProjectScope, image: ListedImage, url: str) -> dict[str, str]:
     """Return an image of the repository as a script reads it. `url` is its address in the page."""
-    url = address_of(scope.project, image.path, path, folders)
     shown = {"path": image.path, "url": url, "preview": raw_url(scope.project, image.path)}
     if has_thumbnail(image.path):
         shown["thumbnail"] = project_url(scope, f"/thumbnail/{image.sha}?width={GRID_WIDTH}")
@@ -172,7 +178,7 @@ def _store(
         raise PayloadTooLarge(message, fields=[FieldError(images.FIELD, message)])
     if not is_image_content(name, data[:HEAD_BYTES]):
         raise no_image(images.FIELD)
-    folder = upload_folder(scope.project, path, declared, collection)
+    folder = upload_folder(site_roots(scope.project, scope.index), path, declared, collection)
     names, unnamed = images.free_names(name, taken_names(scope, folder, name)), _unnamed_ids(scope, path)
     at = {"folder": folder.folder, "address": folder.address}
     return change_draft(scope, path, lambda draft: images.add(draft, data, names=names, unnamed=unnamed, **at))
@@ -181,7 +187,8 @@ def _store(
 def _unnamed_ids(scope: ProjectScope, path: str) -> list[str]:
     """Return the ids of the images of a draft that its text does not name."""
     listed, draft = images_of(scope, path), read_draft(scope, path)
-    named = images.named_in(draft["content"].encode(), path, listed) if listed and draft is not None else []
+    site, text = site_roots(scope.project, scope.index), draft["content"] if draft is not None else ""
+    named = images.named_in(text.encode(), path, listed, site)
     return [image.id for image in listed if image not in named]
 
 

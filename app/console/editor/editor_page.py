@@ -46,7 +46,7 @@ from app.http.validation import Length, RequestQuery
 from app.models.project import Generator
 from app.resources.change_set.queries import NamedSet
 from app.resources.project_content.entry_changes import read_entries
-from app.resources.project_content.images import site_url
+from app.resources.project_content.images import site_roots, site_url
 from app.resources.project_content.search.missing_links import missing_links
 from app.resources.project_content.search.references import Backlink
 
@@ -195,7 +195,7 @@ class EditorPage:
     @property
     def image_url(self) -> str:
         """The address of an image in the pages of the site."""
-        return site_url(self.scope.project, self.opened.path, "")
+        return site_url(site_roots(self.scope.project, self.scope.index), self.opened.path, "")
 
     @property
     def media_folders(self) -> list[list[str]]:
@@ -235,7 +235,7 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         panel=_panel(scope, query.panel, opened, text),
         missing=_missing_links(scope, path, text),
         also=other_sets(scope, path),
-        usage=usage_of(scope, path) if is_image(path) else None,
+        usage=usage_of(scope, path, prepared.schema) if is_image(path) else None,
     )
 
 

@@ -40,6 +40,7 @@ from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.models.project_content import DraftImage
 from app.resources.project_content.entry_changes import read_entries, require_visible
+from app.resources.project_content.images import site_roots
 from app.resources.project_content.schema.site_content import site_content, translation_path
 from app.resources.project_draft import actions, images
 from app.resources.project_draft.schemas import SaveDraftBody
@@ -167,14 +168,14 @@ def _copy(scope: ProjectScope, opened: page_source.OpenFile, path: str) -> bool:
     """
     if not _create_draft(scope, NewEntry(path, opened.text)):
         return False
-    source = page_source.branch_source(scope)
+    site, source = site_roots(scope.project, scope.index), page_source.branch_source(scope)
     [entry] = read_entries(source, opened.base_sha, [opened.path], scope.project.generator)
     old, new = posixpath.dirname(opened.path), posixpath.dirname(path)
     if old == new:
         return True
     urls = {image: posixpath.relpath(image, old) for image in entry.attachments if is_image(image)}
     copies = [DraftImage(path=f"{new}/{url}", url=url) for url in urls.values()]
-    named = {image.url for image in images.named_in(opened.data, path, copies)}
+    named = {image.url for image in images.named_in(opened.data, path, copies, site)}
     files = source.repository.entries(opened.base_sha, [image for image, url in urls.items() if url in named])
     for image, file in files.items():
         folder, name = posixpath.split(urls[image])

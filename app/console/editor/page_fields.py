@@ -23,8 +23,16 @@ from app.content.image_types import is_image
 from app.content.page_text import PageText
 from app.content.schema.model import Collection, ContentSchema, FieldType, SourceKind
 from app.content.schema.validation import collection_of
+from app.content.site_roots import MediaFolder
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
-from app.resources.project_content.images import MediaFolder, address_of, candidates, find_files, known_folders, raw_url
+from app.resources.project_content.images import (
+    address_of,
+    candidates,
+    find_files,
+    known_folders,
+    raw_url,
+    site_roots,
+)
 from app.resources.project_content.search.references import list_images
 
 WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
@@ -95,6 +103,8 @@ def page_fields(
         return PageFields((), images=draft_images)
     can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
     collection = collection_of(schema, path, text.values) if can_add else None
+    site = site_roots(scope.project, scope.index)
+    folders = known_folders(site, collection, path)
     form = current_form()
     own = text.values or {}
     values = shown_again(own, form) if form.was_sent() else with_ids(own, base)
@@ -104,7 +114,7 @@ def page_fields(
             *_split_title(fields_of(values)),
             can_add=can_add,
             images=draft_images,
-            folders=known_folders(scope.project, None, path),
+            folders=folders,
             draft=state,
             is_draft=is_draft(text.values or {}, state),
         )
@@ -114,11 +124,12 @@ def page_fields(
     more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
     shown = {field.path[0] for field in (*fields, *more)}
     others = [field.name for field in collection.fields if field.name not in shown]
-    sources, folders = list(_image_sources([*fields, *more], form)), known_folders(scope.project, collection, path)
+    sources = list(_image_sources([*fields, *more], form))
     listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
-    files = find_files(scope.index, filter(None, sources), path, folders)
+    files = find_files(scope.index, filter(None, sources), path, site, collection)
     urls = {url: raw_url(scope.project, file) for url, file in files.items()}
-    urls |= _images_of_set(scope, [source for source in sources if source and source not in files], path, folders)
+    missing = {source: candidates(site, source, path, folders) for source in sources if source and source not in files}
+    urls |= _images_of_set(scope, missing)
     relations = {relation.list_id: relation for relation in _relations(fields)}
     state = collection.draft_field(values)
     return PageFields(
@@ -127,7 +138,7 @@ def page_fields(
         can_add,
         images=urls | dict(draft_images),
         relations=list(relations.values()),
-        image_names=[address_of(scope.project, image.path, path, folders) for image in listed],
+        image_names=[address_of(site, image.path, path, folders) for image in listed],
         folders=folders,
         has_images=bool(sources),
         draft=state,
@@ -136,13 +147,14 @@ def page_fields(
     )
 
 
-def _images_of_set(
-    scope: EditorScope, sources: Sequence[str], path: str, folders: Sequence[MediaFolder]
-) -> dict[str, str]:
-    """Return the URLs of images that only the change set of the page contains, by their addresses."""
-    if scope.change_set is None or not sources:
+def _images_of_set(scope: EditorScope, files: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the URLs of images that only the change set of the page contains, by their addresses.
+
+    `files` are the files that each address may name.
+    """
+    if scope.change_set is None or not files:
         return {}
-    possible = {source: list(filter(is_image, candidates(source, path, folders))) for source in sources}
+    possible = {source: list(filter(is_image, paths)) for source, paths in files.items()}
     branch, head = branch_source(scope), present_head(scope)
     entries = branch.repository.entries(head, sorted({file for paths in possible.values() for file in paths}))
     present = {source: next((file for file in paths if file in entries), None) for source, paths in possible.items()}

@@ -28,12 +28,13 @@ from app.console.files.scope import EditorScope, edit_url, file_url, in_set
 from app.console.shell.forms import Form
 from app.console.shell.pages import see_other
 from app.console.shell.translation import gettext as _
+from app.content.site_roots import MediaFolder
 from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.paths import folded
 from app.drivers.git.object_ids import blob_sha
 from app.http.body_admission import hold
 from app.models.project_content import DraftImage
-from app.resources.project_content.images import MediaFolder
+from app.resources.project_content.images import site_roots
 from app.resources.project_content.tree.folder_listing import names_in_folder
 from app.resources.project_draft import images
 
@@ -65,7 +66,7 @@ def plan_images(
     Raises:
         Conflict: an image cannot be renamed in the text.
     """
-    named = images.named_in(data, path, images_of(scope, path))
+    named = images.named_in(data, path, images_of(scope, path), site_roots(scope.project, scope.index))
     if not named:
         return ImagePlan(data)
     hold(sum(image.size for image in named))
@@ -107,7 +108,7 @@ def _renamed(
         pattern = rf"(?<![\w./~@%-])((?:\./)?){re.escape(url)}(?![\w-]|\.\w)"
         text = re.sub(pattern, lambda match: match[1] + new_url, text)
     renamed = text.encode("utf-8", "surrogateescape")
-    if images.named_in(renamed, path, [image]):
+    if images.named_in(renamed, path, [image], site_roots(scope.project, scope.index)):
         message = _("“%(name)s” exists now. Remove the image from the page and upload it again.", name=image.name)
         raise Conflict(message, code="NAME_TAKEN")
     return f"{folder}/{new_name}" if folder else new_name, renamed

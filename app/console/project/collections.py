@@ -36,11 +36,11 @@ from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import NamedSet, sets_of_paths
 from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries
-from app.resources.project_content.images import find_images, has_thumbnail
+from app.resources.project_content.images import find_images, has_thumbnail, site_roots
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
 from app.resources.project_content.schema.site_content import SiteContent, site_content
-from app.resources.project_content.tree.folder_listing import blob_shas, logged_changes, titles_of
+from app.resources.project_content.tree.folder_listing import blob_shas, images_of_folders, logged_changes, titles_of
 
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
 """The cookie with the view of a list. Its path is the collection, so each one has its own."""
@@ -212,7 +212,14 @@ class ShownCollection:
         unknown = [entry["path"] for entry in listed.entries if entry["last_commit"] is None]
         changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
         sources = dict(_images(columns, listed.entries))
-        images = find_images(scope.index, ((source, path) for path, source in sources.items()))
+        found = find_images(
+            scope.index,
+            ((source, path) for path, source in sources.items()),
+            site_roots(scope.project, scope.index),
+            self.part.collection,
+        )
+        images = {page: image for (_source, page), image in found.items()}
+        images |= images_of_folders(scope.index, [path for path in paths if path not in images])
         shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
         also, now, rows = sets_of_paths(scope.project.id, paths), clock.now(), []
         for item in listed.entries:
@@ -222,7 +229,7 @@ class ShownCollection:
             state = "draft" if is_draft(fields, columns.draft) else state
             author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
             commit = item["last_commit"] or changes.get(path) or {}
-            image = images.get((sources.get(path, ""), path))
+            image = images.get(path)
             rows.append(
                 ListedEntry(
                     path=path,

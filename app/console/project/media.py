@@ -14,12 +14,13 @@ from app.access.scope import ProjectScope
 from app.concurrency.bounded import ConcurrencyLimiter
 from app.console.blueprint import blueprint
 from app.console.files.destinations import INPUTS, destination, proposals, save
-from app.console.files.page_source import branch_source, present_head
+from app.console.files.page_source import branch_source, present_head, read_schema
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.schema.model import ContentSchema
 from app.core.errors import AppError, Conflict, FieldError, NotFound, ServiceUnavailable
 from app.core.limits import MIB
 from app.core.refs import is_sha
@@ -28,7 +29,7 @@ from app.drivers.git.errors import TooLargeToRead
 from app.extensions import current_settings, drivers
 from app.http.validation import Length, RequestQuery
 from app.images.worker import ImageProcesses, remake
-from app.resources.project_content.images import has_thumbnail, media_folder
+from app.resources.project_content.images import has_thumbnail, shared_folder, site_roots
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.search.references import Backlink, count_pages, list_images, uses
 from app.resources.project_content.source import Source
@@ -45,32 +46,33 @@ class MediaQuery(RequestQuery):
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
 
 
-def _read_head(scope: ProjectScope, query: MediaQuery) -> str:
-    return present_head(scope)
+def _read_branch(scope: ProjectScope, query: MediaQuery) -> tuple[str, ContentSchema]:
+    return present_head(scope), read_schema(scope)
 
 
 @blueprint.get(f"{BASE}/media")
-@Page(guard=MEMBER, query=MediaQuery, upstream=_read_head)
-def media(*, scope: ProjectScope, query: MediaQuery, prepared: str) -> Response:
+@Page(guard=MEMBER, query=MediaQuery, upstream=_read_branch)
+def media(*, scope: ProjectScope, query: MediaQuery, prepared: tuple[str, ContentSchema]) -> Response:
     """Show the images of the repository."""
+    head, schema = prepared
     listed = list_images(scope.index, query.q, offset=(query.page - 1) * PER_PAGE, limit=PER_PAGE)
     return page(
         "project/media.html",
         images=listed.images,
         more=query.page + 1 if listed.total > query.page * PER_PAGE else None,
         query=query,
-        head=prepared,
+        head=head,
         has_thumbnail=has_thumbnail,
-        pages=count_pages(scope.project, scope.index, [image.path for image in listed.images]),
-        folder=media_folder(scope.project),
+        pages=count_pages(scope.project, scope.index, [image.path for image in listed.images], schema),
+        folder=shared_folder(site_roots(scope.project, scope.index), schema),
         proposals=proposals(scope, _("New images")),
     )
 
 
-def usage_of(scope: ProjectScope, path: str) -> list[Backlink] | None:
+def usage_of(scope: ProjectScope, path: str, schema: ContentSchema) -> list[Backlink] | None:
     """Return the files that use an image with their titles, or None until the image is indexed."""
     try:
-        return uses(scope.project, scope.index, FileQuery.loaded({"file": path}).file)
+        return uses(scope.project, scope.index, FileQuery.loaded({"file": path}).file, schema)
     except NotFound:
         return None
 

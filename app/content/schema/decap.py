@@ -1,5 +1,6 @@
 """Reader of `config.yml`, `config.json` and `config.toml` of Decap CMS, Netlify CMS and Sveltia CMS."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -162,7 +163,9 @@ def _media_folders(
     Collections without a folder have that of the site.
     """
     site = document.text(document.values, "media_folder", "") or ""
-    site_address = document.text(document.values, "public_folder", "") or f"/{site.strip('/')}"
+    site_address = document.text(document.values, "public_folder", "") or site.strip("/")
+    if not re.match(r"[./]|[a-z]+:", site_address):
+        site_address = f"/{site_address}"
     address = document.text(properties, "public_folder", pointer)
     if properties.get("media_folder") is None:
         return (site.strip("/") or None, site_address) if site and not is_field else (None, address)

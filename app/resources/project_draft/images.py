@@ -15,6 +15,7 @@ import sqlalchemy as sa
 
 from app.content.data_text import read_data
 from app.content.page_text import read_page
+from app.content.site_roots import SiteRoots
 from app.core import clock
 from app.core.errors import Conflict, ErrorMessage, FieldError, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import MIB, DraftLimits
@@ -163,7 +164,7 @@ def _check_limits(key: DraftKey, size: int) -> None:
         raise UnprocessableEntity(message, fields=[FieldError(FIELD, message)])
 
 
-def named_in(data: bytes, path: str, own: Sequence[DraftImage]) -> list[DraftImage]:
+def named_in(data: bytes, path: str, own: Sequence[DraftImage], site: SiteRoots) -> list[DraftImage]:
     """Return the images that a text or a value of its front matter names, by their addresses or by their paths."""
     if not own:
         return []
@@ -174,11 +175,11 @@ def named_in(data: bytes, path: str, own: Sequence[DraftImage]) -> list[DraftIma
     tokens = {token for token in _SEPARATORS.split(text) if "." in token}
     addresses = {unquote(token.partition("?")[0].partition("#")[0]) for token in tokens}
     addresses = {address for address in (addresses | values) if address.rpartition("/")[2] in names}
-    return [image for image in own if _is_named(image, addresses, path) or _has(text, image)]
+    return [image for image in own if _is_named(image, addresses, path, site) or _has(text, image)]
 
 
-def _is_named(image: DraftImage, addresses: Iterable[str], path: str) -> bool:
-    return any(address == image.url or image.path in candidates(address, path) for address in addresses)
+def _is_named(image: DraftImage, addresses: Iterable[str], path: str, site: SiteRoots) -> bool:
+    return any(address == image.url or image.path in candidates(site, address, path) for address in addresses)
 
 
 def _has(text: str, image: DraftImage) -> bool:

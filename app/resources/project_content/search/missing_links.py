@@ -17,11 +17,13 @@ import sqlalchemy as sa
 from app.content.field_values import text_key
 from app.content.link_forms import is_page_file, without_query
 from app.content.links import INDEXES, Link, can_resolve_to, find_links, is_local, key_of, link_keys
+from app.content.site_roots import SiteRoots
 from app.content.words import fold
 from app.extensions import db
 from app.models.content_search import ContentField
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content.images import site_roots
 from app.resources.project_content.tree.folder_listing import existing_files
 
 MAX_FILES, MAX_CHARACTERS, MAX_CHECKED = 100_000, 256 * 1024, 200
@@ -63,7 +65,8 @@ def missing_links(project: Project, index: ContentIndex | None, path: str, body:
     if not links:
         return []
     names = _names(index, {key_of(_plain(link.url)) for link in links})
-    absent = [link for link in links if not _may_exist(path, link, names)]
+    site = site_roots(project, index)
+    absent = [link for link in links if not _may_exist(path, link, names, site)]
     known = _aliases(project, absent)
     return [link.url for link in absent if known.isdisjoint(_alias_keys(link.url))]
 
@@ -131,7 +134,7 @@ def _names(index: ContentIndex, keys: Iterable[str]) -> _Names:
     return _Names(paths, {fold(name) for folder in folders for name in folder.split("/")})
 
 
-def _may_exist(source: str, link: Link, names: _Names) -> bool:
+def _may_exist(source: str, link: Link, names: _Names, site: SiteRoots) -> bool:
     url = _plain(link.url)
     key = key_of(url)
     targets = names.paths.get(key, [])
@@ -139,7 +142,8 @@ def _may_exist(source: str, link: Link, names: _Names) -> bool:
         # Docusaurus also resolves paths from the root of the documentation.
         ends = f"/{url}"
         return any(
-            can_resolve_to(source, Link(url, link.kind), target) or f"/{target}".endswith(ends) for target in targets
+            can_resolve_to(source, Link(url, link.kind), target, site) or f"/{target}".endswith(ends)
+            for target in targets
         )
     if targets or key in names.folders or key in ("", ".", ".."):
         return True

@@ -8,12 +8,14 @@ from itertools import groupby, islice
 import sqlalchemy as sa
 
 from app.content.links import Link, can_resolve_to, link_keys
+from app.content.schema.model import ContentSchema
 from app.extensions import db
 from app.models.content_search import ContentLink, ContentText
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentFile, ContentIndex
 from app.resources.project_content import queries
 from app.resources.project_content.conditions import literal_number, path_contains
+from app.resources.project_content.images import site_roots
 from app.resources.project_content.tree.folder_listing import pages_with, titles_of
 
 MAX_LINKS = 1_000
@@ -61,7 +63,9 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
     return ImagePage([ListedImage(path, size, sha) for path, size, sha in rows], total)
 
 
-def count_pages(project: Project, index: ContentIndex | None, paths: Collection[str]) -> Mapping[str, int]:
+def count_pages(
+    project: Project, index: ContentIndex | None, paths: Collection[str], schema: ContentSchema | None = None
+) -> Mapping[str, int]:
     """Return the number of files that use each of some files of the branch, without those that none uses.
 
     A file links to another one, or has it in its own folder: generators also use such files without a link.
@@ -82,9 +86,10 @@ def count_pages(project: Project, index: ContentIndex | None, paths: Collection[
     )
     rows = db.session.execute(sa.union_all(*map(sa.select, parts)))
     sources = defaultdict[str, set[str]](set)
+    site = site_roots(project, index, schema)
     for source, key, url, kind in rows:
         for path in targets[key]:
-            if source != path and can_resolve_to(source, Link(url, kind), path):
+            if source != path and can_resolve_to(source, Link(url, kind), path, site):
                 sources[path].add(source)
     for path, page in pages_with(index, paths).items():
         sources[path].add(page)
@@ -100,10 +105,12 @@ class Backlink:
     links: list[Link] = field(default_factory=list)
 
 
-def backlinks(project: Project, index: ContentIndex | None, path: str) -> list[Backlink]:
+def backlinks(
+    project: Project, index: ContentIndex | None, path: str, schema: ContentSchema | None = None
+) -> list[Backlink]:
     """Return the first thousand files that link to a file, by path. Raises NotFound."""
-    target = queries.file(index, path)
-    rows = (row for row in _candidates(project.id, target) if can_resolve_to(row[0], row[2], path))
+    target, site = queries.file(index, path), site_roots(project, index, schema)
+    rows = (row for row in _candidates(project.id, target) if can_resolve_to(row[0], row[2], path, site))
     sources = groupby(rows, key=lambda row: row[:2])
     result = (
         Backlink(source, title, [link for *_, link in rows]) for (source, title), rows in sources if source != path
@@ -111,9 +118,9 @@ def backlinks(project: Project, index: ContentIndex | None, path: str) -> list[B
     return list(islice(result, MAX_SOURCES))
 
 
-def uses(project: Project, index: ContentIndex | None, path: str) -> list[Backlink]:
+def uses(project: Project, index: ContentIndex | None, path: str, schema: ContentSchema) -> list[Backlink]:
     """Return the files that link to a file, and the page whose folder contains it, by path. Raises NotFound."""
-    listed = backlinks(project, index, path)
+    listed = backlinks(project, index, path, schema)
     page = pages_with(index, [path]).get(path)
     if page is None or any(link.path == page for link in listed):
         return listed

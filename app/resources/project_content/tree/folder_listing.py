@@ -4,6 +4,7 @@ The database counts, sorts and pages, so that a page reads the texts of the show
 lists are not stored yet is sorted by its name and has no date.
 """
 
+import re
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -22,15 +23,16 @@ from app.extensions import db
 from app.models.base import Row
 from app.models.content_search import ContentText
 from app.models.project import Project
-from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
+from app.models.project_content import FOLDER_OF_FILE, IS_IMAGE, ContentFile, ContentIndex
 from app.models.project_log import ProjectLogEntry
 from app.resources.project_content.conditions import contains, literal_number, name_contains, name_of
 
 BLOBS_PER_STATEMENT = 500
 DEPENDENCY_FOLDERS = ("node_modules", "bower_components", "vendor", "__pycache__")
-LOG_ENTRIES = 2_000
+LOG_ENTRIES = MAX_IMAGES = 2_000
 PER_PAGE, MAX_DATA_FILES, MAX_LANGUAGE_CODE, PATHS_PER_STEP = 100, 1_000, 8, 5_000
 _folder_of_file = sa.literal_column(FOLDER_OF_FILE, sa.Text())
+_FEATURED = re.compile("feature|cover|thumb", re.IGNORECASE)
 _IS_BLOB = ContentFile.type == sa.literal_column("'blob'")
 Conditions = Sequence[sa.ColumnElement[bool]]
 
@@ -206,6 +208,19 @@ def pages_with(index: ContentIndex | None, paths: Collection[str]) -> dict[str, 
                 pages[folder] = path
     nearest = {path: next((pages[f] for f in folders_above(path) if f in pages), None) for path in paths}
     return {path: page for path, page in nearest.items() if page is not None and page != path}
+
+
+def images_of_folders(index: ContentIndex | None, pages: Collection[str]) -> dict[str, str]:
+    """Return an image in the folder of those of some pages that are folders: the featured one, else the first."""
+    folders = {page: f"{folder_of_index(page)}/" for page in pages if folder_of_index(page) is not None}
+    if index is None or not folders:
+        return {}
+    statement = sa.select(ContentFile.path).where(*_in(index), _folder_of_file.in_(set(folders.values())))
+    paths = db.session.scalars(statement.where(sa.text(IS_IMAGE)).limit(MAX_IMAGES))
+    images = dict[str, str]()
+    for path in sorted(paths, key=lambda path: (not _FEATURED.search(path.rpartition("/")[2]), path)):
+        images.setdefault(f"{path.rpartition('/')[0]}/", path)
+    return {page: images[folder] for page, folder in folders.items() if folder in images}
 
 
 def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
