@@ -70,11 +70,13 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: tuple[str, Conten
 
 
 def usage_of(scope: ProjectScope, path: str, schema: ContentSchema) -> list[Backlink] | None:
-    """Return the files that use an image with their titles, or None until the image is indexed."""
+    """Return the files that use an image with their titles, or None until the image and all texts are indexed."""
     try:
-        return uses(scope.project, scope.index, FileQuery.loaded({"file": path}).file, schema)
+        listed = uses(scope.project, scope.index, FileQuery.loaded({"file": path}).file, schema)
     except NotFound:
         return None
+    is_complete = scope.index is not None and scope.index.described_sha == scope.index.commit_sha
+    return listed if listed or is_complete else None
 
 
 @blueprint.post(f"{BASE}/media")

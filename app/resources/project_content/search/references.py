@@ -1,6 +1,6 @@
 """References to a file: the pages of its branch that link to it, and the number of pages that use each image."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
@@ -65,8 +65,10 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
 
 def count_pages(
     project: Project, index: ContentIndex | None, paths: Collection[str], schema: ContentSchema | None = None
-) -> Mapping[str, int]:
+) -> Mapping[str, int | None]:
     """Return the number of files that use each of some files of the branch, without those that none uses.
+
+    The number is None if a file may use it whose links are not read or compared.
 
     A file links to another one, or has it in its own folder: generators also use such files without a link.
     At most `MAX_LINKS` links with each name are compared, so that an image of all pages does not make a page slow.
@@ -85,15 +87,18 @@ def count_pages(
         for key in sorted(targets)
     )
     rows = db.session.execute(sa.union_all(*map(sa.select, parts)))
-    sources = defaultdict[str, set[str]](set)
+    sources, compared = defaultdict[str, set[str]](set), Counter[str]()
     site = site_roots(project, index, schema)
     for source, key, url, kind in rows:
+        compared[key] += 1
         for path in targets[key]:
             if source != path and can_resolve_to(source, Link(url, kind), path, site):
                 sources[path].add(source)
     for path, page in pages_with(index, paths).items():
         sources[path].add(page)
-    return {path: len(pages) for path, pages in sources.items()}
+    cut = {path for key, links in compared.items() if links == MAX_LINKS for path in targets[key]}
+    unknown = dict.fromkeys(cut if index.described_sha == index.commit_sha else paths)
+    return unknown | {path: len(pages) for path, pages in sources.items()}
 
 
 @dataclass(frozen=True)
