@@ -83,15 +83,17 @@ _MARKS = {
     "vite": (_VITE_CONFIGS,),
     "tanstack": (_VITE_CONFIGS,),
 }
-MARK_NAMES = frozenset(
-    ("package.json", *(name.rpartition("/")[2] for groups in _MARKS.values() for group in groups for name in group))
-)
-"""The names of the files that `config_files` and the folders of packages need."""
 
 
 def config_files(generator: str | None) -> tuple[tuple[str, ...], ...]:
     """Return the configuration files in the folder of a site, in groups, those of no other use first."""
     return _MARKS.get(generator or "", ())
+
+
+def may_contain_site(folder: str) -> bool:
+    """Return whether a folder is the root, one of its folders, or the folder of a package."""
+    above, _, name = folder.rpartition("/")
+    return not name.startswith((".", "_")) and (not above or f"{above}/" in (*_CONTAINERS, "docs/"))
 
 
 def may_change_site(path: str, *, is_update: bool) -> bool:

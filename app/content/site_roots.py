@@ -8,7 +8,7 @@ from app.content.detect import config_files
 from app.content.entry_files import HUGO, folders_above, is_index
 from app.content.schema.inferred import IGNORED
 
-MAX_DEPTH = 2
+MAX_DEPTH = 3
 _NO_SITES = IGNORED | {"admin", "fixtures", "exampleSite", "demo", "demos"}
 """Folders whose configuration files belong to no site of the project."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.content.detect import MARK_NAMES
+from app.content.detect import may_contain_site
 from app.content.site_roots import SiteRoots, site_folders
 
 KALDI = ["package.json", "site/hugo.toml", "site/static/admin/config.yml"]
@@ -31,14 +31,13 @@ KALDI = ["package.json", "site/hugo.toml", "site/static/admin/config.yml"]
         ),
         (["package.json", "apps/web/package.json"], "nextjs", "", ["", "apps/web"]),
         (["apps/web/package.json"], None, "", ["", "apps/web"]),
-        (["a/b/c/astro.config.mjs"], "astro", "", [""]),
+        (["a/b/c/d/astro.config.mjs"], "astro", "", [""]),
     ],
 )
 def test_sites_are_the_folders_with_a_configuration(
     paths: Sequence[str], generator: str | None, content: str, folders: Sequence[str]
 ) -> None:
     assert list(site_folders(paths, generator, content)) == folders
-    assert all(path.rpartition("/")[2] in MARK_NAMES for path in paths)
 
 
 @pytest.mark.parametrize(
@@ -68,3 +67,8 @@ def test_site_of_a_file_is_the_nearest_one_or_the_main_one(path: str, site: str)
 def test_roots_are_below_the_site_of_the_page(site: SiteRoots, page: str, folders: Sequence[str]) -> None:
     assert [root.folder for root in site.roots(page)] == folders
     assert {root.address for root in site.roots(page)} == {"/"}
+
+
+def test_sites_are_searched_in_folders_of_the_root_and_of_packages() -> None:
+    folders = ["", "site", "apps/web", "docs/site", "content/posts", "apps/web/src", ".github", "_site"]
+    assert list(filter(may_contain_site, folders)) == folders[:4]

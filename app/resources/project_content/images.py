@@ -6,20 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote, unquote
 
-import sqlalchemy as sa
-
-from app.content.detect import MARK_NAMES
-from app.content.entry_files import folder_of_index
+from app.content.detect import config_files, may_contain_site
+from app.content.entry_files import folder_of_index, folders_above
 from app.content.image_types import is_image
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
 from app.content.site_roots import MediaFolder, SiteRoots, site_folders
 from app.core.caches import Cache
 from app.core.paths import path_error
-from app.extensions import db
 from app.models.project import Generator, Project
-from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content.conditions import literal_number, name_of
-from app.resources.project_content.tree.folder_listing import existing_files
+from app.models.project_content import ContentIndex
+from app.resources.project_content.tree.folder_listing import existing_files, folder_counts
 
 COPIED_BY = (Generator.JEKYLL, Generator.ELEVENTY)
 """Generators that publish an image of any folder under its own path, Eleventy after a pass-through copy."""
@@ -34,7 +30,8 @@ Level = Collection | SchemaField
 
 _ESCAPED = re.compile(r"[#?]|%(?=[0-9A-Fa-f]{2})")
 _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
-MAX_CONFIGURATIONS, _DEEPER = 1_000, "%/%/%/%/%/%"
+MAX_FOLDERS = 200
+"""Folders in which the configuration of a site is searched, the nearest to the root first."""
 
 _configurations: Cache[tuple[str, ...], tuple[str, ...]] = Cache(128)
 """The configuration files of sites by index and commit."""
@@ -42,22 +39,24 @@ _configurations: Cache[tuple[str, ...], tuple[str, ...]] = Cache(128)
 
 def site_roots(project: Project, index: ContentIndex | None, schema: ContentSchema | None = None) -> SiteRoots:
     """Return where the pages of a branch find files. The index is read once for a commit."""
+    media, content = ((project.paths.get(name) or "").strip("/") for name in ("media", "content"))
     paths = tuple[str, ...]()
     if index is not None:
-        key = (index.id, str(index.generation), str(index.commit_sha))
-        paths = _configurations.get(key, lambda: _find_configurations(index))
-    media, content = ((project.paths.get(name) or "").strip("/") for name in ("media", "content"))
+        key = (index.id, str(index.generation), str(index.commit_sha), project.generator or "", content)
+        paths = _configurations.get(key, lambda: _find_configurations(index, project.generator, content))
     site = SiteRoots(project.generator, site_folders(paths, project.generator, content), media, content)
     levels = [level for own in (schema.collections if schema is not None else ()) for level in _levels(own)]
     declared = (_declared(site, level, "") for level in levels if (level.media_folder or "").split("/")[0] != ".")
     return replace(site, declared=tuple(dict.fromkeys(filter(None, declared))))
 
 
-def _find_configurations(index: ContentIndex) -> tuple[str, ...]:
-    path = ContentFile.path
-    statement = sa.select(path).where(ContentFile.index_id == index.id, ContentFile.generation == index.generation)
-    statement = statement.where(name_of(path).in_(sorted(MARK_NAMES)), path.not_like(_DEEPER)).order_by(path)
-    return tuple(db.session.scalars(statement.limit(literal_number(MAX_CONFIGURATIONS))))
+def _find_configurations(index: ContentIndex, generator: str | None, content: str) -> tuple[str, ...]:
+    starts = {tuple(folder.split("/")[:depth]) for folder, _ in folder_counts(index) for depth in (1, 2)}
+    folders = sorted({"/".join(parts).rstrip("/") for parts in starts}, key=lambda folder: (folder.count("/"), folder))
+    likely = ["", content, *folders_above(content), *filter(may_contain_site, folders)]
+    names = [name for group in (*config_files(generator), ("package.json",)) for name in group]
+    paths = {posixpath.join(folder, name) for folder in likely[:MAX_FOLDERS] for name in names}
+    return tuple(sorted(existing_files(index, paths)))
 
 
 def upload_folder(site: SiteRoots, page_path: str, *levels: Level | None) -> MediaFolder:
