@@ -7,11 +7,12 @@ A link refers to the built site, so that one target has many names: `../about.md
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from app.content.filetypes import file_type
-from app.content.site_roots import SiteRoots
+from app.content.site_roots import MediaFolder, SiteRoots
 from app.content.words import fold
 
 MAX_LINKS, MAX_URL = 500, 1_024
@@ -156,14 +157,14 @@ def can_resolve_to(source: str, link: Link, target: str, site: SiteRoots) -> boo
     url = _path_of(link.url)
     if link.kind == "wiki" and "/" not in url:
         return _stem(target.rpartition("/")[2]) == _stem(url)
-    names = {name for path in site.names(target, source) for name in _names(path)}
+    names = _all_names(target, site.published(source))
     return any(name in names for name in _candidates(source, url, link.kind))
 
 
 def _candidates(source: str, url: str, kind: str) -> Iterator[str]:
     """Yield the paths in the repository or on the site to which a link may refer."""
     plain = url.lstrip("/")
-    if url.startswith("/") or kind in ("reference", "wiki", "field", "media"):
+    if url.startswith("/") or kind in ("reference", "wiki", "field", "media", "html"):
         yield from _both(plain)
     if not url.startswith("/"):
         for base in {posixpath.dirname(source), _page(source)}:
@@ -175,6 +176,14 @@ def _both(name: str) -> Iterator[str]:
     if normal != ".." and not normal.startswith("../"):
         yield fold(normal)
         yield fold(_page(normal))
+
+
+@lru_cache(maxsize=1_000)
+def _all_names(target: str, folders: tuple[MediaFolder, ...]) -> set[str]:
+    """Return the names of a file in the repository and at the addresses of some folders."""
+    addresses = (folder.url(target) for folder in folders)
+    paths = {target, *(address.lstrip("/") for address in addresses if address is not None)}
+    return {name for path in paths for name in _names(path)}
 
 
 def _names(target: str) -> set[str]:

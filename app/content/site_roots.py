@@ -6,11 +6,6 @@ from posixpath import join
 
 from app.content.detect import config_files
 from app.content.entry_files import HUGO, folders_above, is_index
-from app.content.schema.inferred import IGNORED
-
-MAX_DEPTH = 3
-_NO_SITES = IGNORED | {"admin", "fixtures", "exampleSite", "demo", "demos"}
-"""Folders whose configuration files belong to no site of the project."""
 
 MEDIA_FOLDERS = {
     **dict.fromkeys((HUGO, "docusaurus", "gatsby", "sveltekit"), "static"),
@@ -39,7 +34,7 @@ class MediaFolder:
 
 @dataclass(frozen=True)
 class SiteRoots:
-    """Where the pages of a repository find files.
+    """The folders in which the pages of a repository find files.
 
     Attributes:
         generator: the generator of its sites.
@@ -60,10 +55,6 @@ class SiteRoots:
         nearest = (folder for folder in folders_above(path) if folder in self.sites)
         return next(nearest, "" if "" in self.sites else self.sites[0])
 
-    def below_site(self, path: str, page_path: str) -> str | None:
-        """Return a path relative to the site of a page, or None for a file outside of it."""
-        return MediaFolder(self.site_of(page_path or path), "").url(path)
-
     def roots(self, page_path: str) -> list[MediaFolder]:
         """Return the folders whose images have an address of the site in a page, in which they are below `/`.
 
@@ -81,13 +72,9 @@ class SiteRoots:
         usual = MEDIA_FOLDERS.get(self.generator or "", "")
         return self.media or (join(self.site_of(page_path), usual) if usual else "")
 
-    def names(self, path: str, page_path: str) -> Iterator[str]:
-        """Yield the paths that a link in a page may follow to a file, without their first slash."""
-        yield path
-        site = self.site_of(page_path)
-        yield from (name for name in (MediaFolder(site, "").url(path),) if site and name)
-        addresses = (folder.url(path) for folder in self.declared)
-        yield from (address.lstrip("/") for address in addresses if address is not None)
+    def published(self, page_path: str) -> tuple[MediaFolder, ...]:
+        """Return the folder of the site of a page, and the declared media folders, with their addresses."""
+        return MediaFolder(self.site_of(page_path), "/"), *self.declared
 
 
 def site_folders(paths: Collection[str], generator: str | None, content: str) -> tuple[str, ...]:
@@ -100,14 +87,11 @@ def site_folders(paths: Collection[str], generator: str | None, content: str) ->
     """
     configured = (set(_marked(paths, names)) for names in config_files(generator))
     folders = next(filter(None, configured), None) or {"", *_marked(paths, ("package.json",))}
-    near = {content, *folders_above(content)} - {""}
-    return tuple(sorted(folders, key=lambda folder: (folder not in near, folder.count("/"), folder)))
+    preferred = {content, *folders_above(content)} - {""}
+    return tuple(sorted(folders, key=lambda folder: (folder not in preferred, folder.count("/"), folder)))
 
 
-def _marked(paths: Iterable[str], names: Collection[str]) -> Iterator[str]:
+def _marked(paths: Collection[str], names: Iterable[str]) -> Iterator[str]:
     """Yield the folders that contain a file with one of some names."""
-    for path in paths:
-        name = next((name for name in names if f"/{path}".endswith(f"/{name}")), None)
-        parts = path[: -len(name)].rstrip("/").split("/") if name is not None else []
-        if 0 < len(parts) <= MAX_DEPTH and _NO_SITES.isdisjoint(parts):
-            yield "/".join(parts)
+    for name in names:
+        yield from (path[: -len(name)].rstrip("/") for path in paths if f"/{path}".endswith(f"/{name}"))

@@ -17,8 +17,7 @@ KALDI = ["package.json", "site/hugo.toml", "site/static/admin/config.yml"]
         (["hugo.toml"], "hugo", "", [""]),
         (KALDI, "hugo", "", ["site"]),
         (["docs/config/_default/config.toml"], "hugo", "", ["docs"]),
-        (["site/config.yaml", "site/static/admin/config.yml"], "hugo", "", ["site"]),
-        (["config.toml", "themes/blog/exampleSite/config.toml"], "hugo", "", [""]),
+        (["config.toml", "exampleSite/config.toml"], "hugo", "", ["", "exampleSite"]),
         (["package.json", "website/docusaurus.config.ts"], "docusaurus", "", ["website"]),
         (["docs/.vitepress/config.mts", "package.json"], "vitepress", "", ["docs"]),
         (["docs/_config.yml"], "jekyll", "", ["docs"]),
@@ -31,7 +30,6 @@ KALDI = ["package.json", "site/hugo.toml", "site/static/admin/config.yml"]
         ),
         (["package.json", "apps/web/package.json"], "nextjs", "", ["", "apps/web"]),
         (["apps/web/package.json"], None, "", ["", "apps/web"]),
-        (["a/b/c/d/astro.config.mjs"], "astro", "", [""]),
     ],
 )
 def test_sites_are_the_folders_with_a_configuration(

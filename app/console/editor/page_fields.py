@@ -28,7 +28,7 @@ from app.resources.project_content.entries.entry_pages import EntryQuery, entrie
 from app.resources.project_content.images import (
     address_of,
     candidates,
-    find_files,
+    find_images,
     known_folders,
     raw_url,
     site_roots,
@@ -126,9 +126,9 @@ def page_fields(
     others = [field.name for field in collection.fields if field.name not in shown]
     sources = list(_image_sources([*fields, *more], form))
     listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
-    files = find_files(scope.index, filter(None, sources), path, site, collection)
-    urls = {url: raw_url(scope.project, file) for url, file in files.items()}
-    missing = {source: candidates(site, source, path, folders) for source in sources if source and source not in files}
+    files = find_images(scope.index, ((source, path) for source in sources), site, collection)
+    urls = {source: raw_url(scope.project, file) for (source, _page), file in files.items()}
+    missing = {source: candidates(site, source, path, folders) for source in sources if source and source not in urls}
     urls |= _images_of_set(scope, missing)
     relations = {relation.list_id: relation for relation in _relations(fields)}
     state = collection.draft_field(values)

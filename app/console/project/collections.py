@@ -212,13 +212,9 @@ class ShownCollection:
         unknown = [entry["path"] for entry in listed.entries if entry["last_commit"] is None]
         changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
         sources = dict(_images(columns, listed.entries))
-        found = find_images(
-            scope.index,
-            ((source, path) for path, source in sources.items()),
-            site_roots(scope.project, scope.index),
-            self.part.collection,
-        )
-        images = {page: image for (_source, page), image in found.items()}
+        site, addresses = site_roots(scope.project, scope.index), ((source, path) for path, source in sources.items())
+        named = find_images(scope.index, addresses, site, self.part.collection)
+        images = {page: image for (_source, page), image in named.items()}
         images |= images_of_folders(scope.index, [path for path in paths if path not in images])
         shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
         also, now, rows = sets_of_paths(scope.project.id, paths), clock.now(), []

@@ -33,30 +33,29 @@ _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 MAX_FOLDERS = 200
 """Folders in which the configuration of a site is searched, the nearest to the root first."""
 
-_configurations: Cache[tuple[str, ...], tuple[str, ...]] = Cache(128)
-"""The configuration files of sites by index and commit."""
+_sites: Cache[tuple[str, ...], tuple[str, ...]] = Cache(128)
+"""The folders of sites by index, commit, generator and content folder."""
 
 
 def site_roots(project: Project, index: ContentIndex | None, schema: ContentSchema | None = None) -> SiteRoots:
     """Return where the pages of a branch find files. The index is read once for a commit."""
     media, content = ((project.paths.get(name) or "").strip("/") for name in ("media", "content"))
-    paths = tuple[str, ...]()
+    site = SiteRoots(project.generator, media=media, content=content)
     if index is not None:
         key = (index.id, str(index.generation), str(index.commit_sha), project.generator or "", content)
-        paths = _configurations.get(key, lambda: _find_configurations(index, project.generator, content))
-    site = SiteRoots(project.generator, site_folders(paths, project.generator, content), media, content)
+        site = replace(site, sites=_sites.get(key, lambda: _find_sites(index, project.generator, content)))
     levels = [level for own in (schema.collections if schema is not None else ()) for level in _levels(own)]
     declared = (_declared(site, level, "") for level in levels if (level.media_folder or "").split("/")[0] != ".")
     return replace(site, declared=tuple(dict.fromkeys(filter(None, declared))))
 
 
-def _find_configurations(index: ContentIndex, generator: str | None, content: str) -> tuple[str, ...]:
+def _find_sites(index: ContentIndex, generator: str | None, content: str) -> tuple[str, ...]:
     starts = {tuple(folder.split("/")[:depth]) for folder, _ in folder_counts(index) for depth in (1, 2)}
     folders = sorted({"/".join(parts).rstrip("/") for parts in starts}, key=lambda folder: (folder.count("/"), folder))
     likely = ["", content, *folders_above(content), *filter(may_contain_site, folders)]
     names = [name for group in (*config_files(generator), ("package.json",)) for name in group]
     paths = {posixpath.join(folder, name) for folder in likely[:MAX_FOLDERS] for name in names}
-    return tuple(sorted(existing_files(index, paths)))
+    return site_folders(existing_files(index, paths), generator, content)
 
 
 def upload_folder(site: SiteRoots, page_path: str, *levels: Level | None) -> MediaFolder:
@@ -153,7 +152,8 @@ def site_url(site: SiteRoots, path: str, page_path: str) -> str:
     if published is not None:
         return published
     folder, _slash, name = path.rpartition("/")
-    own, below = page_path.rpartition("/")[0], site.below_site(path, page_path)
+    own = page_path.rpartition("/")[0]
+    below = MediaFolder(site.site_of(page_path or path), "").url(path)
     if site.generator in COPIED_BY and folder != own and below is not None and not re.search("(^|/)_", below):
         return f"/{below}"
     relative = posixpath.relpath(f"/{folder}", f"/{own}")
@@ -178,14 +178,6 @@ def _in_folders(address: str, folders: Iterable[MediaFolder]) -> Iterator[str]:
     for folder in folders:
         if address.startswith(folder.address) and address.startswith("/") == folder.address.startswith("/"):
             yield folder.path(address[len(folder.address) :])
-
-
-def find_files(
-    index: ContentIndex | None, sources: Iterable[str], page_path: str, site: SiteRoots, collection: Collection | None
-) -> dict[str, str]:
-    """Return the file of each address that names an image of the branch, with one statement."""
-    images = find_images(index, ((source, page_path) for source in sources), site, collection)
-    return {source: path for (source, _), path in images.items()}
 
 
 def find_images(
