@@ -142,6 +142,7 @@ class EditorPage:
 
     Attributes:
         entry: the files that are moved and deleted with the page.
+        can_delete, can_duplicate: the configuration of the site permits it. A move is a deletion.
         text: the text of the draft, else of the file. None if the file is not text.
         shown: its fields, if it is text.
         is_data: the fields are those of a data file, whose text is in another mode.
@@ -153,6 +154,8 @@ class EditorPage:
     scope: EditorScope
     opened: OpenFile
     entry: EntryFiles
+    can_delete: bool
+    can_duplicate: bool
     title: str
     draft: Mapping[str, Any] | None
     has_conflict: bool
@@ -216,6 +219,7 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
     if data is not None and query.mode == "rich":
         text = PageText(data, "")
     title = _title(text, path)
+    collection = collection_of(prepared.schema, path, text.values if text is not None else None)
     shown = _shown(prepared, opened, text, data) if text is not None else None
     if data is not None and shown is not None and any(map(_needs_text, shown.fields)):
         data, text = None, read_page(path, content)
@@ -224,6 +228,8 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         scope=scope,
         opened=opened,
         entry=prepared.entry,
+        can_delete=collection is None or collection.can_delete,
+        can_duplicate=text is not None and (collection is None or collection.can_create),
         title=title,
         draft=draft,
         has_conflict=has_conflict,
@@ -275,7 +281,10 @@ def _data_values(path: str, content: bytes) -> dict[str, object] | None:
 
 
 def _title(text: PageText | None, path: str) -> str:
-    """Return the title of a page, else the name of its file."""
+    """Return the label of a file that the schema describes by itself, else the title of a page or name of its file."""
+    described = frame.current().described
+    if described is not None:
+        return described[1].label
     title = (text.values or {}).get("title") if text is not None else None
     return title if isinstance(title, str) and title else path.rpartition("/")[2]
 

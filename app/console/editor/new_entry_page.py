@@ -31,6 +31,7 @@ from app.content.image_types import is_image
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, choices_for, folder_for, new_entry
+from app.content.schema.validation import collection_of
 from app.core import clock
 from app.core.errors import Conflict, InvalidRequest, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import DraftLimits
@@ -111,6 +112,7 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
     notations = notations_of(scope, collection) if collection is not None else {}
     entry = _entry(scope, collection, folder, title, name=name or None, is_draft=is_draft, notations=notations)
+    _require_permitted(prepared, entry)
     _require_free(scope, entry.path)
     if not _create_draft(scope, entry):
         raise _taken(entry.path)
@@ -128,6 +130,13 @@ def _require_free(scope: ProjectScope, path: str) -> None:
 
 def _taken(path: str) -> InvalidRequest:
     return InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=path))
+
+
+def _require_permitted(schema: ContentSchema, entry: NewEntry) -> None:
+    """Refuse a new file, or a copy of one, in a collection that permits none. Raises InvalidRequest."""
+    collection = collection_of(schema, entry.path, _values(entry))
+    if collection is not None and not collection.can_create:
+        raise InvalidRequest(_("The configuration of the site does not permit new entries here."))
 
 
 @blueprint.post(f"{BASE}/translate/<path:file>")
@@ -148,10 +157,11 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/duplicate/<path:file>")
-@Page(guard=EDITOR, inputs=(), shown_by="edit")
-def duplicate_entry(*, scope: EditorScope, form: Form) -> Response:
+@Page(guard=EDITOR, inputs=(), shown_by="edit", upstream=page_source.read_schema)
+def duplicate_entry(*, scope: EditorScope, form: Form, prepared: ContentSchema) -> Response:
     """Store a copy of the entry as a draft with another name, and lead to it. The first save adds it to the branch."""
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
+    _require_permitted(prepared, NewEntry(opened.path, opened.text))
     paths = [copy_path(opened.path, number) for number in range(2, MAX_COPIES)]
     addresses = {path: folder_of_index(path) or path for path in paths}
     present = source.repository.entries(opened.base_sha, [*addresses.values()])

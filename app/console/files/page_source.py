@@ -128,6 +128,13 @@ def read_schema(scope: ProjectScope, query: RequestQuery | None = None) -> Conte
     return branch_of(scope).schema()
 
 
+def read_schema_before_calls(scope: ProjectScope) -> ContentSchema:
+    """Return the schema of the working branch, without a connection to the database: calls of the Git host follow."""
+    schema = read_schema(scope)
+    transactions.release_connection()
+    return schema
+
+
 def open_present(scope: ProjectScope, path: str) -> OpenFile:
     """Read a file at the present head of the branch.
 

@@ -13,7 +13,7 @@ from flask import Response
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.files.destinations import may_only_propose, move_edits, new_set, save
-from app.console.files.page_source import OpenFile, branch_source, open_files, present_head
+from app.console.files.page_source import OpenFile, branch_source, open_files, present_head, read_schema_before_calls
 from app.console.files.scope import BASE, MEMBER, EditorScope, in_set, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
@@ -28,7 +28,7 @@ from app.core.limits import CommitLimits
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
 from app.http.error_handlers import to_app_error
-from app.resources.project_content.entry_changes import entries_to_change, require_movable
+from app.resources.project_content.entry_changes import entries_to_change, require_movable, require_permitted
 
 T = TypeVar("T")
 MAX_REASONS = 3
@@ -144,6 +144,7 @@ def _require_change(is_changed: bool) -> None:
 def _entries(to: EditorScope, paths: Sequence[str], base_sha: str, *, deletes: bool = False) -> list[EntryFiles]:
     source, generator = branch_source(to), to.project.generator
     entries = entries_to_change(source, present_head(to), paths, generator, base_sha=base_sha, deletes=deletes)
+    require_permitted(read_schema_before_calls(to), entries)
     return outermost(entries)
 
 

@@ -39,7 +39,7 @@ from app.resources.project_content.entries.entry_pages import EntryQuery, count_
 from app.resources.project_content.images import find_images, has_thumbnail, site_roots
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
-from app.resources.project_content.schema.site_content import SiteContent, site_content
+from app.resources.project_content.schema.site_content import FileGroup, SingleFile, SiteContent, site_content
 from app.resources.project_content.tree.folder_listing import blob_shas, images_of_folders, logged_changes, titles_of
 
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
@@ -105,8 +105,8 @@ def _open(scope: ProjectScope, query: CollectionQuery | None = None) -> OpenColl
 @Page(guard=MEMBER, upstream=_open)
 def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Response:
     """Lead to the first collection, or to all files if the project has none."""
-    groups = prepared.content.groups
-    return see_other(_url(scope, groups[0]) if groups else project_url(scope, "/content/"))
+    first = next((item for item in prepared.content.navigation if not isinstance(item, SingleFile)), None)
+    return see_other(_url(scope, first) if first is not None else project_url(scope, "/content/"))
 
 
 @dataclass(frozen=True)
@@ -314,14 +314,17 @@ def _remember(response: Response, shown: ShownCollection) -> None:
     )
 
 
-def _url(scope: ProjectScope, group: CollectionGroup) -> str:
+def _url(scope: ProjectScope, group: CollectionGroup | FileGroup) -> str:
     return project_url(scope, f"/collections/{quote(group.name)}")
 
 
 @blueprint.get(f"{BASE}/collections/<name>")
 @Page(guard=MEMBER, query=CollectionQuery, upstream=_open)
 def collection(*, scope: ProjectScope, query: CollectionQuery, prepared: OpenCollections) -> Response:
-    """Show the entries of a collection in one language."""
+    """Show the entries of a collection in one language, or the files of a collection of single files."""
+    files = prepared.content.file_group(scope.path["name"])
+    if files is not None:
+        return page("project/data.html", label=files.label, singles=files.members)
     shown = _open_list(scope, query, prepared)
     rows, more = shown.rows()
     response = page(
@@ -362,5 +365,5 @@ def change_entries(*, scope: ProjectScope, query: CollectionQuery, form: Form, p
 @blueprint.get(f"{BASE}/data")
 @Page(guard=MEMBER, upstream=_open)
 def data(*, scope: ProjectScope, prepared: OpenCollections) -> Response:
-    """Show the files that are edited by themselves."""
-    return page("project/data.html", singles=prepared.content.singles)
+    """Show the data files that no schema describes."""
+    return page("project/data.html", label="", singles=prepared.content.singles)

@@ -10,7 +10,7 @@ from marshmallow import fields, validate
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.files.destinations import INPUTS, destination, is_proposal, may_only_propose, move_edits, save
-from app.console.files.page_source import branch_source, present_head
+from app.console.files.page_source import branch_source, present_head, read_schema_before_calls
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, proposed_url
 from app.console.shell import frame
 from app.console.shell.forms import Form
@@ -18,11 +18,12 @@ from app.console.shell.pages import Page, current_form, query_of_page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.entry_files import EntryFiles, folder_of_index
+from app.content.schema.new_entry import can_create_in
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import sets_of_paths
 from app.resources.project_content import unreadable
-from app.resources.project_content.entry_changes import entries_to_change, require_movable
+from app.resources.project_content.entry_changes import entries_to_change, require_movable, require_permitted
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.site_content import site_content
 from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
@@ -41,10 +42,11 @@ class FolderQuery(RequestQuery):
 
 
 class OpenFolder(NamedTuple):
-    """The present head, the path of a folder, and a page of its folders and files."""
+    """The present head, the path of a folder, whether it accepts new pages, and a page of its folders and files."""
 
     head: str
     path: str
+    can_create: bool
     listed: FolderPage
 
 
@@ -63,7 +65,7 @@ def _open(scope: ProjectScope, query: FolderQuery) -> OpenFolder:
     )
     # A form that failed keeps its selection, also that of other pages of the list.
     listed = list_folder(scope.project, index, view, page=query.page, selected=current_form().all("select"))
-    return OpenFolder(head, path, listed)
+    return OpenFolder(head, path, can_create_in(content.schema, path), listed)
 
 
 @blueprint.get(f"{BASE}/content/")
@@ -113,6 +115,7 @@ def _entry(to: EditorScope, form: Form, path: str, *, deletes: bool = False) -> 
     source, generator = branch_source(to), to.project.generator
     base_sha = None if is_proposal(form) else form.text("base_sha")
     [entry] = entries_to_change(source, present_head(to), [path], generator, base_sha=base_sha, deletes=deletes)
+    require_permitted(read_schema_before_calls(to), [entry])
     return entry
 
 

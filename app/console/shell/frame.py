@@ -25,7 +25,14 @@ from app.models.project_content import ContentIndex
 from app.resources.change_set import queries as change_sets
 from app.resources.outbound_webhook import queries as webhook_queries
 from app.resources.project import queries
-from app.resources.project_content.schema.site_content import SiteContent, Translation, site_content, translations
+from app.resources.project_content.schema.site_content import (
+    FileGroup,
+    SingleFile,
+    SiteContent,
+    Translation,
+    site_content,
+    translations,
+)
 from app.resources.user_preference import service as preferences
 
 MAX_PROJECTS = 50
@@ -69,6 +76,19 @@ class Frame:
         group = self.content.group(self.path.get("name", ""))
         return (group, group.main) if group is not None else None
 
+    @cached_property
+    def described(self) -> tuple[FileGroup | None, SingleFile] | None:
+        """The open file and its collection, if the schema describes the file by itself."""
+        return self.content.described(self.path.get("file", ""))
+
+    @property
+    def list(self) -> CollectionGroup | FileGroup | None:
+        """The collection of the page, or that of the open file."""
+        if self.described is not None:
+            return self.described[0]
+        named = self.content.file_group(self.path.get("name", ""))
+        return named or (self.collection[0] if self.collection is not None else None)
+
     @property
     def suggests_rebuild(self) -> bool:
         """True for a manager of a project on this server that no webhook reports, unless the hint is hidden."""
@@ -86,15 +106,13 @@ class Frame:
     @property
     def list_label(self) -> str:
         """The label of the list with the open file: that of its collection, else its folder, which may be empty."""
-        return self.collection[0].label if self.collection is not None else self._folder
+        return self.list.label if self.list is not None else self._folder
 
     def list_url(self, **query: str) -> str:
         """Return the URL of the list with the open file: its collection, else its folder."""
-        path = f"content/{quote(self._folder)}"
-        if self.collection is not None:
-            group, language = self.collection
-            path = f"collections/{quote(group.name)}"
-            query = ({"locale": language.language} if len(group.languages) > 1 else {}) | query
+        path = f"collections/{quote(self.list.name)}" if self.list is not None else f"content/{quote(self._folder)}"
+        if self.collection is not None and self.list is self.collection[0] and len(self.list.languages) > 1:
+            query = {"locale": self.collection[1].language} | query
         return f"{self.project_url}/{path}{f'?{urlencode(query)}' if query else ''}"
 
     @property

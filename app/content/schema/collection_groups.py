@@ -404,11 +404,11 @@ def _labelled(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:
     for group, text in zip(groups, texts, strict=True):
         folder = _folder_name(group) if repeated[text.casefold()] > 1 else ""
         folder = folder or (TOP_LEVEL if used[text.casefold()] else "")
-        name = _unique(names, group.name.replace("/", "-"), "-")
-        yield replace(group, name=name, label=_unique(used, f"{text} ({folder})" if folder else text, " "))
+        name = unique(names, group.name.replace("/", "-"), "-")
+        yield replace(group, name=name, label=unique(used, f"{text} ({folder})" if folder else text, " "))
 
 
-def _unique(numbers: Counter[str], text: str, separator: str) -> str:
+def unique(numbers: Counter[str], text: str, separator: str) -> str:
     """Return a text with a number, unless it is the first of its kind."""
     numbers[text.casefold()] += 1
     number = numbers[text.casefold()]

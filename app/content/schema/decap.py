@@ -92,7 +92,8 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
             yield from _folder(document, pointer, name, properties)
     if "singletons" in document.values:
         files = {"files": document.values["singletons"], "i18n": document.values.get("i18n")}
-        yield from _files(document, "/singletons", "singletons", files)
+        singletons = _files(document, "/singletons", "singletons", files)
+        yield from (replace(collection, group="") for collection in singletons)
 
 
 def _folder(
@@ -121,6 +122,8 @@ def _folder(
         locales=i18n.locales if i18n.has_folders or i18n.has_suffixes else (),
         media_folder=media_folder,
         public_folder=public_folder,
+        can_create=document.flag(properties, "create", pointer, default=False),
+        can_delete=document.flag(properties, "delete", pointer, default=True),
     )
     start = text_start(document.text(properties, "format", pointer))
     form = _slug_form(document.values.get("slug"))
@@ -192,6 +195,8 @@ def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, 
 
 
 def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, object]) -> Iterator[Collection]:
+    """Yield a collection for each file of a collection of files. The file can be neither created nor deleted."""
+    label = document.text(properties, "label", pointer.rpartition("/")[0])
     for inner, file in document.mappings(properties.get("files"), pointer, MAX_COLLECTIONS):
         path = document.folder_of(file, "file", inner)
         own = document.text(file, "name", inner)
@@ -205,7 +210,8 @@ def _files(document: SchemaDocument, pointer: str, name: str, properties: Mappin
             if not i18n.locales:
                 document.report(f"{inner}/file", "The file needs `i18n` because its path contains {{locale}}")
                 continue
-        yield from _file(document, inner, f"{name}.{own}", path, file, i18n)
+        for collection in _file(document, inner, f"{name}.{own}", path, file, i18n):
+            yield replace(collection, group=name, group_label=label, can_create=False, can_delete=False)
 
 
 def _file(

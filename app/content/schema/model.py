@@ -176,6 +176,9 @@ class Collection:
 
     `translation_of` is the folder of the originals if all entries are translations, and `language` the language of the
     entries if the configuration of the site names it. Responses do not contain them.
+
+    `group` and `group_label` name the collection of files to which a single file belongs. `can_create` and `can_delete`
+    are what the configuration permits; a file that cannot be deleted is not moved. Responses do not contain them.
     """
 
     name: str
@@ -192,6 +195,10 @@ class Collection:
     draft: DraftField | None = None
     language: str = ""
     translation_of: str | None = None
+    group: str = ""
+    group_label: str | None = None
+    can_create: bool = True
+    can_delete: bool = True
 
     def draft_field(self, values: Mapping[str, object] = MappingProxyType({})) -> DraftField | None:
         """Return the field that marks drafts: that of the schema, else one that the entries or these values have."""

@@ -43,10 +43,17 @@ def collections_for(schema: ContentSchema, folder: str) -> list[Collection]:
 
     If the folder belongs to none, these are the collections in the folders below it.
     """
-    repeated = [collection for collection in schema.collections if not is_single(collection)]
+    repeated = [collection for collection in schema.collections if not is_single(collection) and collection.can_create]
     around = [collection for collection in repeated if _has_entries_in(collection, folder)]
     below = [collection for collection in repeated if not folder or collection.folder.startswith(f"{folder}/")]
     return sorted(around, key=lambda collection: -len(collection.folder)) or below
+
+
+def can_create_in(schema: ContentSchema, folder: str) -> bool:
+    """Return whether a folder accepts new entries: a collection with the longest folder around it permits them."""
+    around = [item for item in schema.collections if not is_single(item) and _has_entries_in(item, folder)]
+    innermost = max(around, key=lambda collection: (len(collection.folder), collection.can_create), default=None)
+    return innermost is None or innermost.can_create
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class CollectionChoices:
 
 def choices_for(schema: ContentSchema, folder: str, name: str | None) -> CollectionChoices:
     """Return the choices for a new entry in a folder: the collection of a name, else those of the folder."""
-    named = [collection for collection in schema.collections if collection.name == name]
+    named = [collection for collection in schema.collections if collection.name == name and collection.can_create]
     named = [collection for collection in named if not folder or folder_for(collection, folder) == folder]
     if named:
         return CollectionChoices(named, can_have_none=False)

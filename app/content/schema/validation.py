@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from app.content.field_values import ValueKind, kind_of
 from app.content.schema.date_formats import has_format
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.schema.new_entry import is_single
 from app.content.schema.patterns import matches
 from app.content.schema.text_patterns import text_pattern
 
@@ -42,12 +43,14 @@ def marked(template: str) -> str:
 def collection_of(schema: ContentSchema, path: str, values: Mapping[str, object] | None = None) -> Collection | None:
     """Return the collection of a file: the one with the longest folder, the first of these.
 
-    Of several in one folder, the filter of a collection permits the values of the file. For a translation, fields that
-    only the complete entry has are not required.
+    A collection that is this file only precedes the others. Of several in one folder, the filter of a collection
+    permits the values of the file. For a translation, fields that only the complete entry has are not required.
     """
     candidates = [collection for collection in schema.collections if matches(collection, path)]
     collection = max(
-        candidates, key=lambda candidate: (len(candidate.folder), _rank(candidate, values or {})), default=None
+        candidates,
+        key=lambda candidate: (len(candidate.folder), is_single(candidate), _rank(candidate, values or {})),
+        default=None,
     )
     if collection is None or _locale_of(collection, path) not in collection.locales[1:]:
         return collection

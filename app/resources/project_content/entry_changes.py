@@ -16,7 +16,10 @@ from app.content.entry_files import (
     move_problem,
     new_page_problem,
 )
-from app.core.errors import Conflict, ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge
+from app.content.schema.model import ContentSchema
+from app.content.schema.patterns import matches
+from app.content.schema.validation import collection_of
+from app.core.errors import Conflict, ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import CommitLimits
 from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.commit_builder import NoChange
@@ -95,6 +98,21 @@ def entries_to_change(
                     ErrorMessage("The files of “%(name)s” have changed. Load the page again", name=entry.address)
                 )
     return entries
+
+
+def require_permitted(schema: ContentSchema, entries: Iterable[EntryFiles]) -> None:
+    """Refuse to move or delete entries with a file that the configuration of the site protects.
+
+    Raises:
+        UnprocessableEntity: a collection of a file does not permit its deletion.
+    """
+    protected = [collection for collection in schema.collections if not collection.can_delete]
+    for path in (path for entry in entries for path in entry.files):
+        collection = collection_of(schema, path) if any(matches(other, path) for other in protected) else None
+        if collection is not None and not collection.can_delete:
+            raise UnprocessableEntity(
+                ErrorMessage("The configuration of the site does not permit moving or deleting “%(path)s”", path=path)
+            )
 
 
 def require_movable(

@@ -279,6 +279,39 @@ class TestTranslations:
 
 
 class TestCollections:
+    @pytest.mark.parametrize(
+        ("properties", "permitted"),
+        [
+            ({}, (False, True)),
+            ({"create": True}, (True, True)),
+            ({"create": False, "delete": False}, (False, False)),
+        ],
+    )
+    def test_entries_are_created_and_deleted_as_the_configuration_permits(
+        self, properties: dict[str, Any], permitted: tuple[bool, bool]
+    ) -> None:
+        [posts] = read({"name": "title"}, **properties).collections
+        assert (posts.can_create, posts.can_delete) == permitted
+
+    def test_permission_that_is_no_boolean_is_a_problem(self) -> None:
+        schema = read({"name": "title"}, create="yes", delete=0)
+        assert [problem.pointer for problem in schema.problems] == ["/collections/0/create", "/collections/0/delete"]
+        assert (schema.collections[0].can_create, schema.collections[0].can_delete) == (False, True)
+
+    def test_files_name_their_group_and_cannot_be_created_or_deleted(self) -> None:
+        files = [{"name": "home", "label": "Home", "file": "a/home.md"}]
+        groups = [{"name": "en", "label": "English", "files": files}, {"name": "de", "create": True, "files": files}]
+        site = {"collections": groups, "singletons": [{"name": "home", "file": "b.md"}]}
+        schema = read_decap("admin/config.yml", json.dumps(site).encode())
+        assert schema is not None
+        assert [(item.name, item.group, item.group_label) for item in schema.collections] == [
+            ("en.home", "en", "English"),
+            ("de.home", "de", None),
+            ("singletons.home", "", None),
+        ]
+        assert not any(item.can_create or item.can_delete for item in schema.collections)
+        assert {"group", "can_create"}.isdisjoint(schema.collections[0].to_dict())
+
     def test_value_of_the_filter_is_set_in_a_new_entry(self) -> None:
         (collection,) = read({"name": "title"}, filter={"field": "kind", "value": "news"}).collections
         assert "kind: news" in new_entry(collection, "posts", title="A", now=NOW).text

@@ -6,7 +6,7 @@ import pytest
 
 from app.content.schema.inferred import FieldCounts, FolderFiles, collection_from
 from app.content.schema.model import Collection, ContentSchema, EntryTemplate, FieldType, SchemaField, SourceKind
-from app.content.schema.new_entry import choices_for, collections_for, folder_for, new_entry
+from app.content.schema.new_entry import can_create_in, choices_for, collections_for, folder_for, new_entry
 from app.content.slugs import SlugForm
 
 NOW = datetime(2026, 11, 3, 8, 5, 9, 123, tzinfo=timezone(timedelta(hours=1)))
@@ -152,6 +152,23 @@ def test_collections_of_a_folder_accept_entries_and_start_with_the_longest_folde
         "docs/guides",
         "a",
     ]
+
+
+@pytest.mark.parametrize(
+    ("folder", "can_create"),
+    [("content", True), ("content/notes", False), ("content/notes/a", True), ("content/posts", True), ("", True)],
+)
+def test_new_entries_are_permitted_by_the_collection_with_the_longest_folder(folder: str, can_create: bool) -> None:
+    collections = (
+        Collection("content", "content", "**/*.md"),
+        Collection("notes", "content/notes", "*.md", can_create=False),
+        Collection("posts", "content/posts", "*.md", can_create=False),
+        Collection("essays", "content/posts", "*.md"),
+        Collection("about", "content/posts", "about.md", can_create=False),
+    )
+    schema = ContentSchema(SourceKind.DECAP, None, collections)
+    assert can_create_in(schema, folder) is can_create
+    assert not {"notes", "about"} & {choice.name for choice in choices_for(schema, folder, "notes").collections}
 
 
 @pytest.mark.parametrize(

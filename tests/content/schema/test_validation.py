@@ -103,6 +103,12 @@ class TestCollectionOf:
             names.append(match.name if match is not None else None)
         assert names == ["news", "talks", "all", "all", "all"]
 
+    def test_collection_of_the_file_itself_precedes_those_of_its_folder(self) -> None:
+        collections = (Collection("posts", "posts", "*.md"), Collection("pages.start", "posts", "_index.md"))
+        schema = ContentSchema(SourceKind.DECAP, None, collections)
+        owners = [collection_of(schema, f"posts/{name}.md") for name in ("_index", "a")]
+        assert [owner.name if owner is not None else "" for owner in owners] == ["pages.start", "posts"]
+
     def test_excluded_file_belongs_to_no_collection(self) -> None:
         collection = Collection("posts", "posts", "**/*.md", exclude=("README.md",))
         schema = ContentSchema(SourceKind.GALLEY, None, (collection,))

@@ -1,7 +1,9 @@
 """The content of a branch for editors: collections with their languages and counts, and files of their own."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from app.content.entry_filters import EntryFilter, Operator
 from app.content.filetypes import file_type
@@ -12,9 +14,10 @@ from app.content.schema.collection_groups import (
     FolderCount,
     collection_groups,
     group_of,
+    unique,
 )
 from app.content.schema.inferred import label_of
-from app.content.schema.model import ContentSchema, SourceKind
+from app.content.schema.model import Collection, ContentSchema, SourceKind
 from app.content.schema.new_entry import is_single
 from app.core.caches import Cache
 from app.core.errors import NotFound
@@ -44,13 +47,32 @@ class SingleFile:
 
 
 @dataclass(frozen=True)
-class SiteContent:
-    """The collections of a branch, its files that are edited by themselves, its images, and folders that lists omit.
+class FileGroup:
+    """A collection of single files that the schema lists."""
 
+    name: str
+    label: str
+    members: tuple[SingleFile, ...]
+
+    @property
+    def files(self) -> int:
+        """The number of files."""
+        return len(self.members)
+
+
+Listed = CollectionGroup | FileGroup | SingleFile
+
+
+@dataclass(frozen=True)
+class SiteContent:
+    """The collections of a branch, its data files that no schema describes, its images, and folders that lists omit.
+
+    `navigation` are the collections and the existing files that the schema describes by themselves, in its order.
     `version` is the state of the index from which they were read, and `schema` the one without omitted collections.
     """
 
     groups: tuple[CollectionGroup, ...] = ()
+    navigation: tuple[Listed, ...] = ()
     singles: tuple[SingleFile, ...] = ()
     images: int = 0
     hidden: HiddenFolders = NOT_EXCLUDED
@@ -65,6 +87,19 @@ class SiteContent:
     def group(self, name: str) -> CollectionGroup | None:
         """Return a collection by its name."""
         return next((group for group in self.groups if group.name == name), None)
+
+    def file_group(self, name: str) -> FileGroup | None:
+        """Return a collection of single files by its name."""
+        return next((item for item in self.navigation if isinstance(item, FileGroup) and item.name == name), None)
+
+    def described(self, path: str) -> tuple[FileGroup | None, SingleFile] | None:
+        """Return a file that the schema describes by itself, with its collection, or None."""
+        for item in self.navigation:
+            group = item if isinstance(item, FileGroup) else None
+            for file in group.members if group is not None else (item,):
+                if isinstance(file, SingleFile) and file.path == path:
+                    return group, file
+        return None
 
 
 @dataclass(frozen=True)
@@ -97,8 +132,8 @@ def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHost
     counts = file_counts(index)
     groups = tuple(_exact(project, index, collection_groups(schema, counts)))
     images = sum(count.files for count in counts if is_image_ending(count.ending))
-    singles = tuple(_singles(index, schema, groups, counts))
-    return _contents.store(index.id, SiteContent(groups, singles, images, hidden, version, schema))
+    navigation, singles = tuple(_navigation(index, schema, groups)), tuple(_singles(index, schema, groups, counts))
+    return _contents.store(index.id, SiteContent(groups, navigation, singles, images, hidden, version, schema))
 
 
 def translations(index: ContentIndex | None, groups: Sequence[CollectionGroup], path: str) -> list[Translation]:
@@ -158,22 +193,45 @@ def _exact(project: Project, index: ContentIndex, groups: Sequence[CollectionGro
         yield replace(group, languages=tuple(languages))
 
 
+def _navigation(index: ContentIndex, schema: ContentSchema, groups: Sequence[CollectionGroup]) -> list[Listed]:
+    """Return the collections, and the existing files that the schema describes by themselves, in its order."""
+    existing = existing_files(index, {_path_of(item) for item in schema.collections if is_single(item)})
+    listed: dict[tuple[str, str], list[Collection]] = defaultdict(list)
+    for item in schema.collections:
+        if is_single(item) and _path_of(item) in existing:
+            listed[item.group, "" if item.group else item.name].append(item)
+    if not listed:
+        return list(groups)  # Those of an inferred schema have another order.
+    order = {id(item): number for number, item in enumerate(schema.collections)}
+    names = Counter(group.name.casefold() for group in groups)
+    labels = Counter(group.label.casefold() for group in groups)
+    placed: list[tuple[int, Listed]] = []
+    placed += [(min(order[id(language.collection)] for language in group.languages), group) for group in groups]
+    placed += [(order[id(items[0])], _file_group(items, names, labels)) for items in listed.values()]
+    return [item for _, item in sorted(placed, key=itemgetter(0))]
+
+
+def _file_group(items: Sequence[Collection], names: Counter[str], labels: Counter[str]) -> FileGroup | SingleFile:
+    files = [SingleFile(_path_of(item), item.label or label_of(item.name.rpartition(".")[2])) for item in items]
+    group, label = items[0].group, items[0].group_label
+    if not group:
+        return files[0]
+    name = unique(names, group.replace("/", "-"), "-")
+    return FileGroup(name, unique(labels, label or label_of(group), " "), tuple(files))
+
+
+def _path_of(item: Collection) -> str:
+    return f"{item.folder}/{item.pattern}".lstrip("/")
+
+
 def _singles(
     index: ContentIndex, schema: ContentSchema, groups: Sequence[CollectionGroup], counts: Sequence[FolderCount]
 ) -> Iterator[SingleFile]:
-    """Yield the existing files that the schema names, then those of data folders."""
-    named = {
-        f"{collection.folder}/{collection.pattern}".lstrip("/"): collection
-        for collection in schema.collections
-        if is_single(collection)
-    }
-    existing = existing_files(index, named.keys())
-    for path, text in named.items():
-        if path in existing:
-            yield SingleFile(path, text.label or label_of(text.name))
+    """Yield the files of data folders that no schema describes."""
+    described = {_path_of(item) for item in schema.collections if is_single(item)}
     folders = {
         count.folder for count in counts if count.ending in DATA_ENDINGS and DATA_FOLDERS & set(count.folder.split("/"))
     }
     for path in data_files(index, sorted(folders)):
-        if path not in existing and group_of(groups, path) is None:
+        if path not in described and group_of(groups, path) is None:
             yield SingleFile(path, label_of(path.rpartition("/")[2].rpartition(".")[0]))
