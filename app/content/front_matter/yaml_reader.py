@@ -105,7 +105,9 @@ class _Reader:
             key = self._value(event, depth + 1)
             value = self._value(next(self._events), depth + 1)
             parts = value if isinstance(value, list) else [value]
-            if key == _MERGE and all(isinstance(part, dict) for part in parts):
+            # A key in quotes is a text.
+            is_plain = isinstance(event, yaml.ScalarEvent) and event.implicit[0]
+            if key == _MERGE and is_plain and all(isinstance(part, dict) for part in parts):
                 for part in reversed(parts):
                     merged |= part
             else:

@@ -66,6 +66,11 @@ class TestCollections:
             "odd": {"<<": 1},
         }
 
+    @pytest.mark.parametrize(("value", "text"), [([], "[]"), ({"a": 1}, "{a: 1}"), ([{"a": 1}], "[{a: 1}]")])
+    @pytest.mark.parametrize("quote", ["'", '"'])
+    def test_key_in_quotes_is_no_merge(self, quote: str, value: Any, text: str) -> None:
+        assert read_yaml(f"{quote}<<{quote}: {text}") == {"<<": value}
+
     @given(JSON)
     def test_dumped_values_are_read_back(self, value: Any) -> None:
         assert read_yaml(yaml.safe_dump(value, default_style='"')) == _without_nul(value)
