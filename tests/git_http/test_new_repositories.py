@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
-from app.resources.project_content.images import media_folder
+from app.resources.project_content.images import site_roots
 from app.resources.project_content.index import indexing
 from tests.git_http.client import ENVIRONMENT, GitClient, Site
 from tests.support import factories
@@ -184,4 +184,4 @@ class TestGenerator:
     @staticmethod
     def image_folder(site: Site) -> str:
         with site.world.app.app_context():
-            return media_folder(db.session.get_one(Project, site.project))
+            return site_roots(db.session.get_one(Project, site.project), None).media_folder("")
