@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from app.content.schema.model import ContentSchema, SourceKind
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
@@ -51,9 +52,9 @@ def test_file_in_the_folder_of_a_page_is_used_by_this_page(world: World) -> None
         paths = ["content/posts/sea/img/a.png", "content/posts/b.png"]
         assert pages_with(index, paths) == {paths[0]: "content/posts/sea/index.md"}
         assert count_pages(project, index, paths) == {paths[0]: 1}
-        assert [(use.path, use.title) for use in uses(project, index, paths[0])] == [
-            ("content/posts/sea/index.md", "Sea")
-        ]
+        assert [
+            (use.path, use.title) for use in uses(project, index, paths[0], ContentSchema(SourceKind.INFERRED, None))
+        ] == [("content/posts/sea/index.md", "Sea")]
         assert pages_with(None, paths) == {}
 
 
