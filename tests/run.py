@@ -39,7 +39,7 @@ WAITING = 2
 QUICK_SHARES = 6
 WEB_SHARES = {"sqlite": 9, "postgresql": 6}
 WORKER_SHARES = {"sqlite": 8, "postgresql": 2}
-TIMEOUT_S = 1500
+TIMEOUT_S = 2700
 STACKS_S = 5
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
 SUMMARY = re.compile(r"^=*\s*(\d+ \w+.*) in \d.*$", re.MULTILINE)
