@@ -352,6 +352,20 @@ class TestRemovedPage:
         assert blog.files == {path.replace("/pier/", "/pier-2/") for path in FILES}
 
 
+def test_other_pages_of_a_removed_folder_stay_removed(blog: Blog) -> None:
+    folder = ("content/blog/guide/index.md", "content/blog/guide/part.md", "content/blog/guide/a.png")
+    blog.console.site.repo.commit(dict.fromkeys(folder, b"Text.\n"))
+    with blog.console.app.app_context():
+        db.session.execute(sa.update(Project).values(generator="astro"))
+        db.session.commit()
+    sent = form_of(blog.page(f"/edit/{folder[0]}"), "editor-form") | {"body": "My line.\r\n"}
+    blog.console.site.repo.commit(dict.fromkeys(folder))
+    submit(blog.console.site.owner, f"{blog.base}/edit/{folder[0]}", **sent)
+    sent = form_of(blog.page(f"/conflict/{folder[0]}"), "removed-form") | {"action": "restore"}
+    submit(blog.console.site.owner, f"{blog.base}/removed/{folder[0]}", **sent)
+    assert blog.files == {*FILES, folder[0]}
+
+
 class TestCopies:
     def test_page_is_duplicated_with_the_pictures_that_it_names(self, blog: Blog) -> None:
         before = blog.console.site.repo.head()

@@ -334,7 +334,7 @@ def _save_at(scope: EditorScope, form: Form, text: str, target: str, removal: Fi
     with destination(scope, form, message) as to:
         plan = plan_images(scope, path, text.encode(), to=to, new_path=target)
         file = {"path": target, "action": "create", "content": plan.data}
-        others = map(sent_edit, edits_of_removed(branch_source(to), removal, path, target))
+        others = map(sent_edit, edits_of_removed(branch_source(to), removal, path, target, to.project.generator))
         taken = {target, *(image["path"] for image in plan.files)}
         files = [*plan.files, *(other for other in others if other["path"] not in taken)]
         save(to, message, present_head(to), file, *files)

@@ -69,7 +69,7 @@ class LinkQuery(RequestQuery):
 def find_pages(*, scope: ProjectScope, query: LinkQuery) -> Response:
     """Return the pages whose title or file name contains some words as JSON: `pages` with title, path and link."""
     pages = pages_to_link(scope.project, scope.index, query.file, query.q)
-    return json_response({"pages": [vars(one) for one in pages]}, 200)
+    return json_response({"pages": [vars(target) for target in pages]}, 200)
 
 
 @blueprint.post(f"{BASE}/check-links/<path:file>")

@@ -190,7 +190,10 @@ class ShownCollection:
     def languages(self) -> list[tuple[CollectionLanguage, str]]:
         """The languages of the collection with the query of this view in each of them."""
         is_declared = self.opened.content.is_declared
-        views = [self.view.in_language(one, columns_of(one, is_declared=is_declared)) for one in self.group.languages]
+        views = [
+            self.view.in_language(language, columns_of(language, is_declared=is_declared))
+            for language in self.group.languages
+        ]
         queries = [urlencode({"q": self.query.q, **view.parameters}) for view in views]
         return list(zip(self.group.languages, queries, strict=True))
 

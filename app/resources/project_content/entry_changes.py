@@ -149,17 +149,22 @@ def _names(source: Source, commit: str, folder: str) -> FolderNames:
     return FolderNames(frozenset(entry.path.rpartition("/")[2] for entry in listed))
 
 
-def edits_of_removed(source: Source, removal: FileRemoval, path: str, page: str) -> list[FileEdit]:
-    """Return the edits that restore the other files of the folder of a removed page. Calls the Git host.
+def edits_of_removed(
+    source: Source, removal: FileRemoval, path: str, page: str, generator: str | None
+) -> list[FileEdit]:
+    """Return the edits that restore the other files of a removed entry. Calls the Git host.
 
-    `page` is the path with which the page is saved again. There are none if it is no folder, if the branch still
+    `page` is the path with which the page is saved again. There are none if the page was no folder, if the branch still
     contains the folder, or if a commit cannot contain its files.
     """
-    folder, commit = folder_of_index(path), removal.commit
-    if folder is None or commit is None or commit.parent is None or folder_of_index(page) is None:
+    commit = removal.commit
+    if commit is None or commit.parent is None or folder_of_index(page) is None:
         return []
-    head = source.repository.head(source.branch)
-    if source.repository.entries(head, [folder]):
+    folder, head = folder_of_index(path), source.repository.head(source.branch)
+    if folder is None or source.repository.entries(head, [folder]):
+        return []
+    [entry] = read_entries(source, commit.parent, [path], generator)
+    if entry.folder is None:
         return []
     try:
         planned = plan_restore(source, RestoreRequest(folder, True, commit.parent, head))

@@ -202,12 +202,12 @@ def _navigation(index: ContentIndex, schema: ContentSchema, groups: Sequence[Col
             listed[item.group, "" if item.group else item.name].append(item)
     if not listed:
         return list(groups)  # Those of an inferred schema have another order.
-    order = {id(item): number for number, item in enumerate(schema.collections)}
+    order = {item.name: number for number, item in reversed([*enumerate(schema.collections)])}
     names = Counter(group.name.casefold() for group in groups)
     labels = Counter(group.label.casefold() for group in groups)
     placed: list[tuple[int, Listed]] = []
-    placed += [(min(order[id(language.collection)] for language in group.languages), group) for group in groups]
-    placed += [(order[id(items[0])], _file_group(items, names, labels)) for items in listed.values()]
+    placed += [(min(order[language.collection.name] for language in group.languages), group) for group in groups]
+    placed += [(order[items[0].name], _file_group(items, names, labels)) for items in listed.values()]
     return [item for _, item in sorted(placed, key=itemgetter(0))]
 
 
