@@ -12,7 +12,6 @@ from app.database import transactions
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentIndex
-from app.resources.project_content.search import references
 from app.resources.project_content.search.references import ImagePage, count_pages, list_images
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import executed, plan_of
@@ -75,14 +74,10 @@ def test_pages_that_use_an_image_are_counted_once(app: Flask, pictures: Site) ->
         assert count_pages(project, index_of(pictures), [LOGO, COPY, UPPER]) == {LOGO: 2}
 
 
-def test_number_is_unknown_while_links_are_not_compared(
-    app: Flask, pictures: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_number_is_unknown_while_links_are_not_compared(app: Flask, pictures: Site) -> None:
     with app.app_context():
         project, index = db.session.get_one(Project, pictures.project), index_of(pictures)
-        monkeypatch.setattr(references, "MAX_LINKS", 1)
-        assert count_pages(project, index, [LOGO, COPY, UPPER]) == {LOGO: 1, COPY: None}
-        monkeypatch.undo()
+        assert count_pages(project, index, [LOGO, COPY, UPPER], max_links=1) == {LOGO: 1, COPY: None}
         index.described_sha = None
         assert count_pages(project, index, [LOGO, COPY, UPPER]) == {LOGO: 2, COPY: None, UPPER: None}
 

@@ -64,14 +64,19 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
 
 
 def count_pages(
-    project: Project, index: ContentIndex | None, paths: Collection[str], schema: ContentSchema | None = None
+    project: Project,
+    index: ContentIndex | None,
+    paths: Collection[str],
+    schema: ContentSchema | None = None,
+    *,
+    max_links: int = MAX_LINKS,
 ) -> Mapping[str, int | None]:
     """Return the number of files that use each of some files of the branch, without those that none uses.
 
     The number is None if a file may use it whose links are not read or compared.
 
     A file links to another one, or has it in its own folder: generators also use such files without a link.
-    At most `MAX_LINKS` links with each name are compared, so that an image of all pages does not make a page slow.
+    At most `max_links` links with each name are compared, so that an image of all pages does not make a page slow.
     """
     targets = defaultdict[str, list[str]](list)
     for path in paths:
@@ -83,7 +88,7 @@ def count_pages(
     here = (file.index_id == index.id, file.generation == index.generation, file.sha == link.sha)
     linking = sa.select(file.path, link.key, link.url, link.kind).join(link, sa.and_(*here))
     parts = (
-        linking.where(link.project_id == project.id, link.key == key).limit(literal_number(MAX_LINKS)).subquery()
+        linking.where(link.project_id == project.id, link.key == key).limit(literal_number(max_links)).subquery()
         for key in sorted(targets)
     )
     rows = db.session.execute(sa.union_all(*map(sa.select, parts)))
@@ -96,7 +101,7 @@ def count_pages(
                 sources[path].add(source)
     for path, page in pages_with(index, paths).items():
         sources[path].add(page)
-    cut = {path for key, links in compared.items() if links == MAX_LINKS for path in targets[key]}
+    cut = {path for key, links in compared.items() if links == max_links for path in targets[key]}
     unknown = dict.fromkeys(cut if index.described_sha == index.commit_sha else paths)
     return unknown | {path: len(pages) for path, pages in sources.items()}
 
