@@ -31,7 +31,10 @@ def path_in_site(path: str, values: Mapping[str, object], content_root: str | No
     root = next((root for root in roots if stem.startswith(f"{root}/")), "")
     folder, _slash, name = (stem[len(root) + 1 :] if root else stem).rpartition("/")
     slug = values.get("slug")
-    name = slug if isinstance(slug, str) and slug else name
+    if isinstance(slug, str) and slug:
+        # The slug of `name/index.md` stands for its folder.
+        folder = folder.rpartition("/")[0] if name.casefold() == "index" else folder
+        name = slug
     segments = [folder, "" if name.casefold() in _INDEX_NAMES else name]
     address = "/".join(segment for segment in segments if segment)
     return quote("/" + re.sub(r"\s+", "-", address).lower() + ("/" if address else ""))

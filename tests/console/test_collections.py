@@ -168,6 +168,20 @@ def test_line_shows_summary_image_date_state_and_author(news: ConsoleScene) -> N
     assert re.search(r'/thumbnail/\w{40}\?width=96" alt=""', html["content/news/b.md"])
 
 
+def test_list_has_columns_and_filters_for_the_values_of_its_entries(news: ConsoleScene) -> None:
+    def shown(name: str = "news") -> tuple[list[str], list[str]]:
+        text = open_list(news, name=name).text
+        return re.findall(r'<th scope="col">([^<]*)', text), re.findall(r'<select[^>]* name="(filter[^"]*)"', text)
+
+    assert shown() == (["Select", "Title", "Date", "State", "Author"], ["filter[kind]"])
+    assert shown("team")[0] == ["Select", "Title", "Authors"]
+    for path, kind in (("a", "essay"), ("d", "essay")):
+        site = news.site
+        site.commit({"path": f"content/news/{path}.md", "action": "update", "content": f"---\nkind: {kind}\n---\n"})
+    news.site.world.work_off()
+    assert shown()[1] == []
+
+
 def test_groups_have_headings_that_following_pages_do_not_repeat(news: ConsoleScene) -> None:
     text = open_list(news, "group=year").text
     headings = re.findall(r'scope="rowgroup">([^<]*)<', text)

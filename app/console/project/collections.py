@@ -27,7 +27,7 @@ from app.content.draft_state import is_draft
 from app.content.entry_filters import EntryFilter, InvalidFilter, parse_filters, parse_order
 from app.content.field_values import value_of
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
-from app.content.schema.columns import DATED_NAME, Columns, ListedDate, columns_of
+from app.content.schema.columns import DATED_NAME, Columns, ListedDate, columns_of, counted_names
 from app.content.schema.relations import TITLES
 from app.core import clock
 from app.core.errors import NotFound
@@ -35,11 +35,11 @@ from app.core.limits import CommitLimits
 from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import NamedSet, sets_of_paths
-from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries
+from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries, value_counts
 from app.resources.project_content.images import find_images, has_thumbnail, site_roots
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
-from app.resources.project_content.schema.site_content import FileGroup, SingleFile, SiteContent, site_content
+from app.resources.project_content.schema.site_content import FileGroup, SingleFile, SiteContent, query_of, site_content
 from app.resources.project_content.tree.folder_listing import blob_shas, images_of_folders, logged_changes, titles_of
 
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
@@ -237,11 +237,7 @@ class ShownCollection:
                     or _title_of(path),
                     summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
                     date=date,
-                    state="draft"
-                    if is_draft(fields, columns.draft)
-                    else "scheduled"
-                    if date and date.is_after(now)
-                    else "",
+                    state=state,
                     author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
                     image=EntryImage(image, shas.get(image, "")) if image is not None else None,
                     group=_group(fields, date, self.view.group),
@@ -293,7 +289,8 @@ def _open_list(scope: ProjectScope, query: CollectionQuery, prepared: OpenCollec
     if group is None:
         raise NotFound
     language = group.in_language((query.locale or "") if "locale" in request.args else stored.get("locale"))
-    columns = columns_of(language, is_declared=prepared.content.is_declared)
+    counts = value_counts(scope.project, scope.index, query_of(language), counted_names(language))
+    columns = columns_of(language, is_declared=prepared.content.is_declared, counts=counts)
     # An empty parameter is a choice, for example of no group.
     chosen = {name: getattr(query, name) or "" for name in CHOICES if name in request.args}
     filters = query.filter if any(name.startswith("filter") for name in request.args) else None

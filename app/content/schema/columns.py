@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +28,9 @@ SUMMARIES = ("description", "summary", "excerpt", "subtitle", "lead", "intro", "
 IMAGES = ("image", "cover", "thumbnail", "heroImage", "hero", "featured_image", "banner", "ogImage", "photo")
 AUTHORS = ("author", "authors", "byline", "writer")
 MAX_CHOICES = 3
+MIN_ENTRIES, MAX_OPTION = 3, 40
+"""A filter has options of at most 40 characters. At least three entries have a value."""
+
 _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
 _ENDS = re.compile(r"expir|end_?(?:date|time|$)|until|due|unpublish", re.IGNORECASE)
@@ -103,12 +106,26 @@ class Columns:
         return "-path" if self.has_dated_names else "path"
 
 
-def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
-    """Return the fields that a list of a collection shows. Labels of an inferred schema are not shown."""
+def counted_names(language: CollectionLanguage) -> list[str]:
+    """Return the names of the fields that a list shows only if entries have a value."""
+    types, known = (FieldType.SELECT, FieldType.IMAGE, *_DAYS), (*AUTHORS, *IMAGES)
+    return [name for name, field in _named(language).items() if field.type in types or field.name in known]
+
+
+def columns_of(
+    language: CollectionLanguage, *, is_declared: bool, counts: Mapping[str, Mapping[str, int]] | None = None
+) -> Columns:
+    """Return the fields that a list of a collection shows. Labels of an inferred schema are not shown.
+
+    `counts` are the numbers of the values of `counted_names`, by the keys of the values. None if they are unknown.
+    """
     prefix = f"{language.field}." if language.field else ""
-    fields = {f"{prefix}{name}": field for name, field in _flat(language.fields)}
+    every = _named(language)
+    unused = set() if counts is None else set(counted_names(language)) - counts.keys()
+    fields = {name: field for name, field in every.items() if name not in unused}
     template = language.collection.template
     names = {name.removeprefix(prefix): name for name in fields}
+    totals = {name: sum(values.values()) for name, values in (counts or {}).items()}
 
     def find(known: Sequence[str], types: Sequence[FieldType]) -> str | None:
         return next((names[name] for name in known if name in names and _has_type(fields[names[name]], types)), None)
@@ -125,8 +142,15 @@ def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
     title, summary = find(TITLES, _TEXTS), find(SUMMARIES, _TEXTS)
     # A title or summary with few different values is no choice.
     selects = {name: field for name, field in fields.items() if name not in (title, summary) and "." not in name}
-    choices = [f for f in selects.values() if f.type is FieldType.SELECT and not f.multiple and len(f.options) > 1]
-    author = find(AUTHORS, (*_TEXTS, FieldType.LIST, FieldType.RELATION))
+    choices = [
+        replace(field, options=options)
+        for name, field in selects.items()
+        if field.type is FieldType.SELECT and not field.multiple
+        if len(options := tuple(text for text in field.options if len(str(text)) <= MAX_OPTION)) > 1
+        if counts is None or (len(counts[name]) > 1 and totals[name] >= MIN_ENTRIES)
+    ]
+    authors = sorted(AUTHORS, key=lambda name: -totals.get(f"{prefix}{name}", 0))
+    author = find(authors, (*_TEXTS, FieldType.LIST, FieldType.RELATION))
     groups = [name for name in (*(choice.name for choice in choices[:MAX_CHOICES]), author) if name is not None]
     return Columns(
         title=title,
@@ -138,9 +162,15 @@ def columns_of(language: CollectionLanguage, *, is_declared: bool) -> Columns:
         draft=language.collection.draft_field(),
         has_dated_names=has_dated_names,
         choices=tuple(choices[:MAX_CHOICES]),
-        labels={name: field.label if is_declared else None for name, field in fields.items()},
+        labels={name: field.label if is_declared else None for name, field in every.items()},
         groups=tuple(name for name in dict.fromkeys(groups) if fields[name].type is not FieldType.MIXED),
     )
+
+
+def _named(language: CollectionLanguage) -> dict[str, SchemaField]:
+    """Return the fields by the names that entries have."""
+    prefix = f"{language.field}." if language.field else ""
+    return {f"{prefix}{name}": field for name, field in _flat(language.fields)}
 
 
 def _flat(fields: Sequence[SchemaField]) -> Iterator[tuple[str, SchemaField]]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from app.content.schema.model import Collection, FieldType, SchemaField
 from app.content.schema.path_sets import path_set
 
 
-def columns(*fields: SchemaField, is_declared: bool = True) -> Columns:
+def columns(*fields: SchemaField, is_declared: bool = True, counts: Any = None) -> Columns:
     collection = Collection(name="posts", label="Posts", folder="posts", pattern="*.md", fields=fields)
-    return columns_of(CollectionLanguage("", collection, path_set(collection)), is_declared=is_declared)
+    return columns_of(CollectionLanguage("", collection, path_set(collection)), is_declared=is_declared, counts=counts)
 
 
 def test_usual_names_win_over_the_order_of_the_fields() -> None:
@@ -35,6 +36,32 @@ def test_date_of_an_end_is_not_the_date_of_an_entry() -> None:
 def test_fields_of_objects_have_dotted_names() -> None:
     inner = (SchemaField("lead", FieldType.IMAGE), SchemaField("name", FieldType.STRING))
     assert columns(SchemaField("meta", FieldType.OBJECT, fields=inner)).image == "meta.lead"
+
+
+def test_fields_without_a_value_are_not_shown_and_the_usual_author_wins() -> None:
+    names = (("date", FieldType.DATE), ("cover", FieldType.IMAGE), ("author", FieldType.STRING))
+    fields = [SchemaField(name, kind) for name, kind in (*names, ("authors", FieldType.LIST))]
+    assert columns(*fields).author == "author"
+    shown = columns(*fields, counts={"author": {"4nell": 1}, "authors": {"54nell": 9}})
+    assert (shown.date, shown.image, shown.author) == (None, None, "authors")
+    assert "date" in shown.labels
+
+
+@pytest.mark.parametrize(
+    ("counts", "names"),
+    [
+        (None, ["kind"]),
+        ({"kind": {"4note": 2, "4essay": 1}, "long": {"4a": 5, "4b": 5}}, ["kind"]),
+        ({"kind": {"4note": 1, "4essay": 1}}, []),
+        ({"kind": {"4note": 9}}, []),
+        ({}, []),
+    ],
+)
+def test_filter_has_two_short_values_in_three_entries(counts: Any, names: list[str]) -> None:
+    kind = SchemaField("kind", FieldType.SELECT, options=("note", "essay", "x" * 41))
+    shown = columns(kind, SchemaField("long", FieldType.SELECT, options=("a", "b" * 41)), counts=counts)
+    assert [choice.name for choice in shown.choices] == names
+    assert [choice.options for choice in shown.choices] == [("note", "essay")] * len(names)
 
 
 def test_labels_of_an_inferred_schema_are_not_declared() -> None:

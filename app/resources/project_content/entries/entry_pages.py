@@ -98,6 +98,14 @@ class EntryRows:
         """Return the number of entries."""
         return db.session.scalar(entry_statements.total(self._form), self._parameters) or 0
 
+    def value_counts(self, names: Sequence[str]) -> dict[str, dict[str, int]]:
+        """Return the number of entries with each value of some fields, by their keys. At most `few` are counted."""
+        counts = dict[str, dict[str, int]]()
+        statement = entry_statements.value_counts(self._form, self.few)
+        for name, key, number in db.session.execute(statement, self._parameters | {"names": list(names)}):
+            counts.setdefault(name, {})[key] = number
+        return counts
+
     def _driver(self) -> tuple[Driver | int, int]:
         """Return the condition that selects the smallest number of blobs, and this number."""
         drivers: list[Driver | int] = []
@@ -251,6 +259,15 @@ def entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> 
 def count_entries(project: Project, index: ContentIndex | None, query: EntryQuery) -> int:
     """Return the number of entries of all pages."""
     return 0 if index is None or index.generation == 0 else _rows_of(project, index, query).total()
+
+
+def value_counts(
+    project: Project, index: ContentIndex | None, query: EntryQuery, names: Sequence[str]
+) -> dict[str, dict[str, int]] | None:
+    """Return the number of entries with each value of some fields, or None while they are being read."""
+    if index is None or index.generation == 0 or index.described_sha != index.commit_sha:
+        return None
+    return _rows_of(project, index, query).value_counts(names) if names else {}
 
 
 def _rows_of(project: Project, index: ContentIndex, query: EntryQuery) -> EntryRows:

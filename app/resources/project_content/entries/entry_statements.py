@@ -109,6 +109,17 @@ def total(form: ListForm) -> Statement:
 
 
 @lru_cache(MAX_STATEMENTS)
+def value_counts(form: ListForm, few: int) -> sa.Select[str, str, int]:
+    """Return the statement that counts the first values of the fields `names` in at most `few` entries."""
+    value, files = ContentField, sa.select(ContentFile.sha).where(*_conditions(form)).limit(literal_number(few))
+    shas = files.subquery()
+    statement = sa.select(value.name, value.key, sa.func.count()).join(shas, shas.c.sha == value.sha)
+    names = value.name.in_(sa.bindparam("names", expanding=True))
+    own = (value.project_id == PROJECT, names, value.number == literal_number(0))
+    return statement.where(*own).group_by(value.name, value.key)
+
+
+@lru_cache(MAX_STATEMENTS)
 def sorted_page(form: ListForm, driver: Driver | int, after: After, limit: int, few: int) -> Statement:
     """Return the statement that selects the files of a driver and sorts them.
 
