@@ -1,7 +1,16 @@
 """The home page of a project, its activity, and its search as a page and for the command palette."""
 
+import html
+import re
+
+import sqlalchemy as sa
+
+from app.extensions import db
+from app.models.project_content import ContentIndex, IndexStatus
 from tests.console.conftest import ConsoleScene
+from tests.resources.bucket.uploads import upload
 from tests.resources.project_content.conftest import make_site
+from tests.support.samples.pictures import picture
 from tests.support.world import World
 
 
@@ -45,3 +54,38 @@ def test_changes_and_drafts_have_the_titles_of_their_pages(console: ConsoleScene
         assert f'href="{base}/history/static/picture.png"><bdi>static/picture.png</bdi></a>' in shown
     site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": path}).ok()
     assert site.owner.client.get(base).text.count("><bdi>First post</bdi></a>") == 2
+
+
+def test_navigation_shows_the_state_of_the_index_only_while_the_content_is_incomplete(world: World) -> None:
+    site = make_site(world, {"content/a.md": b"A\n"}, indexed=False)
+    url, client = f"/console/projects/{site.project}", site.owner.client
+    assert "The content is being read" in client.get(f"{url}/media").text
+    world.work_off()
+    complete = client.get(f"{url}/media").text
+    assert "The content is being read" not in complete
+    assert "sidebar__state" not in complete
+    with world.app.app_context():
+        own = ContentIndex.project_id == site.project
+        db.session.execute(sa.update(ContentIndex).where(own).values(status=IndexStatus.FAILED))
+        db.session.commit()
+    assert f'href="{url}/settings#index"' in client.get(f"{url}/media").text
+    assert "failed" in client.get(f"{url}/settings").text
+
+
+def test_foot_of_the_navigation_has_the_person_and_the_settings(console: ConsoleScene) -> None:
+    base, organization = f"/console/projects/{console.ids['project_id']}", console.ids["org_id"]
+    links = {
+        name: re.findall(r'href="([^"]+)"', console.send(name, "GET", base).text.partition("sidebar__footer")[2])
+        for name in ("owner", "editor")
+    }
+    assert f"/console/organizations/{organization}/webhooks" in links["owner"]
+    assert f"/console/organizations/{organization}/webhooks" not in links["editor"]
+    assert {f"{base}/settings", f"{base}/content/", "/console/account"} <= set(links["editor"])
+
+
+def test_navigation_shows_the_picture_of_the_person(console: ConsoleScene) -> None:
+    owner = console.site.owner
+    key = upload(owner, picture(width=80, height=80)).ok(201)["key"]
+    owner.post("/auth/update-user", {"image": key}).ok()
+    [source] = re.findall(r'class="avatar"[^>]*><img src="([^"]*)"', owner.client.get("/console").text)
+    assert owner.client.get(html.unescape(source)).status_code == 200

@@ -96,11 +96,14 @@ class Person:
         self.use((within or self.page).get_by_role("button", name=self.say(name), exact=True).first)
 
     def follow(self, name: str) -> None:
-        """Follow the first visible link of this name to its page. A narrow page has the navigation in a drawer."""
+        """Follow the first visible link of this name to its page. A drawer or a menu may contain it."""
         link = self.page.get_by_role("link", name=self.say(name), exact=True).first
-        menu = self.page.locator(".drawer-toggle")
-        if not link.count() and menu.is_visible():
-            self.use(menu)
+        drawer, hidden = self.page.locator(".drawer-toggle:visible"), self.page.locator("details.menu:not([open])")
+        if not link.count() and drawer.count():
+            self.use(drawer)
+        if not link.count():
+            entry = self.page.get_by_role("link", name=self.say(name), exact=True, include_hidden=True)
+            self.use(hidden.filter(has=entry).locator("summary").first)
         address = self.page.url
         self.use(link)
         self.page.wait_for_url(lambda url: url != address)

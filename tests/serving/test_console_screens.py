@@ -435,6 +435,7 @@ class TestBrowser:
         console.resize(*VIEWS[0])
         console.sign_in()
         console.open("/console")
+        page.locator(".sidebar__person > summary").click()
         page.get_by_role("link", name="Administration").click()
         page.get_by_label("E-mail").fill("EDITOR@")
         page.get_by_role("button", name="Search").click()

@@ -21,10 +21,11 @@ from app.drivers.errors import DriverError
 from app.extensions import drivers
 from app.models.organization import Organization
 from app.models.project import Project
-from app.models.project_content import ContentIndex
+from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.change_set import queries as change_sets
 from app.resources.outbound_webhook import queries as webhook_queries
 from app.resources.project import queries
+from app.resources.project_content.index.indexes import is_first_reading
 from app.resources.project_content.schema.site_content import (
     FileGroup,
     SingleFile,
@@ -130,6 +131,13 @@ class Frame:
         if self.project is None or self.caller is None:
             return 0
         return change_sets.count_waiting(self.caller.id, self.project.id)
+
+    @property
+    def index_state(self) -> str | None:
+        """The state of the index, if the shown content is incomplete: `queued`, `indexing` or `failed`. Else None."""
+        if self.index is None or self.index.status == IndexStatus.FAILED:
+            return "queued" if self.index is None else "failed"
+        return str(self.index.status) if is_first_reading(self.index) else None
 
     @property
     def project_url(self) -> str:

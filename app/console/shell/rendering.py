@@ -24,9 +24,13 @@ from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
 from app.core.limits import CommitLimits, TextLengths
 from app.core.locales import RTL_LANGUAGES
+from app.extensions import current_settings
+from app.resources.bucket.responses import width_url
 from app.runtimes.failure import NETWORK_ADVICE
 
 TEMPLATES = Path(__file__).parents[1] / "templates"
+PICTURE_PX = 64
+"""The width of the picture of a person, one of the widths of images."""
 
 
 @cache
@@ -51,6 +55,7 @@ def _environment(language: str) -> Environment:
     environment.filters["language_name"] = lambda code: language_name(code, language)
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
+    environment.filters["picture"] = lambda key: width_url(key, PICTURE_PX, current_settings().security.secret_key)
     environment.filters["repository_name"] = repository_name
     environment.globals["network_advice"] = NETWORK_ADVICE
     environment.globals["asset_url"] = static_files.asset_url

@@ -107,11 +107,16 @@ def with_url(asset: MediaAsset, settings: Settings, store: ObjectStore) -> dict[
     return {name: getattr(asset, name) for name in FIELDS} | {"url": url}
 
 
+def width_url(key: str, width: int, secret: str) -> str:
+    """Return the path of an asset at one of the widths."""
+    return f"{MEDIA}/{key}?w={width}&s={signature(key, width, secret)}"
+
+
 def links(asset: MediaAsset, settings: Settings) -> dict[str, str]:
     """Return the `Link` header with the URLs of the smaller widths."""
-    secret, base = settings.security.secret_key, f"{settings.server.base_url}{MEDIA}/{asset.key}"
+    secret, base = settings.security.secret_key, settings.server.base_url
     alternates = [
-        f'<{base}?w={width}&s={signature(asset.key, width, secret)}>; rel="alternate"; title="{width}"'
+        f'<{base}{width_url(asset.key, width, secret)}>; rel="alternate"; title="{width}"'
         for width in WIDTHS
         if width < asset.width
     ]

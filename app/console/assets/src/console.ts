@@ -30,6 +30,11 @@ document.addEventListener("keydown", (event) => {
     void import("./palette.ts").then(({ openPalette }) => openPalette());
   }
 });
+document.querySelector<HTMLInputElement>("#sidebar-search")?.addEventListener(
+  "focus",
+  ({ target }) => void import("./palette.ts").then(({ initSearchField }) => initSearchField(target as HTMLInputElement)),
+  { once: true },
+);
 for (const link of document.querySelectorAll("a[data-new-entry]")) link.setAttribute("aria-haspopup", "dialog");
 document.addEventListener("click", (event) => {
   const link = (event.target as Element).closest<HTMLAnchorElement>("a[data-new-entry]");

@@ -17,47 +17,74 @@ const MAX_FILES = 20;
 /** Open the palette. `<body data-palette-url>` names the search for files: `?q=` returns `{files: [{title, path, url}]}`. */
 export async function openPalette(): Promise<void> {
   if (document.querySelector("dialog[open]")) return;
-  const commands = pageCommands();
-  const list = create("ul", { class: "palette__list", role: "listbox", id: "palette-list", "aria-label": text("Results") });
   const input = create("input", {
-    class: "input", type: "search", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list",
-    "aria-label": text("Search and commands"), placeholder: text("Search and commands"), autocomplete: "off",
+    class: "input", type: "search", "aria-label": text("Search and commands"), placeholder: text("Search and commands"), autocomplete: "off",
   });
-  const dialog = create("dialog", { class: "dialog palette", "aria-label": text("Search and commands") }, input, list);
+  const dialog = create("dialog", { class: "dialog palette", "aria-label": text("Search and commands") }, input);
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  const search = initResults(input, "palette", pageCommands(), () => dialog.close());
+  search();
+  await show(dialog);
+}
+
+/** Show the files that match the field of the sidebar below it. Without a selected file, Enter sends the form. */
+export function initSearchField(input: HTMLInputElement): void {
+  const search = initResults(input, "found", [], () => close());
+  const close = () => {
+    input.value = "";
+    search();
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") close();
+  });
+  document.addEventListener("click", (event) => {
+    if (!input.form?.contains(event.target as Node)) close();
+  });
+  if (input.value) search();
+}
+
+/** Let a field list the commands, and the files of the project, that match its text. Return the function that updates the list. */
+function initResults(input: HTMLInputElement, id: string, commands: Command[], close: () => void): () => void {
+  const first = commands.length ? 0 : -1;
+  const list = create("ul", { class: "palette__list", role: "listbox", id: `${id}-list`, "aria-label": text("Results") });
+  for (const [name, value] of [["role", "combobox"], ["aria-controls", list.id]] as const) input.setAttribute(name, value);
+  input.after(list);
   let shown: Command[] = [];
-  let active = 0;
+  let active = first;
+  let request = new AbortController();
+  let timer = 0;
   const render = () => {
     list.replaceChildren(
       ...shown.map((command, index) =>
         create(
           "li",
           {
-            class: "palette__item", role: "option", id: `palette-${index}`, "aria-selected": String(index === active),
+            class: "palette__item", role: "option", id: `${id}-${index}`, "aria-selected": String(index === active),
             click: () => choose(index),
           },
           icon(command.icon), create("bdi", { class: "palette__label" }, command.label), create("small", { title: command.group }, command.group),
         ),
       ),
     );
-    if (shown.length) input.setAttribute("aria-activedescendant", `palette-${active}`);
-    else {
-      input.removeAttribute("aria-activedescendant");
-      list.append(create("li", { class: "palette__item muted", role: "option", "aria-disabled": "true" }, text("No results.")));
-    }
+    if (shown[active]) input.setAttribute("aria-activedescendant", `${id}-${active}`);
+    else input.removeAttribute("aria-activedescendant");
+    if (!shown.length) list.append(create("li", { class: "palette__item muted", role: "option", "aria-disabled": "true" }, text("No results.")));
+    list.hidden = first < 0 && !shown.length;
+    input.setAttribute("aria-expanded", String(!list.hidden));
     list.children[active]?.scrollIntoView({ block: "nearest" });
   };
   const choose = (index: number) => {
     const command = shown[index];
-    dialog.close();
+    close();
     command?.run();
   };
-  let request = new AbortController();
-  let timer = 0;
   const search = () => {
     const query = input.value.trim();
     const parts = query.toLocaleLowerCase().split(/\s+/);
     shown = commands.filter(({ label }) => parts.every((part) => label.toLocaleLowerCase().includes(part))).slice(0, MAX_COMMANDS);
-    active = 0;
+    active = first;
     render();
     request.abort();
     clearTimeout(timer);
@@ -73,23 +100,19 @@ export async function openPalette(): Promise<void> {
   input.addEventListener("input", search);
   input.addEventListener("keydown", (event) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (event.key === "Enter") choose(active);
+    if (event.key === "Enter" && (first === 0 || active >= 0)) choose(active);
     else if (!step) return;
-    else active = shown.length ? (active + step + shown.length) % shown.length : 0;
+    else active = shown.length ? (Math.max(active, step < 0 ? 0 : -1) + step + shown.length) % shown.length : first;
     event.preventDefault();
     render();
   });
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  });
-  search();
-  await show(dialog);
+  return search;
 }
 
 function pageCommands(): Command[] {
   const seen = new Set<string>();
   const elements = document.querySelectorAll<HTMLAnchorElement | HTMLButtonElement>(
-    ".content-header__actions :is(a, button), .sidebar__list a, .tabs :is(a, button), .breadcrumb a",
+    ".content-header__actions :is(a, button), .sidebar :is(.sidebar__list, .menu__list) a, .tabs :is(a, button), .breadcrumb a",
   );
   const commands: Command[] = [];
   for (const element of elements) {
