@@ -108,6 +108,19 @@ class ChangeSetAuthor(Base):
     )
 
 
+class ChangeSetReviewer(Base):
+    """A member who was asked to review a set."""
+
+    __tablename__ = "change_set_reviewers"
+
+    change_set_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("change_sets.id", ondelete="CASCADE"), primary_key=True
+    )
+    user_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
 class ChangeSetReview(Base):
     """A review of the commit `head_sha`. It is valid while the commit is the head of the set."""
 

@@ -56,6 +56,7 @@ BODIES: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
     ("POST", "/project/:projectId/change-sets"): lambda *_: {"title": TITLE, "description": "The hours of the winter"},
     ("PATCH", SET): lambda *_: {"title": "Opening hours of the shop"},
     ("POST", f"{SET}/commit"): _commit,
+    ("POST", f"{SET}/submit"): lambda scene, _who: {"reviewers": [scene.people["admin"].id], "message": "Is it right?"},
     ("POST", f"{SET}/reviews"): lambda *_: {"verdict": "comment", "body": "The hours of Sunday are missing"},
     ("POST", f"{SET}/comments"): lambda *_: {"body": "Is this true?", "path": "hugo.toml", "pointer": "/title"},
     ("PATCH", f"{SET}/comments/:comment_id"): lambda *_: {"resolved": True},

@@ -136,7 +136,8 @@ def _use_change_sets(app: Flask, person: Person, others: Person, bot: Person, pr
         file = {"path": f"content/{change_set['id']}.md", "action": "create", "content": "# Text\n"}
         save = {"message": "Add a page", "base_sha": change_set["head_sha"], "files": [file]}
         by.post(f"/change-set/{change_set['id']}/commit", save).ok(201)
-        by.post(f"/change-set/{change_set['id']}/submit").ok()
+        request = {"reviewers": [(others if by is person else person).id], "message": "Is it right?"}
+        by.post(f"/change-set/{change_set['id']}/submit", request).ok()
     comment = person.post(f"/change-set/{own['id']}/comments", {"body": "Why?"}).ok(201)
     person.patch(f"/change-set/{own['id']}/comments/{comment['id']}", {"resolved": True}).ok()
     foreign_path = f"/change-set/{foreign['id']}"

@@ -26,7 +26,7 @@ from app.resources.change_set import branches, content, publishing, queries, rev
 from app.resources.change_set.content import UPDATE_MESSAGE, Content
 from app.resources.change_set.errors import MissingBranch, StateConflict
 from app.resources.change_set.queries import Shown
-from app.resources.change_set.reviews import Review, Reviewed
+from app.resources.change_set.reviews import Review, Reviewed, ReviewRequest
 from app.resources.change_set.schedule import WallTime
 from app.resources.change_set.states import Step
 from app.resources.project.branches import is_working_branch
@@ -38,6 +38,7 @@ from app.resources.project_content.service import UnrecordedSave
 from app.resources.project_content.versions.comparison import CommitComparison
 
 MAX_COMMENTS = 1_000
+ASK_AGAIN = ReviewRequest()
 NO_CONFLICT = "The file has no such conflict"
 
 
@@ -157,13 +158,18 @@ def compare(target: MemberSet, *, file: str | None, cursor: str | None, limit: i
     return compare_commits(source, base=base, head=head, file=file, cursor=cursor, limit=limit)
 
 
-def submit(target: MemberSet) -> UnrecordedAct[Shown]:
-    """Ask for a review of a draft, or again after requested changes. Raises StateConflict, MissingBranch."""
+def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN) -> UnrecordedAct[Shown]:
+    """Ask for a review of a draft, or again after requested changes.
+
+    Raises StateConflict, MissingBranch, and the errors of `reviews.ask`.
+    """
     present = target.read_open(Step.SUBMIT)
 
     def record() -> Shown:
         row = target.lock()
         service.update_content(row, present)
+        states.require(row, Step.SUBMIT)
+        reviews.ask(row, target.project, request, by=db.session.get_one(User, target.site.by.id))
         return target.shown(states.take(row, Step.SUBMIT))
 
     return UnrecordedAct(record)

@@ -16,6 +16,7 @@ from app.models.change_set import (
     ChangeSetComment,
     ChangeSetPath,
     ChangeSetReview,
+    ChangeSetReviewer,
     ChangeSetSchedule,
     ChangeSetState,
     Verdict,
@@ -96,15 +97,40 @@ def shown(change_set: ChangeSet, project: Project) -> Shown:
 
 
 def shown_all(change_sets: Sequence[ChangeSet], project: Project) -> list[Shown]:
-    """Return the response dictionaries of sets of a project. Runs three statements."""
+    """Return the response dictionaries of sets of a project. Runs four statements."""
     ids = [row.id for row in change_sets]
     approvals = approvals_of(change_sets)
     schedules = {
         schedule.change_set_id: schedule
         for schedule in db.session.scalars(sa.select(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids)))
     }
-    names = _names(row.creator_id for row in change_sets)
-    return [_shown(row, project, len(approvals[row.id].valid), schedules.get(row.id), names) for row in change_sets]
+    names, reviewers = _names(row.creator_id for row in change_sets), reviewers_of(ids)
+    return [
+        _shown(row, project, len(approvals[row.id].valid), schedules.get(row.id), names)
+        | {"reviewers": reviewers.get(row.id, [])}
+        for row in change_sets
+    ]
+
+
+def reviewers_of(change_set_ids: Collection[str]) -> dict[str, list[Shown]]:
+    """Return the users who were asked to review sets: id and name of each, by set and in the order of the names."""
+    statement = (
+        sa.select(ChangeSetReviewer.change_set_id, User.id, User.name)
+        .join(User, User.id == ChangeSetReviewer.user_id)
+        .where(ChangeSetReviewer.change_set_id.in_(change_set_ids))
+        .order_by(User.name, User.id)
+    )
+    listed = defaultdict[str, list[Shown]](list)
+    for set_id, user_id, name in db.session.execute(statement):
+        listed[set_id].append({"id": user_id, "name": name})
+    return dict(listed)
+
+
+def possible_reviewers(project: Project, user_ids: Collection[str]) -> dict[str, str | None]:
+    """Return the names of the members who can approve changes of some users, by id and in the order of the names."""
+    members = sa.select(User.id, User.name).join(Membership, Membership.user_id == User.id)
+    members = members.where(Membership.organization_id == project.organization_id, User.id.not_in(user_ids))
+    return dict(db.session.execute(members.order_by(User.name, User.id)).all())
 
 
 def _shown(
@@ -216,8 +242,8 @@ class WaitingSet:
 def waiting(user_id: str, project_ids: Collection[str], *, limit: int) -> list[WaitingSet]:
     """Return the sets of active projects that wait for a user, the one that waits longest first.
 
-    These are sets in review that the user may review and has not approved since the last change, and sets of the user
-    that need changes or whose publication failed.
+    These are sets in review that the user may review and has not approved since the last change, unless only others
+    were asked, and sets of the user that need changes or whose publication failed.
     """
     rows = db.session.execute(
         sa.select(ChangeSet, Project.name, User.name)
@@ -250,7 +276,9 @@ def _waits_for(user_id: str) -> sa.ColumnElement[bool]:
         ~is_refused,
     )
     is_other = ChangeSet.creator_id.is_distinct_from(user_id)
-    in_review = sa.and_(ChangeSet.state == ChangeSetState.IN_REVIEW, is_other, ~is_author, ~is_approved)
+    named = sa.select(ChangeSetReviewer.user_id).where(ChangeSetReviewer.change_set_id == ChangeSet.id)
+    is_named = sa.or_(~named.exists(), named.where(ChangeSetReviewer.user_id == user_id).exists())
+    in_review = sa.and_(ChangeSet.state == ChangeSetState.IN_REVIEW, is_other, ~is_author, ~is_approved, is_named)
     own = sa.and_(ChangeSet.creator_id == user_id, ChangeSet.state.in_(NEED_AUTHOR))
     return sa.or_(in_review, own)
 

@@ -1,12 +1,13 @@
 """Reviews of change sets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.core.errors import ErrorMessage, LimitReached
+from app.core.errors import ErrorMessage, InvalidRequest, LimitReached
 from app.extensions import db
-from app.models.change_set import ChangeSet, ChangeSetReview, Verdict
+from app.models.change_set import ChangeSet, ChangeSetReview, ChangeSetReviewer, Verdict
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.models.user import User
@@ -16,7 +17,7 @@ from app.resources.change_set.errors import OwnReview, StaleApproval
 from app.resources.change_set.service import update_content
 from app.resources.change_set.states import SetOutcome, Step
 
-MAX_REVIEWS = 1_000
+MAX_REVIEWS, MAX_REVIEWERS = 1_000, 50
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,46 @@ class Review:
     head_sha: str | None = None
 
 
+@dataclass(frozen=True)
+class ReviewRequest:
+    """The members who are asked for a review, with a text for them. None asks the same members again."""
+
+    reviewers: Sequence[str] | None = None
+    message: str = ""
+
+
+def ask(row: ChangeSet, project: Project, request: ReviewRequest, *, by: User) -> None:
+    """Store the reviewers of a locked set, and the message as a review without a verdict.
+
+    Raises:
+        InvalidRequest: a reviewer is no member of the project, or has changes in the set.
+        LimitReached: the set has the maximum number of reviews.
+    """
+    if request.reviewers is not None:
+        possible = queries.possible_reviewers(project, {row.creator_id or "", *queries.author_ids(row.id)})
+        if not possible.keys() >= set(request.reviewers):
+            raise InvalidRequest.field("reviewers", ErrorMessage("Choose members who have no changes in the set"))
+        db.session.execute(sa.delete(ChangeSetReviewer).where(ChangeSetReviewer.change_set_id == row.id))
+        rows = [{"change_set_id": row.id, "user_id": user_id} for user_id in dict.fromkeys(request.reviewers)]
+        if rows:
+            db.session.execute(sa.insert(ChangeSetReviewer), rows)
+    if request.message:
+        _store(row, Review(Verdict.COMMENT, request.message), by=by)
+
+
+def _store(row: ChangeSet, submitted: Review, *, by: User) -> ChangeSetReview:
+    """Store a review of the head of a locked set. Raises LimitReached."""
+    count = sa.select(sa.func.count()).select_from(ChangeSetReview)
+    if (db.session.scalar(count.where(ChangeSetReview.change_set_id == row.id)) or 0) >= MAX_REVIEWS:
+        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s reviews", count=MAX_REVIEWS))
+    stored = ChangeSetReview(
+        change_set_id=row.id, user_id=by.id, verdict=submitted.verdict, body=submitted.body, head_sha=row.head_sha
+    )
+    db.session.add(stored)
+    db.session.flush()
+    return stored
+
+
 def review(
     change_set: ChangeSet, project: Project, reviewed: Reviewed, submitted: Review, *, by: User
 ) -> ChangeSetReview:
@@ -48,9 +89,6 @@ def review(
         LimitReached: the set has the maximum number of reviews.
     """
     row = states.locked(change_set.id)
-    count = sa.select(sa.func.count()).select_from(ChangeSetReview)
-    if (db.session.scalar(count.where(ChangeSetReview.change_set_id == change_set.id)) or 0) >= MAX_REVIEWS:
-        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s reviews", count=MAX_REVIEWS))
     update_content(row, reviewed.content)
     if submitted.verdict != Verdict.COMMENT:
         states.require(row, Step.REVIEW)
@@ -58,11 +96,7 @@ def review(
             raise OwnReview
         if {submitted.head_sha or row.head_sha, reviewed.content.head_sha} != {row.head_sha}:
             raise StaleApproval("The change set was changed since you opened it. Look at it again")
-    stored = ChangeSetReview(
-        change_set_id=row.id, user_id=by.id, verdict=submitted.verdict, body=submitted.body, head_sha=row.head_sha
-    )
-    db.session.add(stored)
-    db.session.flush()
+    stored = _store(row, submitted, by=by)
     if submitted.verdict == Verdict.CHANGES:
         states.take(row, SetOutcome.CHANGES_REQUESTED)
     elif submitted.verdict == Verdict.APPROVE and row.state == State.IN_REVIEW and _is_approved(row, project):

@@ -13,7 +13,7 @@ from app.resources.change_set import actions, queries
 from app.resources.change_set import schemas as s
 from app.resources.change_set.guards import ChangeSetScope, member_of_set, set_of
 from app.resources.change_set.queries import ChangeSetFilter, Shown
-from app.resources.change_set.reviews import Review
+from app.resources.change_set.reviews import Review, ReviewRequest
 from app.resources.project_content.guards import branch_of
 from app.resources.project_content.responses import save_result
 from app.resources.project_content.schemas.content import CommittedSchema, SaveFilesBody
@@ -157,14 +157,15 @@ def diff(*, scope: ChangeSetScope, query: s.DiffQuery) -> PageResult:
 @blueprint.post(f"{SET}/submit")
 @endpoint(
     guard=member_of_set(),
+    body=s.SubmitBody,
     result=s.ChangeSetSchema,
     outside=True,
     message="Change set submitted",
-    errors=("STATE", *READ_SET),
+    errors=("STATE", "LIMIT_REACHED", *READ_SET),
 )
-def submit(*, scope: ChangeSetScope) -> UnrecordedAct[Shown]:
-    """Ask for a review of a draft, or again after requested changes."""
-    return actions.submit(set_of(scope))
+def submit(*, scope: ChangeSetScope, body: s.SubmitBody) -> UnrecordedAct[Shown]:
+    """Ask members for a review of a draft, or again after requested changes."""
+    return actions.submit(set_of(scope), ReviewRequest(**vars(body)))
 
 
 @blueprint.get(f"{SET}/reviews")

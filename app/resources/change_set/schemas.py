@@ -27,6 +27,7 @@ from app.http.validation import (
     text,
 )
 from app.models.change_set import ChangeSetState, ScheduledAction, Verdict
+from app.resources.change_set.reviews import MAX_REVIEWERS
 from app.resources.change_set.schedule import EARLIER, FORM, LATER, WallTime
 from app.resources.change_set.service import MAX_TITLE
 from app.resources.project_content.saving.refusals import Resolution
@@ -102,6 +103,25 @@ class DiffQuery(RequestQuery):
     ]
     cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2_048))]
     limit: Annotated[int, fields.Integer(load_default=50, validate=validate.Range(1, 100), metadata={"example": 50})]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubmitBody(RequestBody):
+    """The request for a review."""
+
+    reviewers: Annotated[
+        list[str] | None,
+        BoundedList(
+            IdField("usr"),
+            max_length=MAX_REVIEWERS,
+            load_default=None,
+            allow_none=True,
+            metadata={"description": "The members who are asked. Without the field they stay the same"},
+        ),
+    ]
+    message: Annotated[
+        str, text(0, MAX_BODY, required=False, load_default="", metadata={"description": "A text for the reviewers"})
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +380,7 @@ class ChangeSetSchema(PassthroughSchema):
     approvals = fields.Integer(metadata={"description": "The number of approvals of the newest commit"})
     required_approvals = fields.Integer(metadata={"description": "The number of approvals that the project requires"})
     created_by = fields.Nested(CreatorSchema)
+    reviewers = fields.List(fields.Nested(PersonSchema), metadata={"description": "The users who were asked to review"})
     schedule = fields.Nested(
         ScheduleSchema, allow_none=True, metadata={"description": "The time of the next step, or null"}
     )

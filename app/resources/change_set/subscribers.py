@@ -3,11 +3,13 @@
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.change_set import ChangeSet, ChangeSetState
+from app.models.change_set import ChangeSet, ChangeSetReviewer, ChangeSetState
+from app.models.organization import Organization
 from app.models.project import Project
 from app.resources.change_set import service
 from app.resources.change_set.host_changes import enqueue_follow
 from app.resources.change_set.states import OPEN
+from app.resources.organization.events import membership_ended
 from app.resources.project.events import BranchWriter, branch_deleted, branch_moved, branch_written, project_connected
 from app.resources.user.events import user_deleting
 
@@ -25,6 +27,15 @@ _SETS_ON_BRANCH = (
         ChangeSet.state.in_([*OPEN, ChangeSetState.PUBLISHING]),
     )
 )
+
+
+@membership_ended.subscribe
+def remove_reviewer(organization: Organization, user_id: str) -> None:
+    """Remove a former member from the reviewers of the sets of an organization."""
+    projects = sa.select(Project.id).where(Project.organization_id == organization.id)
+    sets = sa.select(ChangeSet.id).where(ChangeSet.project_id.in_(projects))
+    own = sa.delete(ChangeSetReviewer).where(ChangeSetReviewer.user_id == user_id)
+    db.session.execute(own.where(ChangeSetReviewer.change_set_id.in_(sets)))
 
 
 @branch_written.subscribe

@@ -10,7 +10,7 @@ from app.core.permissions import Role
 from app.database import transactions
 from app.extensions import db
 from app.models.project import Project
-from app.resources.change_set import states
+from app.resources.change_set import queries, states
 from app.resources.change_set.publishing import claim
 from app.resources.change_set.states import SetOutcome
 from app.resources.git_push import service as git_push
@@ -162,3 +162,43 @@ class TestSchedules:
         run_due(team, made)
         assert team.read(made)["state"] == "in_review"
         assert "Own" not in team.repo.show(OTHER).decode()
+
+
+class TestReviewers:
+    def test_set_waits_for_the_reviewers(self, team: Team) -> None:
+        made = team.edited()
+        request = {"reviewers": [team.reviewer.id], "message": "Are the words right?"}
+        shown = team.call(made, "submit", request).ok()
+        assert [one["id"] for one in shown["reviewers"]] == [team.reviewer.id]
+        reviews = team.owner.again().get(f"/change-set/{made['id']}/reviews").ok()
+        assert [(one["verdict"], one["body"]) for one in reviews] == [("comment", "Are the words right?")]
+        assert _waits(team, team.reviewer) == [made["id"]]
+        assert _waits(team, team.admin) == []
+
+    def test_reviewers_stay_without_a_list(self, team: Team) -> None:
+        made = team.edited()
+        team.call(made, "submit", {"reviewers": [team.reviewer.id, team.admin.id]}).ok()
+        team.call(made, "reviews", {"verdict": "changes", "body": "No."}, by=team.reviewer).ok(201)
+        assert len(team.call(made, "submit").ok()["reviewers"]) == len([team.reviewer, team.admin])
+        team.call(made, "reviews", {"verdict": "changes", "body": "No."}, by=team.reviewer).ok(201)
+        assert team.call(made, "submit", {"reviewers": []}).ok()["reviewers"] == []
+        assert _waits(team, team.owner) == [made["id"]]
+
+    def test_strangers_and_authors_are_no_reviewers(self, team: Team) -> None:
+        made = team.edited()
+        for other in (team.stranger, team.editor):
+            team.call(made, "submit", {"reviewers": [other.id]}).fails(400, None, "reviewers")
+        assert team.read(made)["state"] == "draft"
+
+    def test_former_member_is_no_reviewer(self, team: Team) -> None:
+        made = team.edited()
+        team.call(made, "submit", {"reviewers": [team.reviewer.id]}).ok()
+        remove(team, team.reviewer)
+        assert team.read(made)["reviewers"] == []
+        assert _waits(team, team.admin) == [made["id"]]
+
+
+def _waits(team: Team, person: Person) -> list[str]:
+    """Return the sets that wait for a member."""
+    with team.world.app.app_context():
+        return [entry.change_set.id for entry in queries.waiting(person.id, [team.project], limit=10)]
