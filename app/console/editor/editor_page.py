@@ -38,7 +38,7 @@ from app.content.entry_files import EntryFiles
 from app.content.filetypes import file_type
 from app.content.image_types import is_image
 from app.content.page_text import PageText, read_page
-from app.content.schema.model import ContentSchema
+from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import collection_of
 from app.content.site_paths import path_in_site
 from app.core.errors import NotFound
@@ -145,7 +145,7 @@ class EditorPage:
         can_delete, can_duplicate: the configuration of the site permits it. A move is a deletion.
         text: the text of the draft, else of the file. None if the file is not text.
         shown: its fields, if it is text.
-        is_data: the fields are those of a data file, whose text is in another mode.
+        is_form: it is shown as fields, its text is in another mode: a data file, or a page that has no text.
         is_source_only: a data file that is too large or too irregular for fields.
         missing: the links that lead to no page of the branch.
         also: the other change sets that contain the file.
@@ -161,7 +161,7 @@ class EditorPage:
     has_conflict: bool
     text: PageText | None
     shown: PageFields | None
-    is_data: bool
+    is_form: bool
     is_source_only: bool
     has_ai: bool
     panel: Panel
@@ -220,10 +220,13 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         text = PageText(data, "")
     title = _title(text, path)
     collection = collection_of(prepared.schema, path, text.values if text is not None else None)
+    is_form = data is not None or _is_without_text(prepared.schema, collection, text)
     shown = _shown(prepared, opened, text, data) if text is not None else None
     if data is not None and shown is not None and any(map(_needs_text, shown.fields)):
-        data, text = None, read_page(path, content)
+        is_form, data, text = False, None, read_page(path, content)
         shown = _shown(prepared, opened, text, None) if text is not None else None
+    if shown is not None and is_form:
+        shown = replace(shown, fields=sorted(shown.fields, key=lambda field: not field.is_image))
     return EditorPage(
         scope=scope,
         opened=opened,
@@ -235,9 +238,9 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         has_conflict=has_conflict,
         text=text,
         shown=shown,
-        is_data=data is not None,
+        is_form=is_form,
         is_source_only=has_form and data is None,
-        has_ai=is_configured() and not (data is not None and query.mode == "rich"),
+        has_ai=is_configured() and not (is_form and query.mode == "rich"),
         panel=_panel(scope, query.panel, opened, text),
         missing=_missing_links(scope, path, text),
         also=other_sets(scope, path),
@@ -272,6 +275,13 @@ def _has_form(schema: ContentSchema, path: str) -> bool:
     """Return whether a data file is shown as fields: one of the schema, or in a folder of data."""
     is_known = collection_of(schema, path) is not None or not DATA_FOLDERS.isdisjoint(path.split("/")[:-1])
     return is_data(path) and is_known
+
+
+def _is_without_text(schema: ContentSchema, collection: Collection | None, text: PageText | None) -> bool:
+    """Return whether a page is shown without its text: the schema declares none, or no entry has one."""
+    if text is None or text.problem is not None or collection is None or collection.has_body:
+        return False
+    return schema.is_declared or not text.body.strip()
 
 
 def _data_values(path: str, content: bytes) -> dict[str, object] | None:

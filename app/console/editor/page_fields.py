@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from app.access.scope import ProjectScope
 from app.console.editor.field import Field
@@ -21,7 +22,7 @@ from app.content.draft_state import DraftField, draft_field_of, is_draft
 from app.content.filetypes import file_type
 from app.content.image_types import is_image
 from app.content.page_text import PageText
-from app.content.schema.model import Collection, ContentSchema, FieldType, SourceKind
+from app.content.schema.model import Collection, ContentSchema, FieldType
 from app.content.schema.validation import collection_of
 from app.content.site_roots import MediaFolder
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
@@ -75,6 +76,13 @@ class PageFields:
         title = [self.title] if self.title is not None else []
         return dict(_labels([*title, *self.fields, *self.more], ""))
 
+    @cached_property
+    def marks_optional(self) -> bool:
+        """Return whether most fields are required, so that the optional ones are marked."""
+        title = [self.title] if self.title is not None else []
+        known = [field.is_required for field in _marked([*title, *self.fields])]
+        return 2 * sum(known) > len(known)
+
     @property
     def draft_input(self) -> str:
         """The name of the input of the draft state."""
@@ -118,7 +126,7 @@ def page_fields(
             draft=state,
             is_draft=is_draft(text.values or {}, state),
         )
-    is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    is_inferred = not schema.is_declared
     fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
     fields = _with_values_of_site(scope, collection, fields)
     more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
@@ -169,6 +177,14 @@ def _labels(fields: Iterable[Field], around: str) -> Iterator[tuple[str, str]]:
         for number, child in enumerate(field.children if field.is_list else (), 1):
             yield from _labels(child.children, f"{around}{child.label or field.label} {number} › ")
         yield from _labels(() if field.is_list else field.children, f"{label} › ")
+
+
+def _marked(fields: Iterable[Field]) -> Iterator[Field]:
+    """Yield the fields that can be marked as required or optional, those of the first entry of a list."""
+    for field in fields:
+        if field.has_mark:
+            yield field
+        yield from _marked(field.children[:1] if field.is_list else field.children)
 
 
 def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:
