@@ -54,6 +54,7 @@ EXCEPTIONS = [
         r"is_draft|changed_by|changed_at|has_hidden",
         "used by templates",
     ),
+    ("app/resources/project_content/schema/latest_pages.py", r"list_label", "used by templates"),
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),
     ("app/resources/auth/responses.py", r"browser_cookie", "attribute of flask.g, removed with g.pop"),
