@@ -42,7 +42,7 @@ EXCEPTIONS = [
     ),
     (
         "app/console/editor/editor_page.py",
-        r"reloads|is_source_only|can_delete|can_duplicate|has_ai|also|is_markdown|is_mdx|has_image|media_folders",
+        r"reloads|is_source_only|can_delete|can_duplicate|has_ai|also|is_markdown|is_mdx|has_image|image_url|media_folders",
         "used by templates",
     ),
     ("app/console/project/rebuild.py", r"menu|button", "used by templates"),

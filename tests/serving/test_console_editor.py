@@ -460,6 +460,15 @@ class TestPreviewPanel:
         expect(page.locator("[data-preview-hint]")).to_contain_text("The site requested boats.example.org")
         expect(page.locator("[data-preview-hint]")).not_to_contain_text("preview_network")
         expect(page.get_by_role("link", name="Previews may connect to the Internet")).to_be_visible()
+        simple = page.locator("[data-preview-simple]")
+        expect(simple.get_by_role("heading", name="Fog signals")).to_be_visible()
+        page.locator(".ProseMirror > p").last.click()
+        page.keyboard.type(" Bring a torch.")
+        expect(simple.get_by_text("Bring a torch.")).to_be_visible(timeout=START_MS)
+        for size in (WIDE, NARROW):
+            console.resize(size, "dark")
+            assert page.evaluate(FINDINGS) == []
+        console.resize(WIDE, "light")
         repo.commit({".galley.yml": b"# nothing\n"})
         page.get_by_role("button", name="Start the preview").click()
         expect(frame_of(page).locator("h1", has_text="Fog signals")).to_be_visible(timeout=START_MS)

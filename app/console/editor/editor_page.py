@@ -8,7 +8,6 @@ from urllib.parse import urlsplit, urlunsplit
 from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
-from app.console.editor.draft_images import image_url, images_of
 from app.console.editor.field import Field
 from app.console.editor.form_fields import MAX_FIELDS
 from app.console.editor.page_fields import PageFields, page_fields
@@ -27,9 +26,10 @@ from app.console.files.page_source import (
     sent_start,
 )
 from app.console.files.scope import EditorScope, in_set
+from app.console.files.simple_page import SimplePage
 from app.console.project.changes import ShownVersion, read_history
 from app.console.project.media import usage_of
-from app.console.project.preview import preview_state
+from app.console.project.preview import preview_state, shown_simply
 from app.console.shell import frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.pages import current_form
@@ -126,12 +126,13 @@ def _read_entry(scope: EditorScope, path: str, opened: OpenFile | None) -> Entry
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """The side panel of the editor: the address of the page in the preview, and its latest versions."""
+    """The side panel of the editor: the page in the preview, or without its site, and its latest versions."""
 
     name: str
     path: str | None
     record: Mapping[str, Any] | None
     address: str | None
+    simple: SimplePage | None
     reloads: bool
     versions: Sequence[ShownVersion]
 
@@ -241,7 +242,7 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         is_form=is_form,
         is_source_only=has_form and data is None,
         has_ai=is_configured() and not (is_form and query.mode == "rich"),
-        panel=_panel(scope, query.panel, opened, text),
+        panel=_panel(scope, prepared.schema, query.panel, opened, text),
         missing=_missing_links(scope, path, text),
         also=other_sets(scope, path),
         usage=usage_of(scope, path, prepared.schema) if is_image(path) else None,
@@ -258,8 +259,7 @@ def _missing_links(scope: ProjectScope, path: str, text: PageText | None) -> lis
 def _shown(prepared: OpenEditor, opened: OpenFile, text: PageText, data: Mapping[str, object] | None) -> PageFields:
     """Return the fields. A data file that is a list has the name of the file instead of a key."""
     scope, path = prepared.scope, opened.path
-    draft_images = {image.url: image_url(scope, path, image.url) for image in images_of(scope, path)}
-    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, opened.values, draft_images)
+    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, opened.values)
     if data is None or list(data) != [ROOT]:
         return shown
     label = label_of(path.rpartition("/")[2].rpartition(".")[0])
@@ -299,15 +299,17 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else path.rpartition("/")[2]
 
 
-def _panel(scope: EditorScope, name: str, opened: OpenFile, text: PageText | None) -> Panel:
+def _panel(scope: EditorScope, schema: ContentSchema, name: str, opened: OpenFile, text: PageText | None) -> Panel:
     path = opened.path
     path_of_page = path_in_site(path, (text.values if text is not None else None) or {}, _pages_root(scope, path))
     record, address = preview_state(scope) if name == "preview" else (None, None)
+    simple = shown_simply(scope, schema, path, record) if name == "preview" and not address else None
     return Panel(
         name=name,
         path=path_of_page,
         record=record,
         address=with_path(address, path_of_page) if address else None,
+        simple=simple,
         reloads=scope.project.generator not in WITHOUT_RELOAD,
         versions=_versions(scope, path) if name == "history" and not opened.is_new else [],
     )
