@@ -5,6 +5,7 @@ folder, and so is a section with the name `_index`.
 """
 
 import posixpath
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -124,6 +125,19 @@ class EntryFiles:
         start = len(self.folder)
         moved = {path: f"{new}{path[start:]}" for path in self.files}
         return moved | {self.page: page}
+
+
+def address_parts(path: str, folder: str) -> tuple[str, str, str]:
+    """Return the parts of the path of a page: before its address, the address, and after it.
+
+    The address is below the folder of the collection, else the last part, for example `content/posts/`, `2025/tide` and
+    `/index.md`.
+    """
+    own = folder_of_index(path) or path
+    start = len(folder) + 1 if folder and own.startswith(f"{folder}/") else own.rfind("/") + 1
+    ending = re.search(rf"(?:\.{LANGUAGE.pattern})?\.\w+$", own[start + 1 :]) if own == path else None
+    end = len(own) if ending is None else start + 1 + ending.start()
+    return path[:start], path[start:end], path[end:]
 
 
 def copy_path(path: str, number: int) -> str:

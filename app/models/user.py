@@ -54,7 +54,10 @@ class Theme(StrEnum):
 
 
 class UserPreference(Timestamps, Base):
-    """The preferences of a user. Without a row all defaults apply. `impersonate` attributes commits to the bot only."""
+    """The preferences of a user. Without a row all defaults apply.
+
+    `impersonate` attributes commits to the bot only. With `developer_view`, the console shows paths and versions.
+    """
 
     __tablename__ = "user_preferences"
 
@@ -63,3 +66,4 @@ class UserPreference(Timestamps, Base):
     language: Mapped[str] = mapped_column(sa.String(8), default="en")
     timezone: Mapped[str] = mapped_column(sa.String(64), default="UTC")
     impersonate: Mapped[bool] = mapped_column(default=False)
+    developer_view: Mapped[bool] = mapped_column(default=False, server_default=sa.false())

@@ -323,7 +323,7 @@ def test_draft_of_a_removed_page_moves_with_its_relative_images(editor: Editor) 
     editor.type_text("![x](a.png)\r\n")
     editor.site.repo.commit({FILE: None})
     view = form_of(editor.owner.client.get(f"{editor.base}/conflict/{FILE}"), "removed-form")
-    sent = view | {"action": "create", "new_path": "content/other/copy.md"}
+    sent = view | {"action": "create", "path_start": "content/", "new_path": "other/copy"}
     assert submit(editor.owner, f"{editor.base}/removed/{FILE}", **sent).status_code == 303
     assert editor.changed() == {"content/other/copy.md", "content/other/a.png"}
     assert editor.rows() == []

@@ -17,6 +17,8 @@ from tests.console.test_organizations import submit
 from tests.resources.project_content.conftest import Site
 
 FILE = "content/posts/first.md"
+WHOLE_PATH = {"path_start": "", "path_end": ""}
+"""Fields of a form that names a complete path, as in the developer view."""
 
 
 def form_of(response: TestResponse, action: str) -> dict[str, str]:
@@ -226,10 +228,10 @@ def test_rename_delete_and_bulk_delete_change_the_branch(console: ConsoleScene) 
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner = site.owner
     fields = form_of(owner.client.get(f"{base}/edit/{FILE}"), f"{base}/rename/")
-    taken = submit(owner, f"{base}/rename/{FILE}", **fields | {"new_path": "content/posts/second.md"})
+    taken = submit(owner, f"{base}/rename/{FILE}", **fields | {"new_path": "second"})
     assert taken.status_code == 409
-    assert 'value="content/posts/second.md"' in taken.text
-    renamed = submit(owner, f"{base}/rename/{FILE}", **fields | {"new_path": "content/moved.md"})
+    assert 'name="new_path" value="second"' in taken.text
+    renamed = submit(owner, f"{base}/rename/{FILE}", **fields | WHOLE_PATH | {"new_path": "content/moved.md"})
     assert urlsplit(renamed.location).path == f"{base}/edit/content/moved.md"
     fields = form_of(owner.client.get(f"{base}/edit/content/moved.md"), f"{base}/delete/")
     deleted = submit(owner, f"{base}/delete/content/moved.md", **fields).location
@@ -281,12 +283,30 @@ def test_upload_adds_an_image_to_the_repository(console: ConsoleScene) -> None:
 
 
 @pytest.mark.one_database
-def test_editor_heading_is_the_title_with_the_file_name(console: ConsoleScene) -> None:
-    base = f"/console/projects/{console.ids['project_id']}/edit"
-    titled = console.site.owner.client.get(f"{base}/content/posts/first.md").text
+def test_editor_heading_is_the_title_and_the_developer_view_has_the_path(console: ConsoleScene) -> None:
+    owner, base = console.site.owner, f"/console/projects/{console.ids['project_id']}"
+    titled = owner.client.get(f"{base}/edit/{FILE}").text
     assert "<title>First post · Galley</title>" in titled
-    assert '<bdi>First post</bdi> <span class="content-header__file">first.md</span></h1>' in titled
-    assert "<bdi>second.md</bdi></h1>" in console.site.owner.client.get(f"{base}/content/posts/second.md").text
+    assert "<bdi>First post</bdi></h1>" in titled
+    assert "<bdi>Second</bdi></h1>" in owner.client.get(f"{base}/edit/content/posts/second.md").text
+    choice = form_of(owner.client.get("/console/account/preferences"), "/console/account/preferences")
+    assert "developer_view" not in choice
+    chosen = choice | {"developer_view": "1", "language": "en", "theme": "system"}
+    assert submit(owner, "/console/account/preferences", **chosen).status_code == 303
+    shown = owner.client.get(f"{base}/edit/{FILE}")
+    assert f'<bdi>First post</bdi> <span class="path-detail muted">{FILE}</span></h1>' in shown.text
+    assert form_of(shown, f"{base}/rename/")["new_path"] == FILE
+
+
+@pytest.mark.one_database
+def test_pages_for_editors_show_titles_and_no_path(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    site.repo.commit({"content/posts/second.md": None}, message="Delete content/posts/second.md")
+    for path in ("", "/history", f"/history/{FILE}", "/search?q=line", f"/edit/{FILE}", f"/edit/{FILE}?panel=history"):
+        page = site.owner.client.get(base + path).text
+        shown = re.sub(r"<(script|textarea|galley-)[^>]*>.*?</\1|<[^>]*>", " ", page, flags=re.DOTALL)
+        assert "content/posts" not in shown, path
+    assert "Delete “Second”" in site.owner.client.get(f"{base}/history").text
 
 
 SECRET = b"---\ntitle: Hidden\n---\nKEY=hunter2\n"

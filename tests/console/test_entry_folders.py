@@ -12,7 +12,7 @@ from app.core.limits import CommitLimits, DraftLimits
 from app.extensions import db
 from app.models.project import Project
 from tests.console.conftest import ConsoleScene
-from tests.console.test_editing import form_of
+from tests.console.test_editing import WHOLE_PATH, form_of
 from tests.console.test_organizations import submit
 
 pytestmark = pytest.mark.one_database
@@ -52,7 +52,7 @@ class Blog:
     def send(self, action: str, path: str, **fields: str) -> Any:
         """Send a form of the editor of a page."""
         sent = form_of(self.page(f"/edit/{path}"), f"{self.base}/{action}/")
-        return submit(self.console.site.owner, f"{self.base}/{action}/{path}", **sent | fields)
+        return submit(self.console.site.owner, f"{self.base}/{action}/{path}", **sent | WHOLE_PATH | fields)
 
     def select(self, action: str, *paths: str, **fields: str | list[str]) -> Any:
         """Send the form of a folder with selected files."""
@@ -105,8 +105,9 @@ def test_deletion_of_one_language_keeps_the_others_and_the_pictures(blog: Blog) 
 
 def test_page_is_renamed_with_its_pictures(blog: Blog) -> None:
     form = form_of(blog.page(f"/edit/{POST}"), f"{blog.base}/rename/")
-    assert form["new_path"] == "content/blog/pier"
-    done = blog.send("rename", POST, new_path="content/blog/harbour")
+    parts = ("content/blog/", "pier", "/index.md")
+    assert tuple(form[name] for name in ("path_start", "new_path", "path_end")) == parts
+    done = blog.send("rename", POST, **form | {"new_path": "harbour"})
     assert done.location == f"{blog.base}/edit/content/blog/harbour/index.md?done=renamed"
     assert blog.files == {path.replace("/pier/", "/harbour/") for path in FILES}
     assert blog.console.site.repo.show("content/blog/harbour/img/b.png") == FILES[PICTURES[1]]
@@ -347,7 +348,7 @@ class TestRemovedPage:
         assert blog.console.site.repo.show(PICTURES[0]) == FILES[PICTURES[0]]
 
     def test_text_is_saved_as_another_page_with_the_pictures(self, blog: Blog, shown: str) -> None:
-        assert 'value="content/blog/pier-2/index.md"' in shown
+        assert 'name="new_path" value="pier-2"' in shown
         self.choose(blog, "create")
         assert blog.files == {path.replace("/pier/", "/pier-2/") for path in FILES}
 

@@ -391,7 +391,7 @@ class TestRequiredProposals:
         sent = me.form(me.edit, f"{me.base}/delete/") | {"change-set": "new", "change-set-title": "Remove it"}
         assert submit(me.person, f"{me.base}/delete/{FILE}", **sent | {"save-to": ""}).status_code == 403
         deleted = submit(me.person, f"{me.base}/delete/{FILE}", **sent)
-        sent = me.form(me.edit, f"{me.base}/rename/") | {"change-set": "new", "new_path": "content/posts/moved.md"}
+        sent = me.form(me.edit, f"{me.base}/rename/") | {"change-set": "new", "new_path": "moved"}
         renamed = submit(me.person, f"{me.base}/rename/{FILE}", **sent)
         moved, removed = me.sets()
         assert deleted.location == f"{me.base}/changes/{removed['id']}?done=proposed"

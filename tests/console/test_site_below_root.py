@@ -102,7 +102,7 @@ def test_pictures_that_a_page_uses_have_its_number(kaldi: ConsoleScene) -> None:
     cards = re.findall(r'card__title">([^<]*)<.*?(\d+) pages?', text_of(kaldi, "/media"), re.DOTALL)
     used = {"chemex.jpg", "a.jpg", "featured-wheel.png", "jumbotron.jpg", "shade.jpg", "profits.jpg", "gear.jpg"}
     assert dict(cards) == dict.fromkeys(used, "1") | {"unused.jpg": "0"}
-    assert "site/content/values/_index.md" in text_of(kaldi, "/edit/site/static/img/shade.jpg")
+    assert "/edit/site/content/values/_index.md" in text_of(kaldi, "/edit/site/static/img/shade.jpg")
 
 
 def test_new_picture_is_in_the_media_folder_of_decap_with_an_address_of_the_site(kaldi: ConsoleScene) -> None:

@@ -38,6 +38,7 @@ from app.resources.user_preference.schemas import PreferencesBody, PreferenceSch
 
 GUARD = verified()
 URL = f"{ROOT}/account"
+SWITCHES = ("impersonate", "developer_view")
 MAX_DISMISSED, YEAR_S = 20, 365 * 86_400
 PASSWORD_NAMES = {"newPassword": "new_password", "currentPassword": "current_password"}
 
@@ -102,7 +103,7 @@ def end_session(*, scope: Scope, form: Form) -> Response:
 @blueprint.get("/account/preferences")
 @Page(guard=GUARD)
 def show_preferences(*, scope: Scope) -> Response:
-    """Show theme, language, time zone and attribution."""
+    """Show theme, language, time zone, attribution and view."""
     return page(
         "account/preferences.html",
         preferences=instance(PreferenceSchema).dump(preferences.read(scope.caller)),
@@ -112,10 +113,10 @@ def show_preferences(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/account/preferences")
-@Page(guard=GUARD, inputs=("theme", "language", "timezone", "impersonate"), shown_by="show_preferences")
+@Page(guard=GUARD, inputs=("theme", "language", "timezone", *SWITCHES), shown_by="show_preferences")
 def change_preferences(*, scope: Scope, form: Form) -> Response:
-    """Change theme, language, time zone and attribution."""
-    data = form.texts("theme", "language", "timezone") | {"impersonate": form.is_checked("impersonate")}
+    """Change theme, language, time zone, attribution and view."""
+    data = form.texts("theme", "language", "timezone") | {name: form.is_checked(name) for name in SWITCHES}
     values = PreferencesBody.loaded(data, is_change=True).sent()
     run(lambda scope: preferences.change(scope.caller, values), {"id": scope.caller.id}, CHANGE)
     return see_other(f"{URL}/preferences?done=saved")

@@ -16,7 +16,7 @@ from app.access.scope import ProjectScope
 from app.concurrency.threadpool import offload
 from app.console.blueprint import blueprint
 from app.console.editor.saving import follow_rename, leave_set, plan_images, save_or_leave
-from app.console.files.destinations import INPUTS, destination, proposals, save, sent_edit
+from app.console.files.destinations import ADDRESS, INPUTS, destination, proposals, save, sent_edit, sent_path
 from app.console.files.page_source import (
     OpenFile,
     branch_source,
@@ -32,6 +32,8 @@ from app.console.files.page_source import (
 from app.console.files.rendered_text import rendered_text
 from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, set_query
 from app.console.project.changes import pointer_label, side_text
+from app.console.shell import frame
+from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -46,7 +48,6 @@ from app.core.limits import InputLimits
 from app.database import transactions
 from app.drivers.git.file_diff import changed_lines
 from app.resources.project_content.entry_changes import edits_of_removed
-from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import FileRemoval, find_removal, last_change, people_of
 
 URL = f"{BASE}/conflict/<path:file>"
@@ -179,7 +180,7 @@ def _show(scope: EditorScope, versions: Versions, choices: tuple[str, ...], resu
     chosen = [*choices, *["mine"] * versions.count]
     shown = list(islice(_shown_conflicts(path, versions.conflicts or versions.parts, chosen), MAX_CHOICES))
     change = last_change(branch_source(scope), path, versions.present.base_sha)
-    title = titles_of(scope.project, scope.index, [path]).get(path, path.rpartition("/")[2])
+    title = frame.current().titles([path])[path]
     return page(
         "project/conflict.html",
         file=path,
@@ -277,7 +278,7 @@ def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:
     return page(
         "project/removed.html",
         file=path,
-        name=path.rpartition("/")[2],
+        name=page_name(path),
         draft=draft,
         text=text,
         rendered=rendered_text(path, text),
@@ -287,7 +288,7 @@ def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:
         free_path=copy_path(path, 2),
         change_set=scope.change_set,
         set_query=set_query(scope),
-        proposals=proposals(scope, path.rpartition("/")[2]),
+        proposals=proposals(scope, page_name(path)),
     )
 
 
@@ -300,7 +301,7 @@ def _find(scope: EditorScope) -> FileRemoval:
 @blueprint.post(f"{BASE}/removed/<path:file>")
 @Page(
     guard=EDITOR,
-    inputs=("body", "action", "new_path", *INPUTS),
+    inputs=("body", "action", *ADDRESS, *INPUTS),
     shown_by="conflict",
     names={"files.0.path": "new_path"},
     upstream=_find,
@@ -318,7 +319,7 @@ def save_removed(*, scope: EditorScope, form: Form, prepared: FileRemoval) -> Re
     write_draft(scope, path, text.encode(), draft["base_blob_sha"])
     if form.text("action") == "follow":
         return _follow(scope, prepared, text, draft["base_blob_sha"])
-    target = path if form.text("action") == "restore" else form.text("new_path").strip().strip("/")
+    target = path if form.text("action") == "restore" else sent_path(form)
     return _save_at(scope, form, text, target, prepared)
 
 

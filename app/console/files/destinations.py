@@ -12,6 +12,7 @@ from app.console.files.scope import MEMBER, EditorScope, find_set, in_set
 from app.console.shell.forms import Form
 from app.console.shell.translation import gettext as _
 from app.content.entry_files import EntryFiles
+from app.content.slugs import file_name_of
 from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.outbound import UnrecordedAct
 from app.http.actions import run
@@ -40,6 +41,18 @@ INPUTS = (SAVE_TO, CHOSEN, TITLE)
 """The fields of a form that can save in a change set. Without a value of `change-set` it saves on the site."""
 
 _APPROVED = (ChangeSetState.APPROVED, ChangeSetState.SCHEDULED)
+
+
+ADDRESS = ("new_path", "path_start", "path_end")
+"""The fields of a new path. The console shows editors only the part that names the page."""
+
+
+def sent_path(form: Form) -> str:
+    """Return the new path of a page. Spaces in an address become hyphens."""
+    name, start, end = (form.text(field).strip() for field in ADDRESS)
+    if name and end:
+        name = "/".join(map(file_name_of, name.strip("/").split("/")))
+    return f"{start}{name}{end}".strip("/") if name else ""
 
 
 class SetEnded(Conflict):

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from app.console.blueprint import blueprint
 from app.console.files.destinations import run_on
 from app.console.files.rendered_text import render_markdown
-from app.console.project.change_set_texts import title_of_page
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.project.changes import pointer_label, side_text
+from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -26,7 +26,6 @@ from app.resources.change_set.guards import ChangeSetScope, set_of
 from app.resources.change_set.schemas import VALUE, ResolveBody
 from app.resources.project_content.saving.merging import MergePlan
 from app.resources.project_content.saving.refusals import RefusedPath
-from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.file_metadata import raw_url
 
 MAX_PARTS = 200
@@ -86,8 +85,8 @@ def set_conflicts(*, scope: ChangeSetScope, prepared: MergePlan) -> Response:
         return see_other(set_url(scope))
     shown = ShownSet(scope)
     parts = [part.with_choice(form) for part in _parts(scope, prepared)]
-    titles = titles_of(scope.project, scope.index, {part.path for part in parts})
-    values: dict[str, Any] = {"titles": titles, "title_of_page": title_of_page, "site_sha": prepared.head}
+    titles = frame.current().titles({part.path for part in parts})
+    values: dict[str, Any] = {"titles": titles, "site_sha": prepared.head}
     return page("changes/conflicts.html", view=shown, one=shown.shown, parts=parts, **values)
 
 

@@ -128,11 +128,6 @@ def problem_text(shown: Mapping[str, Any]) -> str:
     return translate(shown["problem"])
 
 
-def title_of_page(path: str, titles: Mapping[str, str]) -> str:
-    """Return the title of a page, else the name of its file."""
-    return titles.get(path) or path.rpartition("/")[2]
-
-
 @dataclass(frozen=True)
 class PagePart:
     """A part of a changed page on which a comment can be made: the value of a choice, and its label."""

@@ -13,7 +13,6 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import create_in
 from app.console.files.page_source import branch_source
 from app.console.files.scope import BASE, MEMBER, project_url
-from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.project.change_set_texts import (
     STATE_TEXTS,
@@ -23,9 +22,9 @@ from app.console.project.change_set_texts import (
     parts_of,
     problem_text,
     schedule_time,
-    title_of_page,
 )
-from app.console.shell.field_labels import label_of
+from app.console.shell import frame
+from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
@@ -44,7 +43,6 @@ from app.resources.change_set.queries import ChangeSetFilter
 from app.resources.change_set.schemas import CreateChangeSetBody, DiffQuery
 from app.resources.change_set.service import MAX_OPEN, MAX_TITLE
 from app.resources.change_set.states import Step
-from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.comparison import read_versions
 
 URL = f"{BASE}/changes"
@@ -223,7 +221,7 @@ def _texts() -> dict[str, Any]:
         **STATE_TEXTS,
         "comment_label": comment_label,
         "label_of": label_of,
-        "value_text": value_text,
+        "value_text": changes.value_text,
         "max_title": MAX_TITLE,
     }
 
@@ -239,7 +237,7 @@ def _changed_pages(scope: ChangeSetScope, cursor: str | None) -> ChangedPages:
         return ChangedPages(is_deleted=True)
     except (AppError, DriverError):
         return ChangedPages()
-    listed = [ChangedPage(file, title_of_page(file["path"], titles)) for file in files[OPENED:]]
+    listed = [ChangedPage(file, titles[file["path"]]) for file in files[OPENED:]]
     return ChangedPages([*compared, *listed], head, str(meta["next_cursor"]) if meta["next_cursor"] else None)
 
 
@@ -253,8 +251,9 @@ def _compare(scope: ChangeSetScope, **values: object) -> tuple[dict[str, Any], M
 
 def _titles(scope: ChangeSetScope, files: Sequence[Mapping[str, Any]], head: str) -> dict[str, str]:
     """Return the titles of changed pages by path: those of the site, and of some new pages those in the set."""
-    titles = titles_of(scope.project, scope.index, [file["path"] for file in files])
-    new = [file["path"] for file in files if file["status"] != "removed" and file["path"] not in titles][:NEW_TITLES]
+    titles = frame.current().titles([file["path"] for file in files])
+    present = [file["path"] for file in files if file["status"] != "removed"]
+    new = [path for path in present if titles[path] == page_name(path)][:NEW_TITLES]
     with transactions.outside_transaction():
         contents = read_versions(branch_source(scope), [(head, path) for path in new])
     return titles | dict(_read_titles(new, contents))
@@ -271,7 +270,7 @@ def _read_titles(paths: Sequence[str], contents: Sequence[bytes | None]) -> Iter
 def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[str, str]) -> ChangedPage:
     """Return a changed page with the comparison of its contents. Reads both versions from the Git host."""
     difference, _meta = _compare(scope, file=file["path"])
-    title = title_of_page(file["path"], titles)
+    title = titles[file["path"]]
     if not difference["files"]:
         return ChangedPage(file, title)
     [compared] = difference["files"]

@@ -1,19 +1,21 @@
 """Changes of pages in the words of the reader: a summary of each version, values, and the changed text with marks."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from itertools import zip_longest
 from typing import Any
 
+from babel.dates import format_date
 from babel.lists import format_list
 from markupsafe import Markup
 
 from app.access.scope import ProjectScope
 from app.console.files.page_source import branch_source
 from app.console.files.rendered_text import END, LANGUAGES, START, render_markdown
-from app.console.files.simple_page import value_text
-from app.console.shell.field_labels import label_of
+from app.console.shell import dates, frame
+from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.translation import current_language, ngettext, translations
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
@@ -38,7 +40,36 @@ MAX_RENDERED = 16 * 1024
 MAX_TERMS = 3
 """The number of terms before or after the path in the message of a save."""
 
+_PATH = re.compile(r"(?<!\S)[^\s“”]+/[^\s“”]*[^\s“”.,;:/]")
 _TAG = re.compile(r"(<[^<>]*>)")
+
+
+def value_text(value: object) -> str:
+    """Return a value of the front matter as text in the language of the reader."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, datetime):
+        return dates.exact(value, current_language())
+    if isinstance(value, date):
+        return format_date(value, "long", locale=current_language())
+    if isinstance(value, str):
+        return _date_text(value)
+    if isinstance(value, Mapping):
+        return "\n".join(f"{label_of(str(name))}: {value_text(inner)}" for name, inner in value.items())
+    if isinstance(value, Sequence):
+        has_objects = any(isinstance(item, Mapping) for item in value)
+        return ("\n" if has_objects else ", ").join(value_text(item) for item in value)
+    return str(value)
+
+
+def _date_text(value: str) -> str:
+    """Return a date in the language of the reader, and another text as it is."""
+    try:
+        return value_text(datetime.fromisoformat(value) if len(value) > 10 else date.fromisoformat(value))
+    except ValueError:
+        return value
 
 
 def pointer_label(pointer: str | None) -> str:
@@ -132,10 +163,12 @@ def shown_versions(
 
 
 def _message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
-    """Return the first line of each message with the title of a page instead of its path."""
+    """Return the first line of each message with titles of pages instead of their paths."""
     lines = [message.partition("\n")[0] for message in messages]
     titles = titles_of(scope.project, scope.index, {path for line in lines for path in _possible_paths(line)})
-    return [_with_title(line, titles) for line in lines]
+    folders = {language.paths.folder for group in frame.current().content.groups for language in group.languages}
+    roots = {folder.partition("/")[0] for folder in folders} - {""}
+    return [_with_names(_with_title(line, titles), roots, titles) for line in lines]
 
 
 def _update_messages(path: str) -> set[str]:
@@ -146,6 +179,18 @@ def _update_messages(path: str) -> set[str]:
 def _with_title(line: str, titles: Mapping[str, str]) -> str:
     path = next((path for path in _possible_paths(line) if path in titles), None)
     return line if path is None else line.replace(path, f"“{titles[path]}”")
+
+
+def _with_names(line: str, roots: Collection[str], titles: Mapping[str, str]) -> str:
+    """Return a line with names instead of paths below the folders of the content, for example of deleted pages."""
+
+    def name_of(match: re.Match[str]) -> str:
+        path = match[0]
+        if path.partition("/")[0] not in roots:
+            return path
+        return f"“{titles.get(path) or page_name(path if '.' in path.rpartition('/')[2] else f'{path}/index.md')}”"
+
+    return _PATH.sub(name_of, line)
 
 
 def _possible_paths(line: str) -> Iterator[str]:

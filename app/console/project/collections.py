@@ -1,7 +1,7 @@
 """The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -18,7 +18,7 @@ from app.console.files.page_source import present_head
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project.bulk import CONFIRMED, NAMES, delete_paths, move_paths, selected_paths, set_state
 from app.console.project.project_home import NewPage, new_pages
-from app.console.shell.field_labels import label_of
+from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
@@ -27,7 +27,7 @@ from app.content.draft_state import is_draft
 from app.content.entry_filters import EntryFilter, InvalidFilter, parse_filters, parse_order
 from app.content.field_values import value_of
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
-from app.content.schema.columns import DATED_NAME, Columns, ListedDate, columns_of, counted_names
+from app.content.schema.columns import Columns, ListedDate, columns_of, counted_names
 from app.content.schema.relations import TITLES
 from app.core import clock
 from app.core.errors import NotFound
@@ -36,18 +36,17 @@ from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import NamedSet, sets_of_paths
 from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries, value_counts
-from app.resources.project_content.images import EntryImage, entry_images, site_roots
+from app.resources.project_content.images import find_images, has_thumbnail, site_roots
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
 from app.resources.project_content.schema.site_content import FileGroup, SingleFile, SiteContent, query_of, site_content
-from app.resources.project_content.tree.folder_listing import logged_changes, titles_of
+from app.resources.project_content.tree.folder_listing import blob_shas, images_of_folders, logged_changes, titles_of
 
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
 """The cookie with the view of a list. Its path is the collection, so each one has its own."""
 
 MAX_SUMMARY = 300
 _LINK = re.compile(r"\[([^\[\]\n]*)\]\([^)\s\[]*\)")
-_INDEX = re.compile(r"_?index\.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +109,14 @@ def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Respo
 
 
 @dataclass(frozen=True)
+class EntryImage:
+    """An image of the repository: its path, and the sha that names its thumbnail, or an empty text without one."""
+
+    path: str
+    sha: str
+
+
+@dataclass(frozen=True)
 class ListedEntry:
     """An entry of a list. `group` is the heading in a grouped list, `also` the change sets that contain the entry."""
 
@@ -122,12 +129,6 @@ class ListedEntry:
     image: EntryImage | None
     group: str | None
     also: Sequence[NamedSet]
-
-    @property
-    def name(self) -> str:
-        """The name of the file, with its folder if all entries have the same name."""
-        folder, _, name = self.path.rpartition("/")
-        return f"{folder.rpartition('/')[2]}/{name}" if _INDEX.match(name) else name
 
 
 @dataclass(frozen=True)
@@ -206,9 +207,12 @@ class ShownCollection:
         titles = titles_of(scope.project, scope.index, paths)
         unknown = [entry["path"] for entry in listed.entries if entry["last_commit"] is None]
         changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
-        column = columns.image
-        sources = {own["path"]: value_of(own["fields"], column) if column else None for own in listed.entries}
-        images = entry_images(scope.index, site_roots(scope.project, scope.index), self.part.collection, sources)
+        sources = dict(_images(columns, listed.entries))
+        site, addresses = site_roots(scope.project, scope.index), ((source, path) for path, source in sources.items())
+        named = find_images(scope.index, addresses, site, self.part.collection)
+        images = {page: image for (_source, page), image in named.items()}
+        images |= images_of_folders(scope.index, [path for path in paths if path not in images])
+        shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
         also, now, rows = sets_of_paths(scope.project.id, paths), clock.now(), []
         for item in listed.entries:
             path, fields = item["path"], item["fields"]
@@ -217,17 +221,18 @@ class ShownCollection:
             state = "draft" if is_draft(fields, columns.draft) else state
             author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
             commit = item["last_commit"] or changes.get(path) or {}
+            image = images.get(path)
             rows.append(
                 ListedEntry(
                     path=path,
                     title=_text(value_of(fields, columns.title) if columns.title else None)
                     or titles.get(path)
-                    or _title_of(path),
+                    or page_name(path),
                     summary=_text(value_of(fields, columns.summary))[:MAX_SUMMARY] if columns.summary else "",
                     date=date,
                     state=state,
                     author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
-                    image=images.get(path),
+                    image=EntryImage(image, shas.get(image, "")) if image is not None else None,
                     group=_group(fields, date, self.view.group),
                     also=also.get(path, ()),
                 )
@@ -236,11 +241,11 @@ class ShownCollection:
         return rows, self.shown_query(cursor=cursor, after=last_group) if cursor else None
 
 
-def _title_of(path: str) -> str:
-    """Return the words of a file name without its date and ending. `index.md` has the name of its folder."""
-    folder, _, name = path.rpartition("/")
-    stem = folder.rpartition("/")[2] if _INDEX.match(name) else name.partition(".")[0]
-    return label_of(DATED_NAME.sub("", stem).strip("-_") or name)
+def _images(columns: Columns, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        value = value_of(entry["fields"], columns.image) if columns.image else None
+        if isinstance(value, str) and value:
+            yield entry["path"], value
 
 
 def _text(value: Any) -> str:

@@ -9,7 +9,16 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.files.destinations import INPUTS, destination, is_proposal, may_only_propose, move_edits, save
+from app.console.files.destinations import (
+    ADDRESS,
+    INPUTS,
+    destination,
+    is_proposal,
+    may_only_propose,
+    move_edits,
+    save,
+    sent_path,
+)
 from app.console.files.page_source import branch_source, present_head, read_schema_before_calls
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, proposed_url
 from app.console.shell import frame
@@ -90,13 +99,13 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: OpenFolder) -> 
 @blueprint.post(f"{BASE}/rename/<path:file>")
 @Page(
     guard=EDITOR,
-    inputs=("base_sha", "base_blob_sha", "new_path", *INPUTS),
+    inputs=("base_sha", "base_blob_sha", *ADDRESS, *INPUTS),
     shown_by="edit",
     names={"files.0.path": "new_path"},
 )
 def rename_file(*, scope: EditorScope, form: Form) -> Response:
     """Rename an entry or move it to another folder."""
-    path, address = scope.path["file"], form.text("new_path").strip().strip("/")
+    path, address = scope.path["file"], sent_path(form)
     if address in (path, folder_of_index(path)):
         return see_other(edit_url(scope, path, "done=unchanged"))
     message = _("Rename %(old)s to %(new)s", old=path, new=address)

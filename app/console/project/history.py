@@ -15,9 +15,8 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import commit, may_only_propose, new_set, save, sent_edit
 from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
-from app.console.files.simple_page import value_text
 from app.console.project import changes
-from app.console.shell import dates
+from app.console.shell import dates, frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
@@ -36,7 +35,6 @@ from app.resources.project_content.guards import branch_of
 from app.resources.project_content.saving.commit_builder import NoChange
 from app.resources.project_content.saving.restore import RestoreNotPossible, RestoreRequest, plan_restore
 from app.resources.project_content.schemas.revisions import CompareQuery, RestoreVersionBody
-from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_content.versions.history import last_change, people_of
 
 PER_PAGE = 50
@@ -63,7 +61,7 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
     return page(
         "project/history.html",
         file=file,
-        titles=titles_of(scope.project, scope.index, [file] if file is not None else []),
+        titles=frame.current().titles([file] if file is not None else []),
         versions=versions,
         meta=meta,
         head=present_head(scope),
@@ -81,9 +79,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
         "project/comparison.html",
         file=file,
         difference=difference,
-        titles=titles_of(
-            scope.project, scope.index, [changed["path"] for changed in files] + ([file] if file is not None else [])
-        ),
+        titles=frame.current().titles([changed["path"] for changed in files] + ([file] if file is not None else [])),
         text=_text_of(scope, files[0]) if file is not None and files else None,
         sides=list(_sides(scope, file, files[0], head)) if file is not None and files else [],
         meta=compared.meta,
@@ -91,7 +87,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
         head=head,
         only_proposes=may_only_propose(scope),
         label_of=label_of,
-        value_text=value_text,
+        value_text=changes.value_text,
     )
 
 

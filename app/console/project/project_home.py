@@ -1,6 +1,6 @@
 """The home page of a project, its activity and its search."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -12,7 +12,6 @@ from marshmallow import fields
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.files.scope import BASE, MEMBER, project_url
-from app.console.project.change_set_texts import STATE_TEXTS
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other, wants_json
@@ -24,21 +23,17 @@ from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.loading import instance
 from app.http.validation import Cursor, Length, RequestQuery
-from app.resources.change_set import queries as change_sets
-from app.resources.outbound_webhook.queries import last_build
 from app.resources.project_content import service
 from app.resources.project_content.index.indexes import is_first_reading
-from app.resources.project_content.schema.latest_pages import latest_pages
 from app.resources.project_content.schemas.search import SearchQuery
 from app.resources.project_content.search.file_search import SearchResult, search_page
-from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.project_draft.queries import drafts_on, new_files
 from app.resources.project_log import service as log
 from app.resources.project_log.schemas import LogEntriesSchema
 from app.resources.project_preview import service as previews
 from app.resources.project_preview.schemas import PreviewSchema
 
-RECENT, PER_PAGE, HITS, NEW_BUTTONS = 10, 100, 50, 5
+RECENT, PER_PAGE, HITS = 10, 100, 50
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a project whose content is read for the first time."""
 
@@ -60,22 +55,16 @@ class ActivityQuery(RequestQuery):
 @blueprint.get(BASE)
 @Page(guard=MEMBER)
 def project_home(*, scope: ProjectScope) -> Response:
-    """Show what waits for the user, their drafts, the pages that were edited last, and the state of the site."""
-    project, drafts = scope.project, drafts_on(scope.project, by=scope.caller)
-    titles = titles_of(project, scope.index, [own.draft.file for own in drafts])
+    """Show the latest changes, the drafts of the user, and the state of index and preview."""
+    entries = read_log(scope.project.id, limit=RECENT)["logs"]
+    drafts = drafts_on(scope.project, by=scope.caller)
+    files = [*(entry["file"] for entry in entries), *(own.draft.file for own in drafts)]
+    titles = frame.current().titles(files)
     titles |= {new_page.path: new_page.title for new_page in new_pages(scope) if new_page.title}
+    refresh_s = REFRESH_S if is_first_reading(scope.index) else None
+    preview = read_preview(scope)
     return page(
-        "project/home.html",
-        refresh_s=REFRESH_S if is_first_reading(scope.index) else None,
-        waiting=change_sets.waiting(scope.caller.id, [project.id], limit=RECENT),
-        drafts=drafts,
-        titles=titles,
-        latest=latest_pages(project, scope.index, frame.current().content, limit=RECENT),
-        preview=read_preview(scope),
-        publication=change_sets.last_publication(project.id),
-        build=last_build(project),
-        SHOWN=NEW_BUTTONS,
-        **STATE_TEXTS,
+        "project/home.html", refresh_s=refresh_s, entries=entries, drafts=drafts, titles=titles, preview=preview
     )
 
 
@@ -127,8 +116,8 @@ def search(*, scope: ProjectScope, query: SearchPageQuery) -> Response:
     """Search the files of the project. The command palette receives the files as JSON."""
     hits = _hits(scope, query.q) if query.q.strip() else []
     if wants_json():
-        return json_response({"files": [_palette_file(scope, hit) for hit in hits]}, 200)
-    return page("project/search.html", q=query.q, hits=hits)
+        return json_response({"files": _palette_files(scope, [hit.path for hit in hits])}, 200)
+    return page("project/search.html", q=query.q, hits=hits, titles=frame.current().titles([hit.path for hit in hits]))
 
 
 def _hits(scope: ProjectScope, q: str) -> list[SearchResult]:
@@ -136,9 +125,18 @@ def _hits(scope: ProjectScope, q: str) -> list[SearchResult]:
     return search_page(scope.project, scope.index, query.q, kind=None, limit=query.limit, cursor=None)[0]
 
 
-def _palette_file(scope: Scope, hit: SearchResult) -> dict[str, str]:
-    url = project_url(scope, f"/edit/{quote(hit.path)}")
-    return {"title": hit.title or hit.path.rpartition("/")[2], "path": hit.path, "url": url}
+def _palette_files(scope: Scope, paths: Sequence[str]) -> list[dict[str, str]]:
+    """Return the pages with their collection, or with the path in the developer view."""
+    around = frame.current()
+    titles = around.titles(paths)
+    return [
+        {
+            "title": titles[path],
+            "group": path if around.shows_paths else around.list_of(path),
+            "url": project_url(scope, f"/edit/{quote(path)}"),
+        }
+        for path in paths
+    ]
 
 
 @blueprint.get(f"{BASE}/activity")
@@ -146,5 +144,5 @@ def _palette_file(scope: Scope, hit: SearchResult) -> dict[str, str]:
 def activity(*, scope: ProjectScope, query: ActivityQuery) -> Response:
     """Show the changes of the project, newest first."""
     logs = read_log(scope.project.id, limit=PER_PAGE, cursor=query.cursor)
-    titles = titles_of(scope.project, scope.index, [entry["file"] for entry in logs["logs"]])
+    titles = frame.current().titles([entry["file"] for entry in logs["logs"]])
     return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])

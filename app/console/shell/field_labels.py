@@ -1,8 +1,12 @@
-"""Labels of fields: the words of a key of the front matter, translated for common keys."""
+"""Labels of fields and names of pages: the words of a key or a path, translated for common keys."""
 
 import re
 
 from app.console.shell.translation import gettext
+from app.content.data_text import is_data
+from app.content.entry_files import folder_of_index, is_index, is_page
+from app.content.schema.columns import DATED_NAME
+from app.content.schema.inferred import ROOTS
 from app.content.schema.validation import marked
 
 COMMON = frozenset(
@@ -54,3 +58,17 @@ def label_of(name: str) -> str:
 def _lower(part: str) -> str:
     """Return a word in lower case, unless it is an abbreviation."""
     return part if len(part) > 1 and part.isupper() else part.lower()
+
+
+def page_name(path: str) -> str:
+    """Return the words of a path without folders, date and ending: the title of a page that has none.
+
+    An `index` page has the name of its folder. A file that is no page and no data has the name of the file.
+    """
+    folder, _slash, name = path.rpartition("/")
+    if not is_page(path) and not is_data(path):
+        return name
+    if is_index(path) and folder_of_index(path) is None and (not folder or folder.partition("/")[0] in ROOTS):
+        return gettext("Start page")
+    stem = folder.rpartition("/")[2] if folder and is_index(path) else name.partition(".")[0]
+    return label_of(DATED_NAME.sub("", stem).strip("-_") or name)

@@ -1,6 +1,6 @@
 """The values around the content of a page: the user, the navigation and the preferences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from app.access.caller import Caller
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
 from app.console.shell import dates
+from app.console.shell.field_labels import page_name
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage, group_of
 from app.core.errors import AppError
 from app.core.permissions import Permission, grants
@@ -34,6 +35,7 @@ from app.resources.project_content.schema.site_content import (
     site_content,
     translations,
 )
+from app.resources.project_content.tree.folder_listing import titles_of
 from app.resources.user_preference import service as preferences
 
 MAX_PROJECTS = 50
@@ -46,10 +48,11 @@ REBUILD_COOKIE = "galley_rebuild_hint"
 
 @dataclass
 class Frame:
-    """The frame of a page."""
+    """The frame of a page. `shows_paths` is true in the developer view of the user."""
 
     caller: Caller | None
     theme: str = "system"
+    shows_paths: bool = False
     organization: Organization | None = None
     project: Project | None = None
     index: ContentIndex | None = None
@@ -109,6 +112,22 @@ class Frame:
         """The label of the list with the open file: that of its collection, else its folder, which may be empty."""
         return self.list.label if self.list is not None else self._folder
 
+    def titles(self, paths: Collection[str]) -> dict[str, str]:
+        """Return the title of each page: the label of the schema, else its own title, else the words of its path."""
+        known = titles_of(self.project, self.index, paths) if self.project is not None else {}
+        described = {path: self.content.described(path) for path in paths}
+        return {
+            path: own[1].label if own is not None else known.get(path) or page_name(path)
+            for path, own in described.items()
+        }
+
+    def list_of(self, path: str) -> str:
+        """Return the label of the collection with a page, or an empty text."""
+        own, member = self.content.described(path), group_of(self.content.groups, path)
+        if own is not None and own[0] is not None:
+            return own[0].label
+        return member[0].label if own is None and member is not None else ""
+
     def list_url(self, **query: str) -> str:
         """Return the URL of the list with the open file: its collection, else its folder."""
         path = f"collections/{quote(self.list.name)}" if self.list is not None else f"content/{quote(self._folder)}"
@@ -162,13 +181,13 @@ class Frame:
 
 
 def load_preferences() -> None:
-    """Read language, time zone and theme of the user for this response."""
+    """Read language, time zone, theme and view of the user for this response."""
     caller = authentication.caller()
     if caller is None or "console_theme" in g:
         return
     row = preferences.read(caller)
     stored = row.updated_at != caller.created_at
-    g.console_theme, g.console_timezone = str(row.theme), row.timezone
+    g.console_theme, g.console_timezone, g.console_paths = str(row.theme), row.timezone, row.developer_view
     g.console_language = row.language if stored else None
 
 
@@ -192,6 +211,7 @@ def current() -> Frame:
     return Frame(
         authentication.caller(),
         g.get("console_theme", "system"),
+        g.get("console_paths", False),
         scope.organization if scope is not None else None,
         scope.project if scope is not None else None,
         scope.index if scope is not None else None,

@@ -17,11 +17,13 @@ from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.console.shell import dates, frame, messages, static_files
+from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import current_form
 from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
+from app.content.entry_files import address_parts
 from app.core.limits import CommitLimits, TextLengths
 from app.core.locales import RTL_LANGUAGES
 from app.extensions import current_settings
@@ -56,6 +58,8 @@ def _environment(language: str) -> Environment:
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
     environment.filters["picture"] = lambda key: width_url(key, PICTURE_PX, current_settings().security.secret_key)
+    environment.filters["page_name"] = page_name
+    environment.globals["address_parts"] = address_parts
     environment.filters["repository_name"] = repository_name
     environment.globals["network_advice"] = NETWORK_ADVICE
     environment.globals["asset_url"] = static_files.asset_url
@@ -101,7 +105,6 @@ def page(
         "frame": around,
         "form": form,
         "path": request.path,
-        "done": request.args.get("done"),
         "notice": messages.notice(request.args.get("done")),
         "deleted_file": request.args.get("file") if request.args.get("done") == "deleted" else None,
         "error_text": messages.error_text(form.error) if form.error is not None else None,

@@ -39,6 +39,7 @@ class PreferencesBody(RequestBody):
     language: Annotated[str | Absent, _language(required=False)] = ABSENT
     timezone: Annotated[str | Absent, _timezone(required=False)] = ABSENT
     impersonate: Annotated[bool | Absent, StrictBoolean()] = ABSENT
+    developer_view: Annotated[bool | Absent, StrictBoolean()] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,5 +78,6 @@ class PreferenceSchema(Schema):
     language = fields.String(validate=validate.OneOf(LANGUAGES))
     timezone = fields.String()
     impersonate = fields.Boolean()
+    developer_view = fields.Boolean()
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)

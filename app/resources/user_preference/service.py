@@ -11,7 +11,13 @@ from app.models.base import utcnow_ms
 from app.models.user import Theme, UserPreference
 from app.resources.user.locks import lock_user
 
-DEFAULTS = {"theme": Theme.SYSTEM, "language": "en", "timezone": "UTC", "impersonate": False}
+DEFAULTS = {
+    "theme": Theme.SYSTEM,
+    "language": "en",
+    "timezone": "UTC",
+    "impersonate": False,
+    "developer_view": False,
+}
 
 
 class Account(HasId, Protocol):

@@ -45,7 +45,7 @@ export class CardView implements NodeView {
     const { name, isEnd, fields } = readCard(node.attrs.source)!;
     const words = readableName(name);
     const title = create("p", { class: "card-block__title", id: this.id, title: name }, isEnd ? text("End of {name}", { name: words }) : words);
-    const button = create("button", { type: "button", class: "button button--small", click: () => this.showSource() }, text("Edit as source"));
+    const button = create("button", { type: "button", class: "button button--small", click: () => this.showSource() }, text("Edit as Markdown"));
     // The direction of the interface. Without it, the labels would determine the direction of the text.
     const dir = document.documentElement.dir || "ltr";
     const header = create("div", { class: "card-block__header" }, title, button);

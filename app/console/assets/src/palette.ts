@@ -139,10 +139,10 @@ async function fileCommands(query: string, signal: AbortSignal): Promise<Command
   try {
     const response = await fetch(page, { signal, headers: { Accept: "application/json" } });
     if (!response.ok) return [all];
-    const { files }: { files: { title: string; path: string; url: string }[] } = await response.json();
+    const { files }: { files: { title: string; group: string; url: string }[] } = await response.json();
     const commands = files.slice(0, MAX_FILES).map((file) => ({
       label: file.title,
-      group: file.path,
+      group: file.group,
       icon: "file-text",
       run: () => location.assign(file.url),
     }));

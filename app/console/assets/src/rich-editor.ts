@@ -129,7 +129,7 @@ class RichEditor extends HTMLElement {
     this.view = null;
     this.removeAttribute("ready");
     for (const child of [...this.children]) if (child !== this.textarea) child.remove();
-    const message = text("The formatted editor has stopped. Your text is here as source.");
+    const message = text("The formatted editor has stopped. Your text is here as Markdown.");
     this.prepend(create("div", { class: "banner banner--warning", role: "alert" }, icon("alert-triangle"), create("p", {}, message)));
   }
 
@@ -237,7 +237,7 @@ class RichEditor extends HTMLElement {
       ["code_block", text("Code block"), setBlockType(nodes.code_block!)],
     ];
     const select = create("select", { "aria-label": text("Style") }, ...styles.map(([value, label]) => create("option", { value }, label)));
-    select.append(create("option", { value: "source_block", hidden: true }, text("Source")));
+    select.append(create("option", { value: "source_block", hidden: true }, text("Markdown")));
     select.append(create("option", { value: "table", hidden: true }, text("Table")));
     select.addEventListener("change", () => this.run(styles.find(([value]) => value === select.value)![2]));
     bar.append(select);

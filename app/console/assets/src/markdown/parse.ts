@@ -419,7 +419,7 @@ export function split(text: string, isMdx = false): { blocks: Block[]; reference
 }
 
 /** Labels of blocks that can be a component or a shortcode. */
-const CARDS = new Set(["Shortcode", "HTML", "MDX", "Source"]);
+const CARDS = new Set(["Shortcode", "HTML", "MDX", "Markdown"]);
 
 /** Return the line at which link addresses begin that end a list, or the number of lines. They would make each item loose. */
 function definitionsStart(source: string, tokens: Token[] | null): number {
@@ -450,14 +450,14 @@ export function editCard(source: string, index: number, value: string, isMdx: bo
 function classifyMarkdown(source: string, tokens: Token[] | null, all: string[], isMdx: boolean): { node: Node | null; label: string } {
   const extension = EXTENSIONS.find(([pattern]) => pattern.test(source));
   if (extension) return { node: null, label: extension[1] };
-  if (!tokens) return { node: null, label: "Source" };
+  if (!tokens) return { node: null, label: "Markdown" };
   const type = tokens.find((token) => token.type in UNSUPPORTED)?.type;
   if (type) return { node: null, label: UNSUPPORTED[type]! };
   if (tokens[0]!.type === "table_open" && !isPlainTable(source, tokens)) return { node: null, label: "Table" };
   // MDX has no indented code.
   if (isMdx && tokens[0]!.type !== "fence" && (tokens[0]!.type === "code_block" || isMdxCode(source))) return { node: null, label: "MDX" };
   const nodes = nodesOf(tokens, all);
-  return { node: nodes?.length === 1 ? nodes[0]! : null, label: "Source" };
+  return { node: nodes?.length === 1 ? nodes[0]! : null, label: "Markdown" };
 }
 
 function* groups(tokens: Token[]): Generator<{ from: number; to: number; tokens: Token[] }> {

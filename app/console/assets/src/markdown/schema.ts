@@ -58,13 +58,13 @@ export const schema = new Schema({
       code: true,
       defining: true,
       isolating: true,
-      attrs: { ...key, label: { default: "Source" } },
+      attrs: { ...key, label: { default: "Markdown" } },
       parseDOM: [
         {
           tag: "pre.source-block",
           preserveWhitespace: "full",
           priority: 60,
-          getAttrs: (element) => ({ label: (element as HTMLElement).dataset.label ?? "Source" }),
+          getAttrs: (element) => ({ label: (element as HTMLElement).dataset.label ?? "Markdown" }),
         },
       ],
       toDOM: (node) => ["pre", { class: "source-block", "data-label": node.attrs.label, dir: "ltr" }, ["code", { spellcheck: "false" }, 0]],
