@@ -39,6 +39,18 @@ class ScheduledAction(StrEnum):
     UNPUBLISH = "unpublish"
 
 
+class NoticeKind(StrEnum):
+    """The subject of a notice."""
+
+    REVIEW_REQUESTED = "review_requested"
+    CHANGES_REQUESTED = "changes_requested"
+    APPROVED = "approved"
+    COMMENT = "comment"
+    MENTIONED = "mentioned"
+    PUBLISHED = "published"
+    PUBLISH_FAILED = "publish_failed"
+
+
 class ChangeSet(Timestamps, Base):
     """A change set. Its content is the difference of `base_sha` and `head_sha`, and is not stored.
 
@@ -170,3 +182,31 @@ class ChangeSetComment(Base):
     resolved_at: Mapped[datetime | None]
     resolved_by: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+
+
+class Notice(Base):
+    """News for a user about a change set. `text` are the words of the `actor`, or the reason of a failure.
+
+    `mailed_at` is the time at which the mail was enqueued, or at which it was decided that there is none.
+    """
+
+    __tablename__ = "notices"
+    __table_args__ = (
+        sa.Index("ix_notices_user_id_read_at", "user_id", "read_at"),
+        sa.Index(
+            "ix_notices_not_mailed",
+            "created_at",
+            sqlite_where=sa.text("mailed_at IS NULL"),
+            postgresql_where=sa.text("mailed_at IS NULL"),
+        ),
+    )
+
+    id: Mapped[str] = id_column("ntc")
+    user_id: Mapped[str] = foreign_key("users.id", index=False)
+    change_set_id: Mapped[str] = foreign_key("change_sets.id")
+    kind: Mapped[NoticeKind] = enum_column(NoticeKind, "notice_kind")
+    actor_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    text: Mapped[str] = mapped_column(default="")
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+    read_at: Mapped[datetime | None]
+    mailed_at: Mapped[datetime | None]

@@ -57,6 +57,7 @@ class UserPreference(Timestamps, Base):
     """The preferences of a user. Without a row all defaults apply.
 
     `impersonate` attributes commits to the bot only. With `developer_view`, the console shows paths and versions.
+    `muted_mails` are the kinds of notices without mails.
     """
 
     __tablename__ = "user_preferences"
@@ -67,3 +68,4 @@ class UserPreference(Timestamps, Base):
     timezone: Mapped[str] = mapped_column(sa.String(64), default="UTC")
     impersonate: Mapped[bool] = mapped_column(default=False)
     developer_view: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    muted_mails: Mapped[list[str]] = mapped_column(default=list)

@@ -41,6 +41,8 @@ PAGES = (
     Row("GET", "/console/static/:name", ANYONE),
     Row("GET", "/console/:unknown", ANYONE),
     Row("GET", "/console", VERIFIED),
+    Row("GET", "/console/for-you", VERIFIED),
+    Row("POST", "/console/for-you/read", VERIFIED),
     Row("POST", "/console/organizations", VERIFIED),
     Row("GET", ORGANIZATION, MEMBERS),
     Row("GET", f"{ORGANIZATION}/members", MEMBERS),
@@ -135,7 +137,16 @@ PAGES = (
     *(
         Row("POST", f"/console/account/{path}", VERIFIED)
         for path in (
-            *("profile", "password", "delete", "sessions/end", "preferences", "time-zone", "connections/remove"),
+            *(
+                "profile",
+                "password",
+                "delete",
+                "sessions/end",
+                "preferences",
+                "notices",
+                "time-zone",
+                "connections/remove",
+            ),
             *("tokens", "tokens/rotate", "tokens/revoke", "billing/cancel"),
         )
     ),

@@ -7,13 +7,14 @@ from flask import Response
 from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
-from app.console.project.change_set_texts import STATE_TEXTS
+from app.console.project.change_set_texts import STATE_TEXTS, notice_text
 from app.console.project.project_home import read_log
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.http.actions import run
 from app.models.organization import ArchiveStatus
+from app.resources.change_set import notices
 from app.resources.change_set import queries as change_sets
 from app.resources.organization import queries, service
 from app.resources.organization.schemas import CreateOrganizationBody
@@ -35,6 +36,21 @@ def home(*, scope: Scope) -> Response:
     titles = titles_in_projects({(str(entry["project"]["project_id"]), str(entry["file"])) for entry in entries})
     waiting = change_sets.waiting(scope.caller.id, [project["project_id"] for project in projects], limit=WAITING)
     return page("home.html", organizations=own, activity=entries, titles=titles, waiting=waiting, **STATE_TEXTS)
+
+
+@blueprint.get("/for-you")
+@Page(guard=GUARD)
+def for_you(*, scope: Scope) -> Response:
+    """List the latest news for the user."""
+    return page("for_you.html", notices=notices.listed(scope.caller.id), notice_text=notice_text)
+
+
+@blueprint.post("/for-you/read")
+@Page(guard=GUARD, inputs=(), shown_by="for_you")
+def mark_all_read(*, scope: Scope, form: Form) -> Response:
+    """Mark all news as read."""
+    notices.mark_read(scope.caller.id)
+    return see_other(f"{ROOT}/for-you")
 
 
 def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ from app.resources.user.guards import DELETE
 from app.resources.user.schemas import DeleteAccountBody, ProfileSchema, SetPasswordBody
 from app.resources.user_preference import service as preferences
 from app.resources.user_preference.guards import CHANGE
-from app.resources.user_preference.schemas import PreferencesBody, PreferenceSchema
+from app.resources.user_preference.schemas import NOTICES, PreferencesBody, PreferenceSchema
 
 GUARD = verified()
 URL = f"{ROOT}/account"
@@ -120,6 +120,23 @@ def change_preferences(*, scope: Scope, form: Form) -> Response:
     values = PreferencesBody.loaded(data, is_change=True).sent()
     run(lambda scope: preferences.change(scope.caller, values), {"id": scope.caller.id}, CHANGE)
     return see_other(f"{URL}/preferences?done=saved")
+
+
+@blueprint.get("/account/notices")
+@Page(guard=GUARD)
+def show_notices(*, scope: Scope) -> Response:
+    """Show which news are mailed."""
+    return page("account/notices.html", muted=preferences.read(scope.caller).muted_mails)
+
+
+@blueprint.post("/account/notices")
+@Page(guard=GUARD, inputs=("mailed",), shown_by="show_notices")
+def change_notices(*, scope: Scope, form: Form) -> Response:
+    """Choose which news are mailed."""
+    muted = [kind for kind in NOTICES if kind not in form.all("mailed")]
+    values = PreferencesBody.loaded({"muted_mails": muted, "language": current_language()}, is_change=True).sent()
+    run(lambda scope: preferences.change(scope.caller, values), {"id": scope.caller.id}, CHANGE)
+    return see_other(f"{URL}/notices?done=saved")
 
 
 @blueprint.post("/account/time-zone")

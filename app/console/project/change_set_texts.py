@@ -12,7 +12,7 @@ from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.content.page_changes import PageChanges
 from app.models.change_set import ChangeSetState as State
-from app.models.change_set import ScheduledAction
+from app.models.change_set import NoticeKind, ScheduledAction
 from app.resources.change_set.states import Step
 
 POINTER, BLOCK = "pointer:", "block:"
@@ -126,6 +126,20 @@ def problem_text(shown: Mapping[str, Any]) -> str:
     if shown["state"] == State.CLOSED:
         return _("These changes were deleted outside of Galley.")
     return translate(shown["problem"])
+
+
+def notice_text(notice: Any) -> str:
+    """Return the sentence of a notice: who did what."""
+    person, title = notice.actor or _("Deleted user"), notice.title
+    return {
+        NoticeKind.REVIEW_REQUESTED: _("%(person)s asks you to review “%(title)s”", person=person, title=title),
+        NoticeKind.CHANGES_REQUESTED: _("%(person)s asks for changes to “%(title)s”", person=person, title=title),
+        NoticeKind.APPROVED: _("%(person)s approved “%(title)s”", person=person, title=title),
+        NoticeKind.COMMENT: _("%(person)s commented on “%(title)s”", person=person, title=title),
+        NoticeKind.MENTIONED: _("%(person)s mentioned you in “%(title)s”", person=person, title=title),
+        NoticeKind.PUBLISHED: _("“%(title)s” is on the site", title=title),
+        NoticeKind.PUBLISH_FAILED: _("“%(title)s” could not be published", title=title),
+    }[notice.kind]
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from app.drivers.errors import DriverError
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.change_set import ChangeSet
 from app.models.change_set import ChangeSetState as State
-from app.resources.change_set import actions, queries, reviews, service
+from app.resources.change_set import actions, notices, queries, reviews, service
 from app.resources.change_set.errors import MissingBranch
 from app.resources.change_set.guards import ChangeSetScope, member_of_set, set_of
 from app.resources.change_set.queries import ChangeSetFilter
@@ -209,10 +209,11 @@ class ChangedPages:
 @blueprint.get(SET)
 @Page(guard=SET_MEMBER, query=ChangedPagesQuery)
 def change_set(*, scope: ChangeSetScope, query: ChangedPagesQuery) -> Response:
-    """Show a set: its state, its changed pages, its reviews and comments."""
+    """Show a set: its state, its changed pages, its reviews and comments. The news about it are read."""
     shown = ShownSet(scope)
     refresh_s = REFRESH_S if shown.shown["state"] == State.PUBLISHING else None
     changed = _changed_pages(scope, query.cursor)
+    notices.mark_read(scope.caller.id, scope.path["change_set_id"])  # Last, because it loads the objects again.
     return page("changes/set.html", refresh_s=refresh_s, view=shown, one=shown.shown, changed=changed, **_texts())
 
 

@@ -23,6 +23,7 @@ from app.extensions import drivers
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
+from app.resources.change_set import notices
 from app.resources.change_set import queries as change_sets
 from app.resources.outbound_webhook import queries as webhook_queries
 from app.resources.project import queries
@@ -150,6 +151,11 @@ class Frame:
         if self.project is None or self.caller is None:
             return 0
         return change_sets.count_waiting(self.caller.id, self.project.id)
+
+    @cached_property
+    def unread(self) -> int:
+        """The number of unread notices of the user."""
+        return notices.count_unread(self.caller.id) if self.caller is not None else 0
 
     @property
     def index_state(self) -> str | None:

@@ -15,12 +15,16 @@ from app.drivers.errors import UpstreamRejected
 
 @dataclass(frozen=True)
 class Mail:
-    """A message to one recipient: a subject without line breaks, a text part and an HTML part."""
+    """A message to one recipient: a subject without line breaks, a text part and an HTML part.
+
+    `unsubscribe_url` is the page on which the recipient chooses the mails of this kind, if there is one.
+    """
 
     to: str
     subject: str
     text: str
     html: str
+    unsubscribe_url: str = ""
 
 
 class MailTransport(Protocol):
@@ -59,6 +63,8 @@ def compose(mail: Mail, *, sender: str) -> EmailMessage:
     message["Date"] = format_datetime(clock.now())
     message["Message-ID"] = make_msgid(domain=author.domain)
     message["Auto-Submitted"] = "auto-generated"
+    if mail.unsubscribe_url:
+        message["List-Unsubscribe"] = f"<{mail.unsubscribe_url}>"
     # Not every relay accepts 8-bit characters.
     message.set_content(mail.text, cte="quoted-printable")
     message.add_alternative(mail.html, subtype="html", cte="quoted-printable")

@@ -22,7 +22,7 @@ from app.models.change_set import ChangeSet, ChangeSetComment, ScheduledAction, 
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.models.user import User
-from app.resources.change_set import branches, content, publishing, queries, reviews, schedule, service, states
+from app.resources.change_set import branches, content, notices, publishing, queries, reviews, schedule, service, states
 from app.resources.change_set.content import UPDATE_MESSAGE, Content
 from app.resources.change_set.errors import MissingBranch, StateConflict
 from app.resources.change_set.queries import Shown
@@ -170,7 +170,9 @@ def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN) -> UnrecordedA
         service.update_content(row, present)
         states.require(row, Step.SUBMIT)
         reviews.ask(row, target.project, request, by=db.session.get_one(User, target.site.by.id))
-        return target.shown(states.take(row, Step.SUBMIT))
+        states.take(row, Step.SUBMIT)
+        notices.ask_review(row, request.message, by=target.site.by.id)
+        return target.shown(row)
 
     return UnrecordedAct(record)
 
@@ -195,6 +197,7 @@ def review(target: MemberSet, submitted: Review) -> UnrecordedAct[Shown]:
         user = db.session.get_one(User, target.site.by.id)
         stored = reviews.review(row, target.project, reviewed, submitted, by=user)
         present = target.lock()
+        notices.answer(present, submitted.body, by=user.id, verdict=submitted.verdict)
         return queries.shown_review(stored, user.name, present.head_sha) | {"change_set": target.shown(present)}
 
     return UnrecordedAct(record)
@@ -215,6 +218,7 @@ def comment(
     stored = ChangeSetComment(change_set_id=row.id, user_id=by.id, body=body, path=path, pointer=pointer, block=block)
     db.session.add(stored)
     db.session.flush()
+    notices.answer(row, body, by=by.id)
     return queries.comment(stored.id)
 
 

@@ -1,13 +1,13 @@
 """Jobs of change sets: scheduled publications, attempts with an unknown outcome, and changes made at the Git host."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 import structlog
 
-from app.core.errors import AppError, ErrorMessage, PermissionDenied
+from app.core.errors import AppError, PermissionDenied
 from app.core.jobs import job
 from app.database import transactions
 from app.drivers.errors import DriverError, UpstreamRejected
@@ -20,24 +20,19 @@ from app.models.change_set import ChangeSetState as State
 from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project
 from app.models.user import Actor, User
-from app.resources.change_set import branches, host_changes, publishing, schedule, service, states
+from app.resources.change_set import branches, host_changes, notices, publishing, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
 from app.resources.project.branches import is_working_branch
 from app.resources.project.events import branch_deleted
 from app.resources.project_content.actions import ContentBranch
-from app.resources.project_content.saving.refusals import MergeRefused
 from app.resources.project_content.source import source_of
 
 log = structlog.get_logger(__name__)
 
 SWEEP_INTERVAL, FOLLOW_INTERVAL, TIME_ZONE_INTERVAL = timedelta(seconds=30), timedelta(minutes=10), timedelta(hours=1)
-MAX_DUE, MAX_FOLLOWED = 1_000, 100
+MAX_DUE, MAX_MAILS, MAX_FOLLOWED = 1_000, 500, 100
 GIVE_UP_AFTER = timedelta(hours=1)
 """How long a publication is repeated whose outcome is unknown."""
-
-
-MAX_NAMED = 10
-"""Files of a conflict that the reason names."""
 
 
 @job("change_sets.publish_due", every=SWEEP_INTERVAL, retries=0, transaction=True)
@@ -142,20 +137,7 @@ def _run_or_fail(change_set_id: str, since: datetime, run: Callable[[], None], *
             raise
         log.info("change_set.publication_failed", change_set_id=change_set_id, error=type(error).__name__)
         with transactions.write_transaction():
-            paths = _named_paths(error)
-            publishing.fail(change_set_id, _reason(error, paths), paths=paths, is_scheduled=is_scheduled)
-
-
-def _named_paths(error: AppError | DriverError) -> list[str]:
-    return [field.path for field in error.fields][:MAX_NAMED] if isinstance(error, MergeRefused) else []
-
-
-def _reason(error: AppError | DriverError, paths: Sequence[str]) -> str:
-    """Return the reason that is mailed. The files of a conflict are named."""
-    if not isinstance(error, MergeRefused):
-        return str(error)
-    names = ", ".join(paths) + (", …" if len(error.fields) > len(paths) else "")
-    return ErrorMessage("The site was changed in the same places. Solve the conflicts in: %(paths)s", paths=names)
+            publishing.fail(change_set_id, str(error), is_scheduled=is_scheduled)
 
 
 @job("change_sets.finish_publication", retries=40, uses=("git",), priority=5)
@@ -252,3 +234,12 @@ def derive_schedules() -> None:
     changed = schedule.derive_again()
     if changed:
         log.info("change_set.schedules_derived", changed=changed)
+
+
+@job("change_sets.mail_notices", every=SWEEP_INTERVAL, retries=0)
+def mail_notices() -> None:
+    """Enqueue a mail for each user whose oldest notice has waited for others long enough."""
+    for user_id in notices.due(limit=MAX_MAILS):
+        with transactions.locked_row(User, user_id) as user:
+            if user is not None:
+                notices.mail(user)

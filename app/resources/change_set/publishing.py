@@ -4,7 +4,7 @@ A set is claimed first (`publishing`). The commit has the trailer `Galley-Change
 unknown is repeated by a job, which first looks for the commit above the head at which the claim was made.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cache
@@ -45,8 +45,7 @@ from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
-from app.models.user import User
-from app.resources.change_set import reviews, schedule, states
+from app.resources.change_set import notices, reviews, schedule, states
 from app.resources.change_set.content import (
     MAX_COMMITS,
     UPDATE_MESSAGE,
@@ -56,7 +55,7 @@ from app.resources.change_set.content import (
     read_content,
 )
 from app.resources.change_set.errors import HostRefused, NothingToPublish, SetBusy, StateConflict
-from app.resources.change_set.service import check_approved, page_url, update_content
+from app.resources.change_set.service import check_approved, update_content
 from app.resources.change_set.states import ENDED, SetOutcome, Step
 from app.resources.project_content import service as content_service
 from app.resources.project_content.save_request import Attribution, FileEdit, SaveRequest
@@ -65,7 +64,6 @@ from app.resources.project_content.saving.commits import find_merge
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
 from app.resources.project_content.saving.refusals import SetRefused
 from app.resources.project_content.source import Source, source_of
-from app.resources.user.mail import notify
 
 RECOVERY_DELAY = timedelta(seconds=20)
 MAX_READS = 10
@@ -440,10 +438,10 @@ def record_published(row: ChangeSet, saved: Saved) -> None:
         states.take(original, SetOutcome.REVERTED)
 
 
-def fail(change_set_id: str, reason: str, *, paths: Sequence[str] = (), is_scheduled: bool = False) -> None:
-    """Mark a scheduled or awaited publication as failed, and mail the reason to the user who published it.
+def fail(change_set_id: str, reason: str, *, is_scheduled: bool = False) -> None:
+    """Mark a scheduled or awaited publication as failed, and store notices with the reason.
 
-    `paths` are those that the reason names. A set that a user published keeps its state, and a schedule that is not
+    A set that a user published keeps its state, and a schedule that is not
     due. With `is_scheduled`, nothing changes if the set has no schedule that is due, or if a request publishes it.
     """
     row = states.locked(change_set_id)
@@ -461,7 +459,4 @@ def fail(change_set_id: str, reason: str, *, paths: Sequence[str] = (), is_sched
         states.take(row, SetOutcome.NOT_PUBLISHED, problem=reason)
     else:
         return
-    for recipient in {planned.user_id if planned is not None else row.publisher_id, row.creator_id} - {None}:
-        user = db.session.get(User, recipient)
-        if user is not None:
-            notify(user, "publication_failed", title=row.title, reason=reason, paths=list(paths), url=page_url(row))
+    notices.publication_failed(row, reason, user_id=planned.user_id if planned is not None else row.publisher_id)

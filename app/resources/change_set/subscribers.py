@@ -6,7 +6,8 @@ from app.extensions import db
 from app.models.change_set import ChangeSet, ChangeSetReviewer, ChangeSetState
 from app.models.organization import Organization
 from app.models.project import Project
-from app.resources.change_set import service
+from app.resources.change_set import notices, service
+from app.resources.change_set.events import ChangeSetEvent, change_set_moved
 from app.resources.change_set.host_changes import enqueue_follow
 from app.resources.change_set.states import OPEN
 from app.resources.organization.events import membership_ended
@@ -47,6 +48,13 @@ def record_author(writer: BranchWriter) -> None:
     on_branch = {"provider": writer.provider, "repository": writer.repository, "branch": writer.branch}
     for set_id in db.session.scalars(_SETS_ON_BRANCH, on_branch).all():
         service.add_author(set_id, writer.user_id)
+
+
+@change_set_moved.subscribe
+def store_notices(change_set: ChangeSet, event: ChangeSetEvent) -> None:
+    """Store notices of a publication for the people of the set."""
+    if event is ChangeSetEvent.PUBLISHED:
+        notices.published(change_set)
 
 
 @branch_moved.subscribe

@@ -13,6 +13,7 @@ from app.core.limits import TokenLimits
 from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import Mail, MailTransport
 from app.models.base import utcnow_ms
+from app.models.change_set import Notice
 from app.models.login import ApiToken, LoginAttempt, OneTimeCode, Session
 from app.models.request import IdempotencyKey, RateEvent
 from app.resources.system import mail_templates, retention
@@ -22,6 +23,7 @@ CODE_RETENTION = timedelta(days=1)
 TOKEN_RETENTION = timedelta(seconds=TokenLimits.retention_s)
 """The time in which an expired API token is listed and can be rotated."""
 LONGEST_RATE = timedelta(days=1)
+NOTICE_RETENTION = timedelta(days=90)
 MAIL_RETRIES = 200
 """About a day.
 
@@ -45,14 +47,14 @@ def send(*, to: str, template: str, mail: MailTransport, language: str = "en", *
 
 
 def deliver(mail: MailTransport, to: str, template: str, language: str, /, **values: object) -> None:
-    """Render a mail and send it."""
+    """Render a mail and send it. `settings_url` is the page on which the recipient chooses such mails."""
     rendered = mail_templates.render(template, language, **values)
-    mail.send(Mail(to, rendered.subject, rendered.text, rendered.html))
+    mail.send(Mail(to, rendered.subject, rendered.text, rendered.html, str(values.get("settings_url", ""))))
 
 
 @job("system.purge", every=timedelta(hours=1), retries=2)
 def purge() -> int:
-    """Delete expired sessions, codes, login attempts, stored responses, API tokens and rate events.
+    """Delete expired sessions, codes, login attempts, stored responses, API tokens, notices and rate events.
 
     Returns their number.
     """
@@ -67,6 +69,7 @@ def purge() -> int:
             (LoginAttempt, LoginAttempt.expires_at < now),
             (IdempotencyKey, IdempotencyKey.expires_at < now),
             (ApiToken, ApiToken.expires_at < now - TOKEN_RETENTION),
+            (Notice, Notice.created_at < now - NOTICE_RETENTION),
             (RateEvent, RateEvent.created_at < now - LONGEST_RATE),
         )
     )

@@ -7,10 +7,11 @@ from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.locales import LANGUAGES, is_time_zone
 from app.http.json_schema import described
-from app.http.validation import ABSENT, Absent, DateTimeMs, RequestBody, StrictBoolean
+from app.http.validation import ABSENT, Absent, BoundedList, DateTimeMs, RequestBody, StrictBoolean
+from app.models.change_set import NoticeKind
 from app.models.user import Theme
 
-THEMES = [theme.value for theme in Theme]
+THEMES, NOTICES = [theme.value for theme in Theme], [kind.value for kind in NoticeKind]
 
 
 def _theme(*, required: bool) -> fields.String:
@@ -23,6 +24,10 @@ def _language(*, required: bool) -> fields.String:
 
 def _timezone(*, required: bool) -> fields.String:
     return fields.String(required=required, validate=_is_zone)
+
+
+def _notice() -> fields.String:
+    return fields.String(validate=validate.OneOf(NOTICES))
 
 
 @described(pattern="^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", description="A name of the IANA time zone database")
@@ -40,6 +45,7 @@ class PreferencesBody(RequestBody):
     timezone: Annotated[str | Absent, _timezone(required=False)] = ABSENT
     impersonate: Annotated[bool | Absent, StrictBoolean()] = ABSENT
     developer_view: Annotated[bool | Absent, StrictBoolean()] = ABSENT
+    muted_mails: Annotated[list[str] | Absent, BoundedList(_notice(), max_length=len(NOTICES))] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,5 +85,6 @@ class PreferenceSchema(Schema):
     timezone = fields.String()
     impersonate = fields.Boolean()
     developer_view = fields.Boolean()
+    muted_mails = fields.List(_notice(), metadata={"description": "News about change sets that are not mailed"})
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)

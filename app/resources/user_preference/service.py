@@ -17,6 +17,7 @@ DEFAULTS = {
     "timezone": "UTC",
     "impersonate": False,
     "developer_view": False,
+    "muted_mails": [],
 }
 
 

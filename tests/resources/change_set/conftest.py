@@ -12,10 +12,12 @@ from app.core.jobs import registry
 from app.core.permissions import Role
 from app.drivers.jobs.port import JobRun
 from app.extensions import db
-from app.models.change_set import ChangeSetSchedule
+from app.models.change_set import ChangeSetSchedule, Notice
+from app.resources.change_set.notices import BUNDLED_FOR
 from app.resources.change_set.schedule import FORM
 from app.worker import JobRunner
 from tests.support import factories
+from tests.support.assertions.mailbox import Mailbox
 from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of
 from tests.support.samples.gitrepo import Content, GitRepo
 from tests.support.world import Answer, Person, World
@@ -119,6 +121,22 @@ def come(team: Team, *change_sets: dict[str, Any]) -> None:
         statement = sa.update(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids), soon)
         db.session.execute(statement.values(wall_time=due.strftime(FORM), due_at=due))
         db.session.commit()
+
+
+def age_notices(team: Team, by: timedelta = BUNDLED_FOR) -> None:
+    """Move the creation of the notices without a mail to the past."""
+    with team.world.app.app_context():
+        for notice in db.session.scalars(sa.select(Notice).where(Notice.mailed_at.is_(None))):
+            notice.created_at -= by
+        db.session.commit()
+
+
+def mails_of(team: Team, person: Person) -> list[str]:
+    """Mail the notices and run the waiting jobs. Return the texts of the mails to a person."""
+    age_notices(team)
+    run_job(team, "change_sets.mail_notices")
+    team.world.work_off()
+    return Mailbox(team.world.app.config["SETTINGS"].mail.directory, person.email).texts()
 
 
 def make_team(world: World, provider: str = "local", hosts: Hosts | None = None) -> Team:

@@ -9,11 +9,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from tests.resources.change_set.conftest import Team, run_job
-from tests.support.assertions.mailbox import Mailbox
 from tests.support.doubles.gitlab import GitLab
 from tests.support.doubles.server import Call, Double, Fault, Reply
 from tests.support.git_hosts import HOOK_A, HOOK_B, Hosts, login_of
-from tests.support.world import Person
 
 CHECK = "build"
 
@@ -182,12 +180,6 @@ def run(team: Team, name: str, **arguments: Any) -> None:
     """Run a job that is not due, and all jobs that it enqueues."""
     run_job(team, name, **arguments)
     team.world.work_off()
-
-
-def mails_of(team: Team, person: Person) -> list[str]:
-    """Run the waiting jobs. Return the texts of the mails to a person."""
-    team.world.work_off()
-    return Mailbox(team.world.app.config["SETTINGS"].mail.directory, person.email).texts()
 
 
 def refusal(reason: str, status: int) -> Reply:

@@ -10,8 +10,8 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet
 from app.resources.change_set import jobs
-from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, run_due, update
-from tests.resources.change_set.remote_sets import GitHubSide, GitLabSide, RemoteSide, mails_of, refusal, run
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, mails_of, run_due, update
+from tests.resources.change_set.remote_sets import GitHubSide, GitLabSide, RemoteSide, refusal, run
 from tests.support.git_hosts import Hosts
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("provider", ["github", "gitlab"])]

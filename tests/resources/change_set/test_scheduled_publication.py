@@ -19,9 +19,8 @@ from app.models.user import User
 from app.resources.change_set import content, publishing, reviews, service, states
 from app.resources.change_set.errors import NothingToPublish, StaleApproval
 from app.resources.project_content.source import source_of
-from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, come, run_due, run_job, update
+from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, come, mails_of, run_due, run_job, update
 from tests.resources.change_set.races import trailers
-from tests.support.assertions.mailbox import Mailbox
 from tests.support.world import Person
 
 NEW = TEXT.replace("First", "New")
@@ -29,10 +28,8 @@ THEIRS = TEXT.replace("First", "Their").encode()
 
 
 def mails(team: Team, person: Person) -> list[str]:
-    """Return the mails to a person after the waiting jobs have run."""
-    team.world.work_off()
-    mailbox = Mailbox(team.world.app.config["SETTINGS"].mail.directory, person.email)
-    return [" ".join(text.split()) for text in mailbox.texts()]
+    """Return the mails to a person after the waiting jobs have run, without line breaks."""
+    return [" ".join(text.split()) for text in mails_of(team, person)]
 
 
 def remove_member(team: Team) -> None:
@@ -61,7 +58,7 @@ REFUSALS: dict[Callable[[Team], None], str] = {
     limit_publishers: "In this project only owners and admins may publish",
     archive: "The project is archived",
     delete_user: "The user who chose the time is not a member any more",
-    change_the_same: PAGE,
+    change_the_same: "The site was changed in the same places",
 }
 
 

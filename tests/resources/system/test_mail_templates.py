@@ -9,6 +9,7 @@ from jinja2 import TemplateNotFound, UndefinedError
 
 from app.core.locales import LANGUAGES
 from app.core.translations import read_catalog
+from app.models.change_set import NoticeKind
 from app.resources.system import mail_templates
 
 VALUES = {
@@ -22,12 +23,21 @@ VALUES = {
     "title": "Winter <i>",
     "wall_time": "2027-03-01 09:00",
     "timezone": "Europe/Berlin",
-    "reason": "The page changed",
-    "paths": ["content/a.md"],
+    "sets": [
+        {
+            "title": "Winter <i>",
+            "project": "Ships & Sons",
+            "pages": ["Prices <i>"],
+            "notices": [{"kind": str(kind), "person": "Grace <b>", "text": "Why <u>?"} for kind in NoticeKind],
+        }
+    ],
+    "count": len(NoticeKind),
+    "more": 3,
+    "settings_url": "https://galley.example.org/account",
     "url": "https://galley.example.org/app",
 }
 PLACEHOLDER = re.compile(r"%\((\w+)\)s")
-TO_VERIFIED_USERS = {"member_added", "webhook_disabled", "schedule_canceled", "publication_failed"}
+TO_VERIFIED_USERS = {"member_added", "webhook_disabled", "schedule_canceled", "notices"}
 
 
 def messages() -> set[str]:
@@ -55,7 +65,7 @@ class TestRender:
             assert "{{" not in part
 
     @pytest.mark.parametrize("language", LANGUAGES)
-    @pytest.mark.parametrize("name", sorted(mail_templates.names()))
+    @pytest.mark.parametrize("name", sorted(mail_templates.names() - {"notices"}))
     def test_subject_is_the_same_for_all_values(self, name: str, language: str) -> None:
         others = {key: f"other {value}" for key, value in VALUES.items()}
         assert (
@@ -84,12 +94,12 @@ class TestRender:
             assert "@evil" not in part
             assert "evil.\u2060example.\u2060org" in part
 
-    def test_paths_of_a_reason_can_be_copied(self) -> None:
-        path = "content/posts/v1.2  notes.md"
-        values = VALUES | {"reason": f"Solve the conflicts in: {path}, evil.example.org", "paths": [path]}
-        mail = mail_templates.render("publication_failed", "en", **values)
-        for part in (mail.text, mail.html):
-            assert f"in: {path}, evil.\u2060example.\u2060org" in part
+    def test_texts_of_notices_are_escaped_in_html_only(self) -> None:
+        mail = mail_templates.render("notices", "en", **VALUES)
+        assert mail.subject == "Grace <b> asks you to review “Winter <i>” (+6)"
+        assert "Grace <b> mentioned you in “Winter <i>”\n  “Why <u>?”\n" in mail.text
+        assert mail.html.count("Why &lt;u&gt;?") == mail.text.count("Why <u>?") == len(NoticeKind)
+        assert not {"<b>", "<i>", "<u>"} & set(re.findall(r"<\w+>", mail.html))
 
     def test_arabic_mail_reads_from_right_to_left(self) -> None:
         assert 'dir="rtl"' in mail_templates.render("account_deleted", "ar", **VALUES).html

@@ -1,12 +1,11 @@
 """Templates of all mails: subject, text part and HTML part in the language of the recipient.
 
 `locale/<language>.po` contains the translations. A text without a translation stays English.
-Subjects are fixed texts. Only `member_added`, `webhook_disabled`, `schedule_canceled` and `publication_failed`, which
-go to verified users, contain text of other users.
+Subjects are fixed texts, except that of `notices`. Only `member_added`, `webhook_disabled`, `schedule_canceled` and
+`notices`, which go to verified users, contain text of other users.
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -51,16 +50,12 @@ def render(name: str, language: str, /, **values: object) -> RenderedMail:
     return RenderedMail(" ".join(subject.split()), text.strip() + "\n", html)
 
 
-def unlinked(text: str, paths: Iterable[str] = ()) -> str:
+def unlinked(text: str) -> str:
     """Return a text in which mail clients detect no link.
 
-    An invisible word joiner follows each character that a URL, a host name or an e-mail address needs. The `paths` in
-    the text stay as they are, because readers copy them.
+    An invisible word joiner follows each character that a URL, a host name or an e-mail address needs.
     """
-    result = _LINKING.sub(lambda match: match[0] + JOINER, " ".join(text.split()))
-    for path in paths:
-        result = result.replace(unlinked(path), path)
-    return result
+    return _LINKING.sub(lambda match: match[0] + JOINER, " ".join(text.split()))
 
 
 @cache
