@@ -78,6 +78,8 @@ def test_invitation_page_names_the_organization_and_the_inviter(app: Flask, worl
     page = client.get(link).text
     assert "<bdi>Harbour &amp; Sons</bdi>" in page
     assert "<bdi>Person " in page
+    [target] = re.findall(r'"(/console/sign-up\?email=[^"]+)"', page)
+    assert f'value="{guest}"' in client.get(target).text
     other = client.get(f"{link[:-1]}{'0' if link[-1] != '0' else '1'}")
     assert (other.status_code, "Harbour" in other.text) == (200, False)
     with app.app_context():

@@ -123,11 +123,10 @@ def reset_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response
 @blueprint.get("/invitation")
 @Page(guard=public(), query=AccountQuery)
 def invitation_page(*, scope: Scope, query: AccountQuery) -> Response:
-    """Explain an invitation to a person who opens the link of the mail, and name the organization and the inviter."""
+    """Explain an invitation to a person who opens the link of the mail. The links fill the address in."""
     if is_signed_in():
         return see_other(ROOT)
-    organization, inviter = queries.open_invitation(query.invitation) or (None, None)
-    return page("account/invitation.html", organization=organization, inviter=inviter)
+    return page("account/invitation.html", invitation=queries.open_invitation(query.invitation))
 
 
 @blueprint.post("/sign-out")

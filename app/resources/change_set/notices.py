@@ -104,7 +104,7 @@ def _people(row: ChangeSet) -> set[str | None]:
 
 
 def _mentioned(text: str, people: Iterable[Row]) -> set[str]:
-    """Return the ids of people whose address, or `@` with name or first name, is in a text and is that of no other person."""
+    """Return the ids of people whose own address, or `@` with name or first name, is in a text."""
     line, called = " ".join(text.split()).casefold(), defaultdict[str, set[str]](set)
     for person in people:
         for name in {f"@{person.name}", f"@{person.name.split()[0] if person.name.strip() else ''}", person.email}:

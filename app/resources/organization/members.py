@@ -69,7 +69,7 @@ def invite(organization: Organization, email: str, role: Role, *, by: User, serv
         notify(user, "member_added", inviter=by.name, organization=organization.name, link=server.web_url)
         return outcome
     invitation = _create_invitation(organization, open_invitation, email, key, role, by)
-    _mail_invitation(invitation, by, server.invitation_url)
+    _mail_invitation(invitation, organization, by, server.invitation_url)
     member_invited.publish(MemberChange(organization.id, None, email, role))
     return {"email": email, "role": role, "user_id": None, "status": "invited"}
 
@@ -170,16 +170,18 @@ def _create_invitation(
     return invitation
 
 
-def _mail_invitation(invitation: Invitation, by: User, invitation_url: str) -> None:
+def _mail_invitation(invitation: Invitation, organization: Organization, by: User, invitation_url: str) -> None:
     """Enqueue the invitation in the language of the inviter.
 
-    The address is not verified, so the mail contains no text of a user. The page of the link names the organization.
+    The address is not verified, so the mail contains no text of a user except the two names.
     """
     jobs.enqueue(
         "mail.send",
         to=invitation.email,
         template="invitation",
         language=language_of(by),
+        inviter=by.name,
+        organization=organization.name,
         days=INVITED_FOR.days,
         link=f"{invitation_url}?invitation={invitation.id}",
     )

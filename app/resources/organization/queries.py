@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from app.core import clock
 from app.core.ids import HasId
 from app.extensions import db
-from app.models.base import utcnow_ms
+from app.models.base import Row, utcnow_ms
 from app.models.organization import ArchiveStatus, Invitation, Membership, Organization
 from app.models.project import Project
 from app.models.user import User
@@ -133,16 +133,15 @@ def _short(row: Sequence[Any]) -> OrganizationDict:
     }
 
 
-def open_invitation(invitation_id: str) -> tuple[str, str | None] | None:
-    """Return the names of the organization and of the inviter, or None if the invitation does not exist or has expired.
+def open_invitation(invitation_id: str) -> Row | None:
+    """Return `organization`, `inviter` and `email` of an invitation, or None if it does not exist or has expired.
 
     The id is a secret of the mail.
     """
     statement = (
-        sa.select(Organization.name, User.name)
+        sa.select(Organization.name.label("organization"), User.name.label("inviter"), Invitation.email)
         .join_from(Invitation, Organization, Organization.id == Invitation.organization_id)
         .outerjoin(User, User.id == Invitation.invited_by)
         .where(Invitation.id == invitation_id, Invitation.expires_at > utcnow_ms())
     )
-    row = db.session.execute(statement).one_or_none()
-    return None if row is None else (row[0], row[1])
+    return db.session.execute(statement).one_or_none()

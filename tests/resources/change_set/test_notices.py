@@ -91,9 +91,7 @@ class TestRecipients:
             ("An editor names @Eve", []),
         ],
     )
-    def test_mention_reaches_the_named_member(
-        self, team: Team, body: str, mentioned: list[str]
-    ) -> None:
+    def test_mention_reaches_the_named_member(self, team: Team, body: str, mentioned: list[str]) -> None:
         rename(team, reviewer="Grace Hopper", owner="Ada Lovelace", admin="Ada King", editor="Eve", stranger="Grace")
         made = team.new()
         comment(team, made, body.format(admin=team.admin.email, stranger=team.stranger.email))

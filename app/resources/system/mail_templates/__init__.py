@@ -2,7 +2,7 @@
 
 `locale/<language>.po` contains the translations. A text without a translation stays English.
 Subjects are fixed texts, except that of `notices`. Only `member_added`, `webhook_disabled`, `schedule_canceled` and
-`notices`, which go to verified users, contain text of other users.
+`notices`, which go to verified users, contain text of other users, and `invitation` two names.
 """
 
 import re
