@@ -11,6 +11,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from app.core import clock
+from app.models.change_set import NoticeKind
 from app.resources.change_set.schedule import WallTime
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
@@ -479,3 +480,32 @@ def test_settings_of_review_and_publishing_are_changed(team: Team) -> None:
         assert submit(team.owner, f"{url}/publishing", **values | {name: value}).status_code == 400
     assert submit(team.editor, f"{url}/publishing", **values).status_code == 403
     assert "settings/publishing" not in team.editor.client.get(url).text
+
+
+def badge_of(page: str) -> list[str]:
+    """Return the number of unread news that the navigation shows."""
+    return re.findall(r'/console/for-you".*?aria-hidden="true">(\d+)<', page.partition("<main")[0].replace("\n", ""))
+
+
+class TestForYou:
+    def test_news_are_read_with_their_set(self, team: Team, editor: Reader, reviewer: Reader) -> None:
+        made, other = team.edited("Spring <b>"), team.edited("Autumn")
+        for one in (made, other):
+            editor.done(one, "submit")
+        page = reviewer.read("/console/for-you")
+        assert badge_of(page) == ["2"]
+        assert page.index("asks you to review “Autumn”") < page.index("asks you to review “Spring &lt;b&gt;”")
+        assert badge_of(editor.read("/console")) == []
+        reviewer.done(made, "review", verdict="changes", text="Shorter, please", head_sha=made["head_sha"])
+        assert badge_of(reviewer.read("/console")) == ["1"]
+        assert "Shorter, please" in editor.read("/console/for-you")
+        assert submit(reviewer.person, "/console/for-you/read").location == "/console/for-you"
+        assert badge_of(reviewer.read("/console/for-you")) == []
+
+    def test_kinds_of_mails_are_switched_off(self, reviewer: Reader) -> None:
+        path, client = "/console/account/notices", reviewer.person.client
+        page = client.get(path).text
+        assert page.count('name="mailed"') == page.count(" checked>") == len(NoticeKind)
+        sent = client.post(path, data={"mailed": ["comment", "mentioned"]})
+        assert sent.location.endswith("/account/notices?done=saved")
+        assert re.findall(r'value="(\w+)" checked', client.get(path).text) == ["comment", "mentioned"]
