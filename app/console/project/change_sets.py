@@ -213,7 +213,7 @@ def change_set(*, scope: ChangeSetScope, query: ChangedPagesQuery) -> Response:
     shown = ShownSet(scope)
     refresh_s = REFRESH_S if shown.shown["state"] == State.PUBLISHING else None
     changed = _changed_pages(scope, query.cursor)
-    notices.mark_read(scope.caller.id, scope.path["change_set_id"])  # Last, because it loads the objects again.
+    notices.mark_read(scope.caller.id, scope.path["change_set_id"])
     return page("changes/set.html", refresh_s=refresh_s, view=shown, one=shown.shown, changed=changed, **_texts())
 
 
