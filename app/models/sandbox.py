@@ -46,7 +46,8 @@ class Sandbox(Timestamps, Base):
 
     `label` is the first part of its host name and has 128 random bits. `start_id` names the present start at the host;
     `host_id` is the reference that the host returned, None until then. `start_heartbeat_at` is the last heartbeat of
-    the process that starts it. `step`, `hint` and `log` describe a failure.
+    the process that starts it. `step`, `hint` and `log` describe a failure. Of a running sandbox, `hint` is a note for
+    administrators.
     """
 
     __tablename__ = "sandboxes"

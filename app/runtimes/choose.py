@@ -65,6 +65,12 @@ TOOLS_OF_PROGRAMS = {
 }
 
 
+STYLES_NOTE = (
+    "The preview does not run the script “{script}” of package.json. If styles are missing, set preview.command in "
+    ".galley.yml to a command that builds them and starts the server on the port in the variable PORT."
+)
+
+
 class InvalidPreviewOptions(Exception):
     """The section `preview` is invalid. The message names the key."""
 
@@ -200,10 +206,13 @@ def choose_recipe(
             if options.root is None
             else f"The folder “{options.root}” (preview.root in .galley.yml) contains no site"
         )
+    folder = f"{recipe.folder}/" if recipe is not None and recipe.folder else ""
+    script = node.style_script(recipe, partial(_read_below, read, folder)) if recipe is not None else None
     recipe = _apply(options, recipe)
+    if script is not None and options.command is None:
+        recipe = replace(recipe, note=STYLES_NOTE.format(script=script))
     if "pip" not in recipe.tools or recipe.python is not None:
         return recipe
-    folder = f"{recipe.folder}/" if recipe.folder else ""
     return replace(recipe, python=python_sites.declared_range(partial(_read_below, read, folder)))
 
 

@@ -61,6 +61,10 @@ VITEPRESS_CONFIGS = frozenset(f".vitepress/config.{ending}" for ending in _SCRIP
 SCRIPTS = ("dev", "start", "serve", "develop")
 
 
+_BUNDLERS = frozenset(command[0] for _, command in SERVERS) - {"eleventy", "hexo"}
+_STYLES = re.compile(r"\b(?:tailwindcss|postcss|sass|lessc|stylus|webpack|rollup|esbuild|gulp|parcel)\b")
+
+
 def declared_range(read: Read, engines: object) -> str | None:
     """Return the range that a folder declares, or None. A version file selects a major version."""
     for name in VERSION_FILES:
@@ -187,6 +191,14 @@ def script(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
     if name is None:
         return None
     return _on_node(replace(install(paths, read), serve=("npm", "run", name), folder=folder), read)
+
+
+def style_script(recipe: Recipe, read: Read) -> str | None:
+    """Return the first script of package.json that builds styles and that the server of a recipe does not run."""
+    scripts = mapping(json_of(read("package.json")).get("scripts"))
+    if not recipe.serve or recipe.serve[0] in ("npm", *_BUNDLERS):
+        return None
+    return next((name for name, command in scripts.items() if _STYLES.search(str(command)[:MAX_CHARACTERS])), None)
 
 
 def depends_on(read: Read, name: str) -> bool:

@@ -25,7 +25,7 @@ class Recipe:
 
     The host must provide the programs `tools`. `dependencies` identifies the result of the installation (None: not
     cached), which is stored from `dependency_folder`, by default `node_modules`. `node` and `python` are the ranges of
-    versions that the site declares.
+    versions that the site declares. `note` says what the preview can lack because no command of the recipe builds it.
     """
 
     serve: tuple[str, ...]
@@ -38,6 +38,7 @@ class Recipe:
     port: int | None = None
     node: str | None = None
     python: str | None = None
+    note: str | None = None
 
     @property
     def program_folders(self) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ def url_of(scene: ConsoleScene, path: str = FILE) -> str:
 def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> None:
     page = scene.site.owner.client.get(url_of(scene)).text
     for part in (
-        'for="fm.title">Headline <span class="muted">(required)</span>',
+        'for="fm.title">Headline <span class="field__mark">(required)</span>',
         'type="date" id="fm.date"',
         'type="datetime-local" id="fm.at"',
         'value="2026-05-27T10:30:00"',

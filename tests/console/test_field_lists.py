@@ -199,7 +199,50 @@ def test_button_of_a_variant_adds_an_item_with_its_key() -> None:
     assert changes_of({"blocks": [{}]}, sent).values == {"blocks": [{}, {"type": "hero"}]}
 
 
-@pytest.mark.parametrize("verb", ["add", "open"])
+def test_copy_has_the_values_of_its_original_and_the_inputs_that_changed() -> None:
+    base = {"people": [{"name": "Ada", "at": "2026-05-27T10:30:00Z", "links": [{"url": "/a"}]}, {"name": "Bo"}]}
+    sent = Form(
+        MultiDict(
+            {"items.people": "0,1", "items.people/0/links": "0", "kind.people/0/name": "text"}
+            | {"fm.people/0/name": "Eve", "kind.people/0/at": "datetime", "fm.people/0/at": "2026-05-27T10:30:00"}
+            | {ACTION: "copy people/0"}
+        )
+    )
+    apply_action(sent)
+    assert (sent.text("items.people"), sent.text("items.people/n0-0/links")) == ("0,n0-0,1", "0")
+    eve = base["people"][0] | {"name": "Eve"}
+    assert changes_of(base, sent).values == {"people": [eve, eve, {"name": "Bo"}]}
+    sent.values[ACTION] = "copy people/n0-0"
+    apply_action(sent)
+    sent.values[ACTION] = "before people/1"
+    apply_action(sent)
+    assert sent.text("items.people") == "0,n0-0,n1-0,n2,1"
+    for name, value in (("kind.people/n2/name", "text"), ("fm.people/n2/name", "Flo"), ("fm.people/n1-0/name", "Gus")):
+        sent.values[name] = value
+    sent.values[ACTION] = "copy people/n2"
+    apply_action(sent)
+    names = [person["name"] for person in changes_of(base, sent).values["people"]]  # type: ignore[attr-defined]
+    assert names == ["Eve", "Eve", "Gus", "Flo", "Flo", "Bo"]
+
+
+def test_item_is_inserted_before_another_one_with_the_key_of_its_variant() -> None:
+    sent = Form(MultiDict({"items.blocks": "0,1", "items.blocks/1/links": "0", ACTION: "before blocks/1/type/hero"}))
+    apply_action(sent)
+    assert (sent.text("items.blocks"), sent.text("fm.blocks/n0/type")) == ("0,n0,1", "hero")
+    sent.values[ACTION] = "before blocks/1/links/0"
+    apply_action(sent)
+    assert (sent.text("items.blocks"), sent.text("items.blocks/1/links")) == ("0,n0,1", "n0,0")
+
+
+@pytest.mark.parametrize("action", ["add x", "before x/3", "copy x/3", "before x/none", "copy y/0"])
+def test_full_list_and_missing_item_do_not_change(action: str) -> None:
+    ids = ",".join(map(str, range(MAX_ITEMS)))
+    sent = Form(MultiDict({"items.x": ids, ACTION: action}))
+    apply_action(sent)
+    assert sent.text("items.x") == ids
+
+
+@pytest.mark.parametrize("verb", ["add", "before", "copy", "open"])
 def test_button_that_adds_inputs_to_a_large_form_is_refused(verb: str) -> None:
     sent = Form(MultiDict({"items.authors": "0,1", ACTION: f"{verb} authors"}))
     apply_action(sent)

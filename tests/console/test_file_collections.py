@@ -24,7 +24,10 @@ collections:
   - name: pages
     label: Pages
     files:
-      - {name: home, label: Home, file: content/post/_index.md, fields: [{name: subtitle}]}
+      - name: home
+        label: Home
+        file: content/post/_index.md
+        fields: [{name: subtitle}, {name: hero, widget: object, fields: [{name: text}]}, {name: image, widget: image}]
       - {name: footer, label: Products, file: content/products/_index.md, fields: [{name: title}]}
   - {name: notes, label: Notes, folder: content/notes, fields: [{name: title}]}
   - {name: legal, label: Legal, folder: content/legal, create: true, delete: false, fields: [{name: title}]}
@@ -36,7 +39,7 @@ FILES = {
     "admin/config.yml": CONFIG,
     "data/footer.json": b'{"title": "Kaldi"}',
     "data/other.json": b'{"a": "b"}',
-    "content/post/_index.md": b"---\ntitle: Great coffee\n---\n",
+    "content/post/_index.md": b"---\ntitle: Great coffee\n---\n\nKept  \r\n",
     "content/post/one.md": b"---\ntitle: One\n---\n",
     "content/products/_index.md": b"---\ntitle: Our coffee\n---\n",
     "content/notes/n.md": b"---\ntitle: Note\n---\n",
@@ -128,6 +131,18 @@ def test_breadcrumb_is_the_collection_and_the_label_of_the_file(
     trail = kaldi.page(f"/history/{file}").partition('class="breadcrumb"')[2].partition("</nav>")[0]
     assert parent in trail
     assert f"<bdi>{heading}</bdi>" in trail
+
+
+def test_page_without_a_declared_text_is_a_form_and_keeps_its_text(kaldi: Kaldi) -> None:
+    url = f"{kaldi.base}/edit/content/post/_index.md"
+    page = kaldi.page("/edit/content/post/_index.md")
+    assert re.findall(r'id="fm\.([^"]*?)"', page) == ["title", "image", "subtitle", "hero/text"]
+    assert ('name="body"' in page, "data-form" in page, "?mode=source" in page) == (False, True, True)
+    form = form_of(kaldi.site.owner.client.get(url), "editor-form") | {"fm.subtitle": "Fair", "fm.hero/text": "Hot"}
+    assert "done=saved" in submit(kaldi.site.owner, url, **form).location
+    text = b"---\ntitle: Great coffee\nsubtitle: Fair\nhero:\n  text: Hot\n---\n\nKept  \r\n"
+    assert kaldi.site.repo.show("content/post/_index.md") == text
+    assert "\nKept  " in kaldi.page("/edit/content/post/_index.md?mode=source")
 
 
 def test_file_in_the_folder_of_a_collection_has_its_own_fields(kaldi: Kaldi) -> None:

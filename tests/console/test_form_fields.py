@@ -8,6 +8,7 @@ from flask import Flask
 
 from app.console.editor.field import Field
 from app.console.editor.form_fields import MAX_FIELDS, declared_fields, fields_of, usual_fields
+from app.console.editor.page_fields import PageFields
 from app.console.editor.relations import RelationChoices
 from app.console.files.field_inputs import InputKind
 from app.content.schema.model import Collection, FieldType, SchemaField
@@ -165,6 +166,13 @@ def test_date_in_a_format_of_the_schema_has_a_control(
 ) -> None:
     result = field(FieldType.DATETIME, value, date_format=date_format)
     assert (result.kind, result.text, result.is_unfit) == (shown, text, False)
+
+
+@pytest.mark.parametrize(("required", "marks_optional"), [(3, True), (2, True), (1, False), (0, False)])
+def test_rarer_kind_of_required_and_optional_fields_is_marked(required: int, *, marks_optional: bool) -> None:
+    fields = [field(FieldType.STRING, "a", required=number < required, label="A") for number in range(3)]
+    switch = field(FieldType.BOOLEAN, True, label="B")
+    assert PageFields([*fields, switch]).marks_optional is marks_optional
 
 
 def test_text_in_a_date_field_remains_a_text_with_a_note() -> None:

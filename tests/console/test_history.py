@@ -7,7 +7,8 @@ from datetime import date
 import pytest
 from flask import Flask, g
 
-from app.console.project.changes import marked, value_text
+from app.console.files.simple_page import value_text
+from app.console.project.changes import marked
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit

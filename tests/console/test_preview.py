@@ -88,7 +88,9 @@ def test_unsaved_text_is_written_into_a_running_preview_only(world: World) -> No
         result: dict[str, bool] = response.json
         return result
 
-    assert follow(body="<h1>Typed</h1>\n") == {"active": False, "changed": True}
+    before = follow(body="<h1>Typed</h1>\n")
+    assert (before["active"], before["changed"]) == (False, True)
+    assert "&lt;h1&gt;Typed" in before["html"]
     assert site.held() == []
     site.created()
     assert follow() == {"active": True, "changed": False}
@@ -113,6 +115,43 @@ def test_failed_start_shows_its_log(world: World) -> None:
     page = site.owner.client.get(url).text
     assert 'data-state="failed"' in page
     assert "Log of the start" in page
+
+
+PAGE = b"""---
+title: Fog signals
+cover: ../static/pier.png
+gallery:
+  - {image: ../static/pier.png, caption: At dawn}
+tags: [sea, fog]
+---
+**Loud** ![The pier](../static/pier.png) ![](https://other.example/x.png)
+
+<script>alert(1)</script> [x](javascript:alert)
+"""
+
+
+@pytest.mark.usefixtures("stop_sandboxes")
+def test_page_is_shown_without_its_site_after_a_failed_start(world: World) -> None:
+    site = make_site(world, BROKEN | {"content/fog.md": PAGE, "static/pier.png": b"\x89PNG\r\n\x1a\n"})
+    world.work_off()
+    base, url = f"/console/projects/{site.project}", "/edit/content/fog.md?panel=preview"
+    assert "The real preview is not set up." in (before := site.editor.client.get(base + url).text)
+    assert "<article" not in before
+    assert submit(site.owner, f"{base}/preview").status_code == 303
+    shown_at_end(site, base)
+    for shown_at in (url, "/preview?file=content/fog.md"):
+        shown = site.editor.client.get(base + shown_at).text
+        article = shown[shown.index("<article") : shown.index("</article>")]
+        picture = re.escape(f"/api/v1/project-content/{site.project}/raw?file=static/pier.png")
+        assert len(re.findall(f'<img src="{picture}"', article)) == 3
+        assert re.findall(r"<dt>([^<]*)</dt>", article) == ["Cover", "Gallery", "1", "Image", "Caption", "Tags"]
+        assert re.search("<strong>Loud</strong> <img[^>]*The pier", article)
+        assert not re.search('src="https|<script|href=', article)
+        assert "Log of the start" not in shown
+        assert "Log of the start" in site.owner.client.get(base + shown_at).text
+    sent = form_of(site.editor.client.get(base + url), "editor-form") | {"body": "Typed *now*"}
+    typed = site.editor.client.post(f"{base}/preview-text/content/fog.md", data=sent, headers=JSON).json
+    assert "Typed <em>now</em>" in typed["html"]
 
 
 @pytest.mark.usefixtures("stop_sandboxes")

@@ -6,6 +6,7 @@ import re
 import sqlalchemy as sa
 
 from app.extensions import db
+from app.models.outbound_webhook import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookMessage
 from app.models.project_content import ContentIndex, IndexStatus
 from tests.console.conftest import ConsoleScene
 from tests.resources.bucket.uploads import upload
@@ -40,20 +41,83 @@ def test_page_is_reloaded_until_the_first_index_is_complete(world: World) -> Non
     assert "Refresh" not in site.owner.client.get(url).headers
 
 
-def test_changes_and_drafts_have_the_titles_of_their_pages(console: ConsoleScene) -> None:
+def test_first_page_lists_the_pages_edited_last_and_the_drafts_with_their_titles(console: ConsoleScene) -> None:
     site, base, path = console.site, f"/console/projects/{console.ids['project_id']}", "content/posts/first.md"
     text = site.repo.show(path).decode()
     site.commit({"path": path, "action": "update", "content": text.replace("One", "A")}).ok(201)
     site.commit({"path": "static/picture.png", "action": "delete"}).ok(201)
     site.world.work_off()
-    entry = f'href="{base}/edit/{path}"><bdi>First post</bdi></a>'
-    for page in (base, f"{base}/activity"):
-        shown = site.owner.client.get(page).text
-        assert entry in shown
-        assert '<span class="muted small"><bdi>Posts</bdi></span>' in shown
-        assert f'href="{base}/history/static/picture.png"><bdi>picture.png</bdi></a>' in shown
+    shown = latest(site.owner.client.get(base).text)
+    assert [page for page, _, _ in shown] == [path, "content/posts/second.md"]
+    assert shown[0][1:] == ("First post", name_of(site.owner.client.get(base).text))
+    activity = site.owner.client.get(f"{base}/activity").text
+    assert f'href="{base}/edit/{path}"><bdi>First post</bdi></a>' in activity
+    assert f'href="{base}/history/static/picture.png"><bdi>picture.png</bdi></a>' in activity
     site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": path}).ok()
     assert site.owner.client.get(base).text.count("><bdi>First post</bdi></a>") == 2
+
+
+def name_of(page: str) -> str:
+    """Return the name of the user in the navigation."""
+    return re.findall(r'<span class="sidebar__project" dir="auto">([^<]*)</span></summary>', page)[-1]
+
+
+def latest(page: str) -> list[tuple[str, str, str]]:
+    """Return path, title and person of the pages edited last."""
+    part = page.partition('id="latest"')[2].partition("</section>")[0]
+    found = re.findall(r'/edit/([^"]*)"><bdi>(.*?)</bdi>.*?latest__person.*?<bdi>(.*?)</bdi>', part, re.DOTALL)
+    return [(path, html.unescape(title), html.unescape(person)) for path, title, person in found]
+
+
+def test_pages_edited_last_come_from_the_history_of_git_and_have_pictures(world: World) -> None:
+    files = {
+        "content/posts/a/index.md": b"---\ntitle: Anchor\n---\n",
+        "content/posts/a/cover.png": picture(),
+        "content/posts/b.md": b"---\ntitle: Buoy\n---\n",
+        "static/logo.png": picture(),
+        "README.md": b"# Read me\n",
+    }
+    site = make_site(world, files)
+    url = f"/console/projects/{site.project}"
+    page = site.owner.client.get(url).text
+    shown = latest(page)
+    assert [(path, title) for path, title, _ in shown] == [
+        ("content/posts/a/index.md", "Anchor"),
+        ("content/posts/b.md", "Buoy"),
+    ]
+    assert page.partition('id="latest"')[2].count("/thumbnail/") == 1
+    site.commit({"path": "content/posts/b.md", "action": "update", "content": "---\ntitle: Bell buoy\n---\n"}).ok(201)
+    assert latest(site.owner.client.get(url).text)[0][0] == "content/posts/b.md"
+
+
+def test_first_page_links_to_new_entries_and_to_the_site(console: ConsoleScene) -> None:
+    base, owner = f"/console/projects/{console.ids['project_id']}", console.site.owner
+    assert 'href="https://harbour.example.org"' not in owner.client.get(base).text
+    settings = f"/project/{console.ids['project_id']}"
+    owner.patch(settings, {"site_url": "https://harbour.example.org/"}).ok()
+    page = owner.client.get(base).text
+    assert re.search(r'href="[^"]*/new/[^"]*" aria-label="New entry: Posts"', page)
+    assert 'href="https://harbour.example.org/"' in page
+    assert 'href="https://harbour.example.org/"' in owner.client.get("/console").text
+    assert (
+        'href="https://harbour.example.org/posts/first/"'
+        in owner.client.get(f"{base}/edit/content/posts/first.md").text
+    )
+
+
+def test_first_page_shows_the_last_build_and_publication(console: ConsoleScene) -> None:
+    base = f"/console/projects/{console.ids['project_id']}"
+    assert "requested" in console.send("editor", "GET", base).text
+    with console.app.app_context():
+        hook = db.session.get_one(WebhookEndpoint, console.ids["hook_id"])
+        message = WebhookMessage(
+            organization_id=hook.organization_id, project_id=hook.project_id, type="webhook.test", body=b"{}"
+        )
+        db.session.add(message)
+        db.session.flush()
+        db.session.add(WebhookDelivery(message_id=message.id, endpoint_id=hook.id, state=DeliveryState.FAILED))
+        db.session.commit()
+    assert "refused by the host" in console.send("editor", "GET", base).text
 
 
 def test_navigation_shows_the_state_of_the_index_only_while_the_content_is_incomplete(world: World) -> None:

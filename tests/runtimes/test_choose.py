@@ -364,6 +364,21 @@ class TestOtherGenerators:
         path = f"{folder}/index.html" if folder else "index.html"
         assert chosen(path).folder == folder
 
+    @pytest.mark.parametrize(
+        ("scripts", "preview", "is_noted"),
+        [
+            ({"build:css": "tailwindcss -i a.css -o static/a.css"}, b"", True),
+            ({"build": "hugo --minify"}, b"", False),
+            ({"build:css": "tailwindcss -i a.css"}, b"preview: {command: npm run dev}", False),
+        ],
+    )
+    def test_style_that_another_command_builds_is_noted(
+        self, scripts: dict[str, str], preview: bytes, is_noted: bool
+    ) -> None:
+        note = package({"hugo.toml": b"", ".galley.yml": preview or b"{}"}, scripts=scripts).note
+        assert (note is not None) == is_noted
+        assert note is None or "“build:css”" in note
+
     def test_repository_without_a_site_raises_runtime_not_detected(self) -> None:
         with pytest.raises(RuntimeNotDetected):
             chosen("README.md", "src/main.c")

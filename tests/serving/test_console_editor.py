@@ -281,6 +281,36 @@ See [the first]({{< ref "/people/p1.md" >}}) and [none]({{< ref "/people/none.md
 
 
 @pytest.mark.server
+def test_entries_of_a_data_file_are_collapsed_copied_and_inserted(console: Console, project: str) -> None:
+    page = console.page
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    repo, file = GitRepo.existing(path), "data/menu.json"
+    entry = '    {"name": "Tides", "links": [{"url": "/t"}]}'
+    repo.commit({file: f'{{\n  "about": {{"mail": "a@b.example"}},\n  "menu": [\n{entry}\n  ]\n}}\n'.encode()})
+    console.resize(NARROW, "dark")
+    console.open(f"{project}/edit/{file}", "[data-fold]:not([hidden])")
+    for width in (NARROW, WIDE):
+        console.resize(width, "dark")
+        page.get_by_role("button", name="Collapse all").first.click()
+        expect(page.locator("details.group[open]")).to_have_count(0)
+        assert page.evaluate(FINDINGS) == []
+        page.get_by_role("button", name="Expand all").first.click()
+        expect(page.locator("details.group:not([open])")).to_have_count(0)
+    page.get_by_role("button", name="Duplicate: Menu 1").click()
+    expect(page.locator("[name='fm.menu/n0-0/name']")).to_be_focused()
+    page.keyboard.press("End")
+    page.keyboard.type(" today")
+    page.get_by_role("button", name="Insert above: Menu 2").click()
+    expect(page.locator("[name='fm.menu/n1/name']")).to_be_focused()
+    page.keyboard.type("Berths")
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    text = repo.show(file).decode()
+    assert text.startswith(f'{{\n  "about": {{"mail": "a@b.example"}},\n  "menu": [\n{entry},\n')
+    assert json.loads(text)["menu"][1:] == [{"name": "Berths"}, {"name": "Tides today", "links": [{"url": "/t"}]}]
+
+
+@pytest.mark.server
 def test_related_entries_and_linked_pages_are_found_by_title(console: Console, project: str, tmp_path: Path) -> None:
     page, file = console.page, "content/posts/related.md"
     files = {".galley.yml": RELATED_SCHEMA, "hugo.toml": 'title = "Related"\n', file: RELATED}
@@ -430,6 +460,15 @@ class TestPreviewPanel:
         expect(page.locator("[data-preview-hint]")).to_contain_text("The site requested boats.example.org")
         expect(page.locator("[data-preview-hint]")).not_to_contain_text("preview_network")
         expect(page.get_by_role("link", name="Previews may connect to the Internet")).to_be_visible()
+        simple = page.locator("[data-preview-simple]")
+        expect(simple.get_by_role("heading", name="Fog signals")).to_be_visible()
+        page.locator(".ProseMirror > p").last.click()
+        page.keyboard.type(" Bring a torch.")
+        expect(simple.get_by_text("Bring a torch.")).to_be_visible(timeout=START_MS)
+        for size in (WIDE, NARROW):
+            console.resize(size, "dark")
+            assert page.evaluate(FINDINGS) == []
+        console.resize(WIDE, "light")
         repo.commit({".galley.yml": b"# nothing\n"})
         page.get_by_role("button", name="Start the preview").click()
         expect(frame_of(page).locator("h1", has_text="Fog signals")).to_be_visible(timeout=START_MS)

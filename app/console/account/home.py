@@ -18,6 +18,7 @@ from app.resources.change_set import notices
 from app.resources.change_set import queries as change_sets
 from app.resources.organization import queries, service
 from app.resources.organization.schemas import CreateOrganizationBody
+from app.resources.project.queries import site_urls_of
 from app.resources.project_content.tree.folder_listing import titles_in_projects
 from app.resources.user.creation_limits import limits_of
 
@@ -35,7 +36,15 @@ def home(*, scope: Scope) -> Response:
     entries = _activity(projects)
     titles = titles_in_projects({(str(entry["project"]["project_id"]), str(entry["file"])) for entry in entries})
     waiting = change_sets.waiting(scope.caller.id, [project["project_id"] for project in projects], limit=WAITING)
-    return page("home.html", organizations=own, activity=entries, titles=titles, waiting=waiting, **STATE_TEXTS)
+    return page(
+        "home.html",
+        organizations=own,
+        activity=entries,
+        titles=titles,
+        waiting=waiting,
+        site_urls=site_urls_of([project["project_id"] for project in projects]),
+        **STATE_TEXTS,
+    )
 
 
 @blueprint.get("/for-you")

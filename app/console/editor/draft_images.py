@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
-from urllib.parse import quote
 
 from flask import Response, request
 from marshmallow import fields
@@ -24,7 +23,8 @@ from app.console.files.page_source import (
     read_draft,
     read_schema,
 )
-from app.console.files.scope import BASE, EDITOR, file_url, project_url
+from app.console.files.scope import BASE, EDITOR, project_url
+from app.console.files.simple_page import draft_image_url
 from app.console.project.media import GRID_WIDTH
 from app.console.shell.forms import Form, image_name, no_image
 from app.console.shell.pages import Page
@@ -90,11 +90,6 @@ def images_of(scope: ProjectScope, path: str) -> Sequence[DraftImage]:
     return images.listed(draft_key(scope, path))
 
 
-def image_url(scope: ProjectScope, path: str, url: str) -> str:
-    """Return the URL of the bytes of a draft image by its address in the text."""
-    return file_url(scope, "draft-image", path, f"url={quote(url, safe='')}")
-
-
 @dataclass(frozen=True, kw_only=True)
 class ImagesQuery(RequestQuery):
     """A part of the paths of images, and the field that receives one, empty for the text."""
@@ -126,7 +121,7 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
 
 def _of_draft(scope: ProjectScope, path: str, image: DraftImage) -> dict[str, str]:
     """Return an image of the draft of a page as a script reads it."""
-    return {"path": image.path, "url": image.url, "preview": image_url(scope, path, image.url)}
+    return {"path": image.path, "url": image.url, "preview": draft_image_url(scope, path, image.url)}
 
 
 def _of_branch(scope: ProjectScope, image: ListedImage, url: str) -> dict[str, str]:

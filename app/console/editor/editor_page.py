@@ -8,7 +8,6 @@ from urllib.parse import urlsplit, urlunsplit
 from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
-from app.console.editor.draft_images import image_url, images_of
 from app.console.editor.field import Field
 from app.console.editor.form_fields import MAX_FIELDS
 from app.console.editor.page_fields import PageFields, page_fields
@@ -27,9 +26,10 @@ from app.console.files.page_source import (
     sent_start,
 )
 from app.console.files.scope import EditorScope, in_set
+from app.console.files.simple_page import SimplePage
 from app.console.project.changes import ShownVersion, read_history
 from app.console.project.media import usage_of
-from app.console.project.preview import preview_state
+from app.console.project.preview import preview_state, shown_simply
 from app.console.shell import frame
 from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.pages import current_form
@@ -38,7 +38,7 @@ from app.content.entry_files import EntryFiles
 from app.content.filetypes import file_type
 from app.content.image_types import is_image
 from app.content.page_text import PageText, read_page
-from app.content.schema.model import ContentSchema
+from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import collection_of
 from app.content.site_paths import path_in_site
 from app.core.errors import NotFound
@@ -126,12 +126,13 @@ def _read_entry(scope: EditorScope, path: str, opened: OpenFile | None) -> Entry
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """The side panel of the editor: the address of the page in the preview, and its latest versions."""
+    """The side panel of the editor: the page in the preview, or without its site, and its latest versions."""
 
     name: str
     path: str | None
     record: Mapping[str, Any] | None
     address: str | None
+    simple: SimplePage | None
     reloads: bool
     versions: Sequence[ShownVersion]
 
@@ -145,7 +146,7 @@ class EditorPage:
         can_delete, can_duplicate: the configuration of the site permits it. A move is a deletion.
         text: the text of the draft, else of the file. None if the file is not text.
         shown: its fields, if it is text.
-        is_data: the fields are those of a data file, whose text is in another mode.
+        is_form: it is shown as fields, its text is in another mode: a data file, or a page that has no text.
         is_source_only: a data file that is too large or too irregular for fields.
         missing: the links that lead to no page of the branch.
         also: the other change sets that contain the file.
@@ -161,7 +162,7 @@ class EditorPage:
     has_conflict: bool
     text: PageText | None
     shown: PageFields | None
-    is_data: bool
+    is_form: bool
     is_source_only: bool
     has_ai: bool
     panel: Panel
@@ -220,10 +221,13 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         text = PageText(data, "")
     title = _title(text, path)
     collection = collection_of(prepared.schema, path, text.values if text is not None else None)
+    is_form = data is not None or _is_without_text(prepared.schema, collection, text)
     shown = _shown(prepared, opened, text, data) if text is not None else None
     if data is not None and shown is not None and any(map(_needs_text, shown.fields)):
-        data, text = None, read_page(path, content)
+        is_form, data, text = False, None, read_page(path, content)
         shown = _shown(prepared, opened, text, None) if text is not None else None
+    if shown is not None and is_form:
+        shown = replace(shown, fields=sorted(shown.fields, key=lambda field: not field.is_image))
     return EditorPage(
         scope=scope,
         opened=opened,
@@ -235,10 +239,10 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         has_conflict=has_conflict,
         text=text,
         shown=shown,
-        is_data=data is not None,
+        is_form=is_form,
         is_source_only=has_form and data is None,
-        has_ai=is_configured() and not (data is not None and query.mode == "rich"),
-        panel=_panel(scope, query.panel, opened, text),
+        has_ai=is_configured() and not (is_form and query.mode == "rich"),
+        panel=_panel(scope, prepared.schema, query.panel, opened, text),
         missing=_missing_links(scope, path, text),
         also=other_sets(scope, path),
         usage=usage_of(scope, path, prepared.schema) if is_image(path) else None,
@@ -255,8 +259,7 @@ def _missing_links(scope: ProjectScope, path: str, text: PageText | None) -> lis
 def _shown(prepared: OpenEditor, opened: OpenFile, text: PageText, data: Mapping[str, object] | None) -> PageFields:
     """Return the fields. A data file that is a list has the name of the file instead of a key."""
     scope, path = prepared.scope, opened.path
-    draft_images = {image.url: image_url(scope, path, image.url) for image in images_of(scope, path)}
-    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, opened.values, draft_images)
+    shown = page_fields(scope, prepared.schema, path, text, prepared.relate, opened.values)
     if data is None or list(data) != [ROOT]:
         return shown
     label = label_of(path.rpartition("/")[2].rpartition(".")[0])
@@ -274,6 +277,13 @@ def _has_form(schema: ContentSchema, path: str) -> bool:
     return is_data(path) and is_known
 
 
+def _is_without_text(schema: ContentSchema, collection: Collection | None, text: PageText | None) -> bool:
+    """Return whether a page is shown without its text: the schema declares none, or no entry has one."""
+    if text is None or text.problem is not None or collection is None or collection.has_body:
+        return False
+    return schema.is_declared or not text.body.strip()
+
+
 def _data_values(path: str, content: bytes) -> dict[str, object] | None:
     """Return the values of a data file, or None if it cannot be shown as fields."""
     values = read_data(path, content)
@@ -289,15 +299,17 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else page_name(path)
 
 
-def _panel(scope: EditorScope, name: str, opened: OpenFile, text: PageText | None) -> Panel:
+def _panel(scope: EditorScope, schema: ContentSchema, name: str, opened: OpenFile, text: PageText | None) -> Panel:
     path = opened.path
     path_of_page = path_in_site(path, (text.values if text is not None else None) or {}, _pages_root(scope, path))
     record, address = preview_state(scope) if name == "preview" else (None, None)
+    simple = shown_simply(scope, schema, path, record) if name == "preview" and not address else None
     return Panel(
         name=name,
         path=path_of_page,
         record=record,
         address=with_path(address, path_of_page) if address else None,
+        simple=simple,
         reloads=scope.project.generator not in WITHOUT_RELOAD,
         versions=_versions(scope, path) if name == "history" and not opened.is_new else [],
     )

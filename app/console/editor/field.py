@@ -164,6 +164,11 @@ class Field:
         return self.kind is None and not self.is_list
 
     @property
+    def has_mark(self) -> bool:
+        """Return whether the label can say that the field is required or optional. A switch always has a value."""
+        return bool(self.label) and not self.is_key and self.kind is not InputKind.CHECKBOX
+
+    @property
     def has_help(self) -> bool:
         """Return whether there is a text below the input."""
         texts = (self.hint, self.default, self.limits, self.counted, self.without_entry)
@@ -200,8 +205,9 @@ class Field:
     @property
     def summary(self) -> str:
         """The first values of a group, as the line that stands for it while it is collapsed."""
-        shown = (child for child in self.children if child.kind in _SUMMARY and not child.is_key)
-        texts = (field.shown_value for field in shown if field.value not in (None, ""))
+        with_value = [child for child in self.children if child.value not in (None, "") and not child.is_key]
+        shown = [child for child in with_value if child.kind in _SUMMARY]
+        texts = (field.shown_value for field in [field for field in shown if not field.is_image] or shown)
         return " · ".join(text[:SUMMARY_CHARACTERS] for text in islice(texts, SUMMARY_VALUES))
 
     def was_sent(self, form: Form) -> bool:

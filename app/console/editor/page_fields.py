@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from app.access.scope import ProjectScope
 from app.console.editor.field import Field
@@ -13,24 +14,20 @@ from app.console.editor.relations import Relate, RelationChoices
 from app.console.files.field_inputs import DATES, InputKind, is_date, is_moment, notation_of
 from app.console.files.field_lists import INPUT, Path, name_of, with_ids
 from app.console.files.field_values import shown_again
-from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import EditorScope
+from app.console.files.simple_page import draft_images, image_urls
 from app.console.shell.forms import Form
 from app.console.shell.pages import current_form
 from app.content.draft_state import DraftField, draft_field_of, is_draft
 from app.content.filetypes import file_type
-from app.content.image_types import is_image
 from app.content.page_text import PageText
-from app.content.schema.model import Collection, ContentSchema, FieldType, SourceKind
+from app.content.schema.model import Collection, ContentSchema, FieldType
 from app.content.schema.validation import collection_of
 from app.content.site_roots import MediaFolder
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
 from app.resources.project_content.images import (
     address_of,
-    candidates,
-    find_images,
     known_folders,
-    raw_url,
     site_roots,
 )
 from app.resources.project_content.search.references import list_images
@@ -75,6 +72,13 @@ class PageFields:
         title = [self.title] if self.title is not None else []
         return dict(_labels([*title, *self.fields, *self.more], ""))
 
+    @cached_property
+    def marks_optional(self) -> bool:
+        """Return whether most fields are required, so that the optional ones are marked."""
+        title = [self.title] if self.title is not None else []
+        known = [field.is_required for field in _marked([*title, *self.fields])]
+        return 2 * sum(known) > len(known)
+
     @property
     def draft_input(self) -> str:
         """The name of the input of the draft state."""
@@ -93,14 +97,10 @@ def page_fields(
     text: PageText,
     relate: Relate,
     base: Mapping[str, object],
-    draft_images: Mapping[str, str],
 ) -> PageFields:
-    """Return the fields of a page. Without a collection they follow from its values.
-
-    `base` are the values of the file, and `draft_images` the URLs of the images of the draft by their addresses.
-    """
+    """Return the fields of a page. Without a collection they follow from its values, `base` are those of the file."""
     if text.problem is not None:
-        return PageFields((), images=draft_images)
+        return PageFields((), images=draft_images(scope, path))
     can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
     collection = collection_of(schema, path, text.values) if can_add else None
     site = site_roots(scope.project, scope.index)
@@ -113,12 +113,12 @@ def page_fields(
         return PageFields(
             *_split_title(fields_of(values)),
             can_add=can_add,
-            images=draft_images,
+            images=draft_images(scope, path),
             folders=folders,
             draft=state,
             is_draft=is_draft(text.values or {}, state),
         )
-    is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    is_inferred = not schema.is_declared
     fields = usual_fields(collection, values) if is_inferred else declared_fields(collection, values, relate)
     fields = _with_values_of_site(scope, collection, fields)
     more = _with_values_of_site(scope, collection, rare_fields(collection, values) if is_inferred else [])
@@ -126,17 +126,13 @@ def page_fields(
     others = [field.name for field in collection.fields if field.name not in shown]
     sources = list(_image_sources([*fields, *more], form))
     listed = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
-    files = find_images(scope.index, ((source, path) for source in sources), site, collection)
-    urls = {source: raw_url(scope.project, file) for (source, _page), file in files.items()}
-    missing = {source: candidates(site, source, path, folders) for source in sources if source and source not in urls}
-    urls |= _images_of_set(scope, missing)
     relations = {relation.list_id: relation for relation in _relations(fields)}
     state = collection.draft_field(values)
     return PageFields(
         *_split_title(fields),
         others,
         can_add,
-        images=urls | dict(draft_images),
+        images=image_urls(scope, collection, path, sources),
         relations=list(relations.values()),
         image_names=[address_of(site, image.path, path, folders) for image in listed],
         folders=folders,
@@ -147,20 +143,6 @@ def page_fields(
     )
 
 
-def _images_of_set(scope: EditorScope, files: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return the URLs of images that only the change set of the page contains, by their addresses.
-
-    `files` are the files that each address may name.
-    """
-    if scope.change_set is None or not files:
-        return {}
-    possible = {source: list(filter(is_image, paths)) for source, paths in files.items()}
-    branch, head = branch_source(scope), present_head(scope)
-    entries = branch.repository.entries(head, sorted({file for paths in possible.values() for file in paths}))
-    present = {source: next((file for file in paths if file in entries), None) for source, paths in possible.items()}
-    return {source: raw_url(scope.project, item, head) for source, item in present.items() if item is not None}
-
-
 def _labels(fields: Iterable[Field], around: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the label of each field and of the fields inside. Entries of a list have numbers."""
     for field in fields:
@@ -169,6 +151,14 @@ def _labels(fields: Iterable[Field], around: str) -> Iterator[tuple[str, str]]:
         for number, child in enumerate(field.children if field.is_list else (), 1):
             yield from _labels(child.children, f"{around}{child.label or field.label} {number} › ")
         yield from _labels(() if field.is_list else field.children, f"{label} › ")
+
+
+def _marked(fields: Iterable[Field]) -> Iterator[Field]:
+    """Yield the fields that can be marked as required or optional, those of the first entry of a list."""
+    for field in fields:
+        if field.has_mark:
+            yield field
+        yield from _marked(field.children[:1] if field.is_list else field.children)
 
 
 def _relations(fields: Iterable[Field]) -> Iterator[RelationChoices]:

@@ -1,6 +1,7 @@
 """Lists of objects in the editor's form: each item is a group of inputs with an id, and the form names their order.
 
-The id of an item of the file is its position, that of an added item `n0`, `n1` and so on. Buttons that add, move or
+The id of an item of the file is its position, that of an added item `n0`, `n1` and so on, and that of a copy of the
+item 3 of the file `n0-3`. Buttons that add, move or
 remove an item change the order only, so that they work without scripts. A long list has inputs for some items only. An
 item without inputs keeps the values of the file.
 """
@@ -32,7 +33,7 @@ MAX_SENT = InputLimits.form_fields - 60
 """A form with more fields must be saved before it shows the inputs of a further item."""
 
 MAX_DEPTH = 32
-_ID = re.compile(r"n?\d{1,4}")
+_ID = re.compile(r"\d{1,4}|n\d{1,4}(?:-\d{1,4})?")
 
 Path = tuple[str, ...]
 ShownKeys = Mapping[Path, set[str]]
@@ -175,7 +176,7 @@ def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = Fa
         container = _container(result, path)
         if container is not None and (container.get(path[-1]) is None or is_object_list(container[path[-1]])):
             before = items_of(container.get(path[-1]))
-            items = KeyedList(((id_, before.get(id_, {})) for id_ in ids), empty=before.empty)
+            items = KeyedList(((id_, _item_of(before, id_)) for id_ in ids), empty=before.empty)
             items.replaced = frozenset(id_ for id_ in ids if (*path, id_) in replaced)
             for item in items.replaced:
                 items[item] = {key: value for key, value in items[item].items() if key in shown.get((*path, item), ())}
@@ -183,6 +184,12 @@ def keyed(values: Mapping[str, object], form: Form, *, is_shown_again: bool = Fa
             if is_shown_again and ids != list(before):
                 mark_changed(result, path)
     return result
+
+
+def _item_of(items: KeyedList, id_: str) -> Any:
+    """Return the values of an item, those of the original for a copy, or none for a new one."""
+    original = id_.partition("-")[2]
+    return items[id_] if id_ in items else _copied(items.get(original, {}))
 
 
 def _copied(value: object) -> object:
@@ -273,8 +280,8 @@ def named_pointer(pointer: str, form: Form) -> str:
 def apply_action(form: Form) -> None:
     """Run the command of the pressed button on an item.
 
-    The commands are `add LIST`, `add LIST/KEY/VARIANT`, `open LIST/ID`, `up LIST/ID`, `down LIST/ID` and `remove
-    LIST/ID`. The page shows the inputs of an item that is opened.
+    The commands are `add LIST` and `before LIST/ID`, both also with the end `/KEY/VARIANT`, `copy LIST/ID`,
+    `open LIST/ID`, `up LIST/ID`, `down LIST/ID` and `remove LIST/ID`. The page shows the inputs of an opened item.
 
     Raises:
         InvalidRequest: the form has too many inputs for those of a further item.
@@ -282,17 +289,42 @@ def apply_action(form: Form) -> None:
     verb, _, target = form.text(ACTION).partition(" ")
     path = path_of(target)
     orders = sent_orders(form)
-    if verb in ("add", "open") and len(form.values) > MAX_SENT:
+    if verb in ("add", "before", "copy", "open") and len(form.values) > MAX_SENT:
         raise InvalidRequest(ErrorMessage("Too many entries have changed. Save them before you change others"))
-    if verb == "add" and path in orders:
-        _store(form, path, [*orders[path], _new_id(orders[path])])
-    elif verb == "add" and path[:-2] in orders and len(orders[path[:-2]]) < MAX_ITEMS:
-        listed, new = orders[path[:-2]], _new_id(orders[path[:-2]])
-        _store(form, path[:-2], [*listed, new])
-        name = name_of((*path[:-2], new, path[-2]))
-        form.values[KIND + name], form.values[INPUT + name] = "text", path[-1]
+    if verb in ("add", "before"):
+        _insert(form, orders, path, is_before=verb == "before")
     elif path[:-1] in orders and path[-1] in orders[path[:-1]]:
-        _store(form, path[:-1], list(_moved(orders[path[:-1]], path[-1], verb)))
+        ids = orders[path[:-1]]
+        changed = _with_copy(form, path, ids) if verb == "copy" else _moved(ids, path[-1], verb)
+        _store(form, path[:-1], list(changed))
+
+
+def _insert(form: Form, orders: Mapping[Path, Sequence[str]], path: Path, *, is_before: bool) -> None:
+    """Add an item at the end of the list of a path, or before an item. The path can end with the key of its variant."""
+    ends = (len(path) - is_before, len(path) - is_before - 2)
+    end = next((end for end in ends if path[:end] in orders), None)
+    ids = orders[path[:end]] if end is not None else []
+    if end is None or len(ids) >= MAX_ITEMS or (is_before and path[end] not in ids):
+        return
+    at, new = ids.index(path[end]) if is_before else len(ids), _new_id(ids)
+    _store(form, path[:end], [*ids[:at], new, *ids[at:]])
+    variant = path[end + is_before :]
+    if variant:
+        name = name_of((*path[:end], new, variant[0]))
+        form.values[KIND + name], form.values[INPUT + name] = "text", variant[1]
+
+
+def _with_copy(form: Form, path: Path, ids: Sequence[str]) -> Sequence[str]:
+    """Return the ids with that of a copy after its original. The form receives the inputs of the copy."""
+    if len(ids) >= MAX_ITEMS:
+        return ids
+    at, original = ids.index(path[-1]) + 1, path[-1].rpartition("-")[2]
+    new = f"{_new_id(ids)}-{original}" if original.isdigit() else _new_id(ids)
+    for prefix in (INPUT, ITEMS, KIND, NOTATION):
+        own, target = prefix + name_of(path), prefix + name_of((*path[:-1], new))
+        for name in [name for name in form.values if name == own or name.startswith(f"{own}/")]:
+            form.values.setlist(target + name.removeprefix(own), form.values.getlist(name))
+    return [*ids[:at], new, *ids[at:]]
 
 
 def _moved(ids: Sequence[str], moved_id: str, verb: str) -> Iterator[str]:
@@ -306,7 +338,7 @@ def _moved(ids: Sequence[str], moved_id: str, verb: str) -> Iterator[str]:
 
 
 def _new_id(ids: Sequence[str]) -> str:
-    numbers = [int(id_[1:]) for id_ in ids if id_.startswith("n")]
+    numbers = [int(id_[1:].partition("-")[0]) for id_ in ids if id_.startswith("n")]
     return f"n{max(numbers, default=-1) + 1}"
 
 

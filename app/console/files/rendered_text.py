@@ -1,6 +1,6 @@
 """Markdown of users as HTML that is safe to show."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote, urljoin, urlsplit
 
 from markdown_it import MarkdownIt
@@ -24,9 +24,12 @@ START, END = "\ue000", "\ue001"
 def _image(
     renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, environment: EnvType
 ) -> str:
-    """Return an image as its description, or as the name of its file without one."""
+    """Return an image whose URL is known, else its description, or the name of its file without one."""
     token, source = tokens[index], str(tokens[index].attrs["src"])
     text = renderer.renderInlineAsText(token.children, options, environment)
+    url = environment.get("pictures", {}).get(unquote(source))
+    if url is not None:
+        return f'<img src="{escape(url)}" alt="{escape(text)}" loading="lazy">'
     name = "" if text.strip(f"{START}{END} ") else unquote(urlsplit(source).path.rpartition("/")[2])
     return f'<span class="prose__image" title="{escape(source)}">{escape(name + text)}</span>'
 
@@ -57,6 +60,12 @@ def rendered_text(path: str, text: str) -> Markup | None:
     return None if page is None else render_markdown(page.body)
 
 
-def render_markdown(text: str) -> Markup:
-    """Return Markdown as HTML without raw HTML, images and scripts."""
-    return Markup(_parser.render(text))  # noqa: S704 (the parser escapes raw HTML and refuses URLs with scripts)
+def image_sources(text: str) -> list[str]:
+    """Return the addresses of the images of a text of Markdown."""
+    children = [child for token in _parser.parse(text) for child in token.children or ()]
+    return [unquote(str(child.attrs["src"])) for child in children if child.type == "image"]
+
+
+def render_markdown(text: str, pictures: Mapping[str, str] | None = None) -> Markup:
+    """Return Markdown as HTML without raw HTML and scripts. `pictures` are the URLs of its images by address."""
+    return Markup(_parser.render(text, {"pictures": pictures or {}}))  # noqa: S704 (the parser escapes raw HTML and refuses URLs with scripts)

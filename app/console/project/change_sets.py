@@ -13,6 +13,7 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import create_in
 from app.console.files.page_source import branch_source
 from app.console.files.scope import BASE, MEMBER, project_url
+from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.project.change_set_texts import (
     STATE_TEXTS,
@@ -222,7 +223,7 @@ def _texts() -> dict[str, Any]:
         **STATE_TEXTS,
         "comment_label": comment_label,
         "label_of": label_of,
-        "value_text": changes.value_text,
+        "value_text": value_text,
         "max_title": MAX_TITLE,
     }
 

@@ -3,18 +3,17 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from itertools import zip_longest
 from typing import Any
 
-from babel.dates import format_date
 from babel.lists import format_list
 from markupsafe import Markup
 
 from app.access.scope import ProjectScope
 from app.console.files.page_source import branch_source
 from app.console.files.rendered_text import END, LANGUAGES, START, render_markdown
-from app.console.shell import dates, frame
+from app.console.files.simple_page import value_text
+from app.console.shell import frame
 from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.translation import current_language, ngettext, translations
 from app.console.shell.translation import gettext as _
@@ -42,34 +41,6 @@ MAX_TERMS = 3
 
 _PATH = re.compile(r"(?<!\S)[^\s“”]+/[^\s“”]*[^\s“”.,;:/]")
 _TAG = re.compile(r"(<[^<>]*>)")
-
-
-def value_text(value: object) -> str:
-    """Return a value of the front matter as text in the language of the reader."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return _("Yes") if value else _("No")
-    if isinstance(value, datetime):
-        return dates.exact(value, current_language())
-    if isinstance(value, date):
-        return format_date(value, "long", locale=current_language())
-    if isinstance(value, str):
-        return _date_text(value)
-    if isinstance(value, Mapping):
-        return "\n".join(f"{label_of(str(name))}: {value_text(inner)}" for name, inner in value.items())
-    if isinstance(value, Sequence):
-        has_objects = any(isinstance(item, Mapping) for item in value)
-        return ("\n" if has_objects else ", ").join(value_text(item) for item in value)
-    return str(value)
-
-
-def _date_text(value: str) -> str:
-    """Return a date in the language of the reader, and another text as it is."""
-    try:
-        return value_text(datetime.fromisoformat(value) if len(value) > 10 else date.fromisoformat(value))
-    except ValueError:
-        return value
 
 
 def pointer_label(pointer: str | None) -> str:

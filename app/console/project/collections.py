@@ -1,7 +1,7 @@
 """The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -36,11 +36,11 @@ from app.extensions import drivers
 from app.http.validation import Length, RequestQuery
 from app.resources.change_set.queries import NamedSet, sets_of_paths
 from app.resources.project_content.entries.entry_pages import EntryQuery, count_entries, entries, value_counts
-from app.resources.project_content.images import find_images, has_thumbnail, site_roots
+from app.resources.project_content.images import EntryImage, entry_images, site_roots
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
 from app.resources.project_content.schema.site_content import FileGroup, SingleFile, SiteContent, query_of, site_content
-from app.resources.project_content.tree.folder_listing import blob_shas, images_of_folders, logged_changes, titles_of
+from app.resources.project_content.tree.folder_listing import logged_changes, titles_of
 
 COOKIE, COOKIE_S = "galley_list", 180 * 86_400
 """The cookie with the view of a list. Its path is the collection, so each one has its own."""
@@ -106,14 +106,6 @@ def first_collection(*, scope: ProjectScope, prepared: OpenCollections) -> Respo
     """Lead to the first collection, or to all files if the project has none."""
     first = next((item for item in prepared.content.navigation if not isinstance(item, SingleFile)), None)
     return see_other(_url(scope, first) if first is not None else project_url(scope, "/content/"))
-
-
-@dataclass(frozen=True)
-class EntryImage:
-    """An image of the repository: its path, and the sha that names its thumbnail, or an empty text without one."""
-
-    path: str
-    sha: str
 
 
 @dataclass(frozen=True)
@@ -207,12 +199,9 @@ class ShownCollection:
         titles = titles_of(scope.project, scope.index, paths)
         unknown = [entry["path"] for entry in listed.entries if entry["last_commit"] is None]
         changes = logged_changes(scope.project.id, unknown) if unknown and columns.author is None else {}
-        sources = dict(_images(columns, listed.entries))
-        site, addresses = site_roots(scope.project, scope.index), ((source, path) for path, source in sources.items())
-        named = find_images(scope.index, addresses, site, self.part.collection)
-        images = {page: image for (_source, page), image in named.items()}
-        images |= images_of_folders(scope.index, [path for path in paths if path not in images])
-        shas = blob_shas(scope.index, set(filter(has_thumbnail, images.values())))
+        column = columns.image
+        sources = {own["path"]: value_of(own["fields"], column) if column else None for own in listed.entries}
+        images = entry_images(scope.index, site_roots(scope.project, scope.index), self.part.collection, sources)
         also, now, rows = sets_of_paths(scope.project.id, paths), clock.now(), []
         for item in listed.entries:
             path, fields = item["path"], item["fields"]
@@ -221,7 +210,6 @@ class ShownCollection:
             state = "draft" if is_draft(fields, columns.draft) else state
             author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
             commit = item["last_commit"] or changes.get(path) or {}
-            image = images.get(path)
             rows.append(
                 ListedEntry(
                     path=path,
@@ -232,20 +220,13 @@ class ShownCollection:
                     date=date,
                     state=state,
                     author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
-                    image=EntryImage(image, shas.get(image, "")) if image is not None else None,
+                    image=images.get(path),
                     group=_group(fields, date, self.view.group),
                     also=also.get(path, ()),
                 )
             )
         cursor, last_group = listed.meta["next_cursor"], (rows[-1].group or "") if rows else ""
         return rows, self.shown_query(cursor=cursor, after=last_group) if cursor else None
-
-
-def _images(columns: Columns, entries: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    for entry in entries:
-        value = value_of(entry["fields"], columns.image) if columns.image else None
-        if isinstance(value, str) and value:
-            yield entry["path"], value
 
 
 def _text(value: Any) -> str:

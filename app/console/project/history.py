@@ -15,6 +15,7 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import commit, may_only_propose, new_set, save, sent_edit
 from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
+from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.shell import dates, frame
 from app.console.shell.field_labels import label_of
@@ -87,7 +88,7 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
         head=head,
         only_proposes=may_only_propose(scope),
         label_of=label_of,
-        value_text=changes.value_text,
+        value_text=value_text,
     )
 
 

@@ -1,24 +1,31 @@
 """The preview of a project: start, address and stop."""
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from flask import Response
-from marshmallow import ValidationError
+from marshmallow import ValidationError, fields
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
-from app.console.files.page_source import EDITOR_INPUTS, edited, open_edited
+from app.console.files.page_source import EDITOR_INPUTS, edited, open_edited, open_present, read_draft, read_schema
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, project_url
+from app.console.files.simple_page import SimplePage, simple_page
 from app.console.project.project_home import read_preview
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
-from app.core.errors import InvalidRequest
+from app.content.schema.model import ContentSchema
+from app.core.errors import InvalidRequest, NotFound
+from app.drivers.sandbox.none import NoSandboxes
 from app.extensions import drivers
 from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.loading import field_errors, instance
+from app.http.validation import Length, RequestQuery
 from app.models.sandbox import PreviewState
+from app.resources.project_draft.queries import drafts_on
 from app.resources.sandbox import actions, host_sync, lifecycle, service
 from app.resources.sandbox.guards import STOP
 from app.resources.sandbox.lifecycle import CreateResult
@@ -53,7 +60,7 @@ def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) 
 
 
 def preview_state(scope: ProjectScope) -> tuple[dict[str, Any] | None, str | None]:
-    """Return the preview record of the project with the step of its start, and the address of a running preview."""
+    """Return the preview record of the project with its step and note, and the address of a running preview."""
     record = read_preview(scope)
     step = None
     if record is not None and record["state"] == PreviewState.STARTING:
@@ -63,19 +70,47 @@ def preview_state(scope: ProjectScope) -> tuple[dict[str, Any] | None, str | Non
         return None, None
     failure = record["failure"] or {}
     address = running_address(scope) if record["state"] == PreviewState.RUNNING else None
-    return record | {"step": step or failure.get("step")}, address
+    active = service.find_active(scope.project.id) if address is not None else None
+    note = active.hint if active is not None else None
+    return record | {"step": step or failure.get("step"), "note": note}, address
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewQuery(RequestQuery):
+    """The file whose simple preview is shown if the site cannot start."""
+
+    file: Annotated[str, fields.String(load_default="", validate=Length(max=1_024))]
+
+
+def shown_simply(
+    scope: EditorScope, schema: ContentSchema, file: str, record: Mapping[str, Any] | None
+) -> SimplePage | None:
+    """Return a page without its site if no preview can run: the draft of the user, else the present version."""
+    is_failed = record is not None and record["state"] == PreviewState.FAILED
+    if not (is_failed or isinstance(drivers.sandbox, NoSandboxes)):
+        return None
+    file = file or next((own.draft.file for own in drafts_on(scope.project, by=scope.caller, branch=scope.branch)), "")
+    if not file:
+        return None
+    try:
+        draft = read_draft(scope, file)
+        data = draft["content"].encode() if draft else open_present(scope, file).data
+    except (NotFound, InvalidRequest):
+        return None
+    return simple_page(scope, schema, file, data)
 
 
 @blueprint.get(f"{BASE}/preview")
-@Page(guard=MEMBER)
-def preview(*, scope: ProjectScope) -> Response:
-    """Show the preview, the steps of its start, or the complete log of a failed start."""
+@Page(guard=EDITOR, query=PreviewQuery, upstream=read_schema)
+def preview(*, scope: EditorScope, query: PreviewQuery, prepared: ContentSchema) -> Response:
+    """Show the preview, the steps of its start, or after a failed start the page without its site and the log."""
     record, address = preview_state(scope)
     is_failed = record is not None and record["state"] == PreviewState.FAILED
     log = service.complete_log(record["sandbox_id"]) if record is not None and is_failed else ""
     step = record["step"] if record is not None else None
     current = host_sync.IN_ORDER.index(step) if step in host_sync.IN_ORDER else -1
-    return page("project/preview.html", record=record, address=address, log=log, current=current)
+    simple = shown_simply(scope, prepared, query.file, record)
+    return page("project/preview.html", record=record, address=address, log=log, current=current, simple=simple)
 
 
 @blueprint.post(f"{BASE}/preview")
@@ -88,16 +123,22 @@ def start_preview(*, scope: EditorScope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/preview-text/<path:file>")
-@Page(guard=EDITOR, inputs=EDITOR_INPUTS)
-def preview_text(*, scope: EditorScope, form: Form) -> Response:
-    """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
+@Page(guard=EDITOR, inputs=EDITOR_INPUTS, upstream=read_schema)
+def preview_text(*, scope: EditorScope, form: Form, prepared: ContentSchema) -> Response:
+    """Write the text of the editor's form into the running preview, and return JSON: `active`, `changed` and `html`.
+
+    `html` is the page without its site if no preview runs.
+    """
     path = scope.path["file"]
     opened = open_edited(scope, form)
     data = edited(opened, form)
     address = running_address(scope, {"path": path, "content": data.decode()})
     # A running preview can show the site, which does not contain the version of a change set.
     is_changed = opened.is_new or data != opened.data or scope.change_set is not None
-    return json_response({"active": address is not None, "changed": is_changed}, 200)
+    if address is not None:
+        return json_response({"active": True, "changed": is_changed}, 200)
+    shown = page("project/simple_page.html", simple=simple_page(scope, prepared, path, data))
+    return json_response({"active": False, "changed": is_changed, "html": shown.get_data(as_text=True)}, 200)
 
 
 @blueprint.post(f"{BASE}/preview/stop")

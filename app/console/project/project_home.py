@@ -12,6 +12,7 @@ from marshmallow import fields
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
 from app.console.files.scope import BASE, MEMBER, project_url
+from app.console.project.change_set_texts import STATE_TEXTS
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other, wants_json
@@ -23,8 +24,11 @@ from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.loading import instance
 from app.http.validation import Cursor, Length, RequestQuery
+from app.resources.change_set import queries as change_sets
+from app.resources.outbound_webhook.queries import last_build
 from app.resources.project_content import service
 from app.resources.project_content.index.indexes import is_first_reading
+from app.resources.project_content.schema.latest_pages import latest_pages
 from app.resources.project_content.schemas.search import SearchQuery
 from app.resources.project_content.search.file_search import SearchResult, search_page
 from app.resources.project_draft.queries import drafts_on, new_files
@@ -33,7 +37,7 @@ from app.resources.project_log.schemas import LogEntriesSchema
 from app.resources.project_preview import service as previews
 from app.resources.project_preview.schemas import PreviewSchema
 
-RECENT, PER_PAGE, HITS = 10, 100, 50
+RECENT, PER_PAGE, HITS, NEW_BUTTONS = 10, 100, 50, 5
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a project whose content is read for the first time."""
 
@@ -55,16 +59,22 @@ class ActivityQuery(RequestQuery):
 @blueprint.get(BASE)
 @Page(guard=MEMBER)
 def project_home(*, scope: ProjectScope) -> Response:
-    """Show the latest changes, the drafts of the user, and the state of index and preview."""
-    entries = read_log(scope.project.id, limit=RECENT)["logs"]
-    drafts = drafts_on(scope.project, by=scope.caller)
-    files = [*(entry["file"] for entry in entries), *(own.draft.file for own in drafts)]
-    titles = frame.current().titles(files)
+    """Show what waits for the user, their drafts, the pages that were edited last, and the state of the site."""
+    project, drafts = scope.project, drafts_on(scope.project, by=scope.caller)
+    titles = frame.current().titles([own.draft.file for own in drafts])
     titles |= {new_page.path: new_page.title for new_page in new_pages(scope) if new_page.title}
-    refresh_s = REFRESH_S if is_first_reading(scope.index) else None
-    preview = read_preview(scope)
     return page(
-        "project/home.html", refresh_s=refresh_s, entries=entries, drafts=drafts, titles=titles, preview=preview
+        "project/home.html",
+        refresh_s=REFRESH_S if is_first_reading(scope.index) else None,
+        waiting=change_sets.waiting(scope.caller.id, [project.id], limit=RECENT),
+        drafts=drafts,
+        titles=titles,
+        latest=latest_pages(project, scope.index, frame.current().content, limit=RECENT),
+        preview=read_preview(scope),
+        publication=change_sets.last_publication(project.id),
+        build=last_build(project),
+        SHOWN=NEW_BUTTONS,
+        **STATE_TEXTS,
     )
 
 

@@ -105,6 +105,7 @@ def page(
         "frame": around,
         "form": form,
         "path": request.path,
+        "done": request.args.get("done"),
         "notice": messages.notice(request.args.get("done")),
         "deleted_file": request.args.get("file") if request.args.get("done") == "deleted" else None,
         "error_text": messages.error_text(form.error) if form.error is not None else None,

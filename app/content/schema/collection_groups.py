@@ -15,7 +15,7 @@ from functools import cache
 from babel import Locale
 
 from app.content.schema.inferred import ROOTS, label_of
-from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
 from app.content.schema.new_entry import is_single
 from app.content.schema.path_sets import PathSet, alternatives, endings_of, path_set, with_language
 from app.content.schema.patterns import matches
@@ -155,10 +155,9 @@ def collection_groups(schema: ContentSchema, counts: Sequence[FolderCount]) -> t
             firsts.setdefault((collection.folder, collection.pattern, collection.filter), collection)
     collections = list(firsts.values())
     index = _Counts(counts)
-    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
-    groups = list(_groups(collections, index, is_declared=is_declared))
+    groups = list(_groups(collections, index, is_declared=schema.is_declared))
     counted = [_with_counts(group, index) for group in _without_others(groups)]
-    return tuple(_labelled(counted if is_declared else sorted(counted, key=_rank)))
+    return tuple(_labelled(counted if schema.is_declared else sorted(counted, key=_rank)))
 
 
 def _rank(group: CollectionGroup) -> tuple[int, str, str]:

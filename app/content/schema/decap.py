@@ -14,7 +14,7 @@ from app.content.schema.decap_translations import (
     Translations,
     read_translations,
 )
-from app.content.schema.document import MAX_HINT, SchemaDocument
+from app.content.schema.document import BODY, MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
 from app.content.schema.model import (
     MAX_COLLECTIONS,
@@ -60,7 +60,6 @@ _TYPES_OF_VALUES = {
     ValueKind.OBJECT: FieldType.OBJECT,
 }
 _DATA = {"json": "json", "yml": "yml", "yaml": "yml", "toml": "toml"}
-_BODY = "body"
 _TYPE_KEY = "type"
 _LIMITED = (FieldType.NUMBER, FieldType.LIST, FieldType.SELECT, FieldType.RELATION)
 MAX_NESTED = 10
@@ -124,6 +123,7 @@ def _folder(
         public_folder=public_folder,
         can_create=document.flag(properties, "create", pointer, default=False),
         can_delete=document.flag(properties, "delete", pointer, default=True),
+        has_body=document.has_body(properties.get("fields")),
     )
     start = text_start(document.text(properties, "format", pointer))
     form = _slug_form(document.values.get("slug"))
@@ -228,6 +228,7 @@ def _file(
         fields=i18n.localized(_fields(document, file.get("fields"), f"{pointer}/fields", is_top=is_top)),
         media_folder=media_folder,
         public_folder=public_folder,
+        has_body=document.has_body(file.get("fields")),
     )
     paths = {locale: i18n.file_of(path, locale) for locale in i18n.locales} if i18n.has_files else {}
     if not paths:
@@ -240,7 +241,7 @@ def _file(
 def _fields(document: SchemaDocument, value: object, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
     """Yield the fields. The field `body` of a page is the text below the front matter."""
     for inner, name, properties in document.fields(value, pointer):
-        if not (is_top and name == _BODY):
+        if not (is_top and name == BODY):
             yield without_invalid_default(_field(document, inner, name, properties))
 
 

@@ -21,6 +21,9 @@ from app.content.schema.model import (
 from app.content.schema.text_patterns import UnsupportedPattern, text_pattern
 from app.content.text import decode
 
+BODY = "body"
+"""The field whose value is the text below the front matter."""
+
 MAX_HINT, MAX_NUMBER = 2_000, 1e15
 MAX_PATTERN_SIZE, MIN_PATTERN_SIZE, REFUSED_PATTERN_SIZE = 100_000, 200, 2_000
 """Bounds of the time in which the patterns of a file are compiled: the size of all, of each, and of a refused one.
@@ -77,6 +80,11 @@ class SchemaDocument:
                 yield f"{pointer}/{number}", item
             else:
                 self.report(f"{pointer}/{number}", "This must be a mapping")
+
+    def has_body(self, value: object) -> bool:
+        """Return whether a list of fields contains the text of a page, or no fields."""
+        fields = value if isinstance(value, list) else []
+        return not fields or any(isinstance(field, Mapping) and field.get("name") == BODY for field in fields)
 
     def fields(self, value: object, pointer: str) -> Iterator[tuple[str, str, Mapping[str, object]]]:
         """Yield pointer, name and properties of the fields of a list.

@@ -178,7 +178,8 @@ class Collection:
     entries if the configuration of the site names it. Responses do not contain them.
 
     `group` and `group_label` name the collection of files to which a single file belongs. `can_create` and `can_delete`
-    are what the configuration permits; a file that cannot be deleted is not moved. Responses do not contain them.
+    are what the configuration permits; a file that cannot be deleted is not moved. `has_body`: pages have a text below
+    their front matter. Responses do not contain them.
     """
 
     name: str
@@ -199,6 +200,7 @@ class Collection:
     group_label: str | None = None
     can_create: bool = True
     can_delete: bool = True
+    has_body: bool = True
 
     def draft_field(self, values: Mapping[str, object] = MappingProxyType({})) -> DraftField | None:
         """Return the field that marks drafts: that of the schema, else one that the entries or these values have."""
@@ -242,6 +244,11 @@ class ContentSchema:
     path: str | None
     collections: tuple[Collection, ...] = ()
     problems: tuple[SchemaProblem, ...] = ()
+
+    @property
+    def is_declared(self) -> bool:
+        """Return whether a file describes the collections."""
+        return self.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
 
     def to_dict(self) -> dict[str, object]:
         """Return the form of responses."""

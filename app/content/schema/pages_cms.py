@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from app.content.data_text import ROOT
 from app.content.schema.date_formats import is_format
-from app.content.schema.document import MAX_HINT, SchemaDocument
+from app.content.schema.document import BODY, MAX_HINT, SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
 from app.content.schema.model import (
     MAX_COLLECTIONS,
@@ -42,7 +42,7 @@ _LIST_FILES = (".json", ".yml", ".yaml")
 _DATA = ("json", "yml", "yaml", "toml", "csv")
 _PLACEHOLDER = re.compile(r"\{([a-z.]+)\}")
 _DEFAULT_FILE = "{year}-{month}-{day}-{primary}.md"
-_BODY, _BLOCK_KEY = "body", "_block"
+_BLOCK_KEY = "_block"
 MAX_COMPONENTS, MAX_MEDIA = 4, 50
 
 
@@ -78,14 +78,14 @@ def _collection(
     label = document.text(properties, "label", pointer)
     media_folder, public_folder = _media_folders(document, pointer, properties.get("media"))
     folder, _, base = location.rpartition("/")
-    kind = document.text(properties, "type", pointer)
+    kind, has_body = document.text(properties, "type", pointer), document.has_body(properties.get("fields"))
     if kind == "file" or (kind != "collection" and "." in base):
         fields = _top_fields(document, pointer, properties, base.rpartition(".")[2])
         if properties.get("list") not in (None, False):
             entry = SchemaField(ROOT, FieldType.OBJECT, label, fields=fields)
             fields = (_list_of(document, pointer, properties["list"], entry),)
         single = Collection(name, folder, base, fields, label, media_folder=media_folder, public_folder=public_folder)
-        return with_defaults(single, base)
+        return with_defaults(replace(single, has_body=has_body), base)
     file_name = _PLACEHOLDER.sub(_placeholder, _file_name(document, pointer, properties) or _DEFAULT_FILE)
     ending = file_name.rpartition(".")[2] if "." in file_name else "md"
     extension = document.text(properties, "extension", pointer) or ending
@@ -102,6 +102,7 @@ def _collection(
         exclude=_excluded(document, pointer, properties),
         media_folder=media_folder,
         public_folder=public_folder,
+        has_body=has_body,
     )
     return with_defaults(collection, file_name, text_start(document.text(properties, "format", pointer)))
 
@@ -153,7 +154,7 @@ def _top_fields(
 ) -> tuple[SchemaField, ...]:
     """Return the fields of an entry. The field `body` of a page is the text below the front matter."""
     fields = _fields(document, properties.get("fields"), f"{pointer}/fields")
-    return tuple(inner for inner in fields if inner.name != _BODY or extension in _DATA)
+    return tuple(inner for inner in fields if inner.name != BODY or extension in _DATA)
 
 
 def _fields(document: SchemaDocument, value: object, pointer: str) -> Iterator[SchemaField]:

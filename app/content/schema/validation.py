@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from app.content.field_values import ValueKind, kind_of
 from app.content.schema.date_formats import has_format
-from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
 from app.content.schema.new_entry import is_single
 from app.content.schema.patterns import matches
 from app.content.schema.text_patterns import text_pattern
@@ -76,8 +76,7 @@ def validate(schema: ContentSchema, collection: Collection, values: Mapping[str,
 
     An inferred schema describes what exists, so its required fields and options are not enforced.
     """
-    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
-    check = _Check(is_declared=is_declared)
+    check = _Check(is_declared=schema.is_declared)
     errors: list[InvalidValue] = []
     try:
         for error in check.object(collection.fields, values, ""):

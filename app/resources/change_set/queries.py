@@ -31,6 +31,8 @@ _CURSOR, _COMMENT_CURSOR, _REVIEW_CURSOR = "change_sets", "change_set_comments",
 NEED_AUTHOR = (ChangeSetState.CHANGES_REQUESTED, ChangeSetState.FAILED)
 """The states in which the creator of a set has to act."""
 
+MAX_PUBLICATIONS = 100
+
 _ALIASES = {"user": sa.orm.aliased(User), "resolver": sa.orm.aliased(User)}
 
 
@@ -199,6 +201,15 @@ def count_open(project_id: str) -> int:
     statement = sa.select(sa.func.count()).select_from(ChangeSet)
     states = [*OPEN, ChangeSetState.PUBLISHING]
     return db.session.scalar(statement.where(ChangeSet.project_id == project_id, ChangeSet.state.in_(states))) or 0
+
+
+def last_publication(project_id: str) -> ChangeSet | None:
+    """Return the set of a project whose publication began or ended last, of the newest sets, or None."""
+    states = (ChangeSetState.PUBLISHING, ChangeSetState.PUBLISHED, ChangeSetState.FAILED)
+    own = sa.select(ChangeSet.id).where(ChangeSet.project_id == project_id, ChangeSet.state.in_(states))
+    newest = own.order_by(ChangeSet.id.desc()).limit(MAX_PUBLICATIONS)
+    statement = sa.select(ChangeSet).where(ChangeSet.id.in_(newest)).order_by(ChangeSet.updated_at.desc())
+    return db.session.scalars(statement.limit(1)).first()
 
 
 def open_sets(project_id: str) -> Sequence[ChangeSet]:

@@ -71,6 +71,14 @@ def newest_deliveries(organization_id: str) -> Mapping[str, DeliveryRow]:
     return {row[0].endpoint_id: row for row in db.session.execute(_ROW.where(_D.id.in_(ids)))}
 
 
+def last_build(project: Project) -> WebhookDelivery | None:
+    """Return the newest request to build the site of a project, or None."""
+    newest = sa.select(sa.func.max(_D.id)).where(_D.endpoint_id == WebhookEndpoint.id).scalar_subquery()
+    own = WebhookEndpoint.project_id == project.id, WebhookEndpoint.format == WebhookFormat.EMPTY
+    statement = sa.select(_D).where(_D.id.in_(sa.select(newest).where(*own)))
+    return db.session.scalars(statement.order_by(_D.id.desc()).limit(1)).first()
+
+
 def deliveries(
     endpoint_id: str,
     *,

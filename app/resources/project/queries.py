@@ -1,6 +1,6 @@
 """Read-only statements that return projects as response dictionaries (contract 4.6)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,6 +57,12 @@ def other_names(project: Project, *, limit: int) -> Sequence[object]:
     own = Project.organization_id == project.organization_id
     statement = sa.select(Project.id, Project.name).where(own, Project.id != project.id)
     return db.session.execute(statement.where(_OF_STATUS).order_by(Project.name).limit(limit), _ACTIVE).all()
+
+
+def site_urls_of(project_ids: Collection[str]) -> dict[str, str | None]:
+    """Return the addresses of the published sites of projects by id, None for an unknown one."""
+    statement = sa.select(Project.id, Project.site_url).where(Project.id.in_(project_ids))
+    return dict(iter(db.session.execute(statement)))
 
 
 def _listed(statement: sa.Select[object], target_id: str, status: ArchiveStatus | None) -> list[Shown]:

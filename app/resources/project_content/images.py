@@ -2,8 +2,8 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
 from app.content.detect import config_files, may_contain_site
@@ -15,7 +15,12 @@ from app.core.caches import Cache
 from app.core.paths import path_error
 from app.models.project import Generator, Project
 from app.models.project_content import ContentIndex
-from app.resources.project_content.tree.folder_listing import existing_files, folder_counts
+from app.resources.project_content.tree.folder_listing import (
+    blob_shas,
+    existing_files,
+    folder_counts,
+    images_of_folders,
+)
 
 COPIED_BY = (Generator.JEKYLL, Generator.ELEVENTY)
 """Generators that publish an image of any folder under its own path, Eleventy after a pass-through copy."""
@@ -191,6 +196,28 @@ def find_images(
     present = existing_files(index, {path for paths in possible.values() for path in paths})
     matches = {address: next((path for path in paths if path in present), None) for address, paths in possible.items()}
     return {address: path for address, path in matches.items() if path is not None}
+
+
+@dataclass(frozen=True)
+class EntryImage:
+    """An image of the repository: its path, and the sha that names its thumbnail, or an empty text without one."""
+
+    path: str
+    sha: str
+
+
+def entry_images(
+    index: ContentIndex | None, site: SiteRoots, collection: Collection | None, sources: Mapping[str, object]
+) -> dict[str, EntryImage]:
+    """Return an image of those of some pages that have one: that of a field, or of the folder of the page.
+
+    `sources` are the pages with the value of the field. Runs three statements.
+    """
+    addresses = [(source, path) for path, source in sources.items() if isinstance(source, str) and source]
+    images = {page: image for (_source, page), image in find_images(index, addresses, site, collection).items()}
+    images |= images_of_folders(index, [path for path in sources if path not in images])
+    shas = blob_shas(index, set(filter(has_thumbnail, images.values())))
+    return {page: EntryImage(image, shas.get(image, "")) for page, image in images.items()}
 
 
 def address_of(site: SiteRoots, path: str, page_path: str, folders: Iterable[MediaFolder]) -> str:

@@ -94,7 +94,7 @@ class SandboxStarter:
         site = Site(source, commit, request.extra or {})
         spec = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
         with transactions.write_transaction():
-            if not service.set_commit(sandbox, commit, start_id=start_id):
+            if not service.set_commit(sandbox, commit, start_id=start_id, note=spec.recipe.note):
                 return
         reference = self.host.start(spec, site.files())
         with transactions.write_transaction():

@@ -221,9 +221,9 @@ def set_host_id(sandbox: Sandbox, host_id: str, *, start_id: str | None) -> bool
     return _change(sandbox, *ACTIVE_STATES, start_id_is=start_id, host_id=host_id)
 
 
-def set_commit(sandbox: Sandbox, commit_sha: str, *, start_id: str | None) -> bool:
-    """Record the commit that is shown. Return False if the sandbox was stopped or started again."""
-    return _change(sandbox, PreviewState.STARTING, start_id_is=start_id, commit_sha=commit_sha)
+def set_commit(sandbox: Sandbox, commit_sha: str, *, start_id: str | None, note: str | None = None) -> bool:
+    """Record the commit that is shown and the note of its recipe. Return False if it was stopped or started again."""
+    return _change(sandbox, PreviewState.STARTING, start_id_is=start_id, commit_sha=commit_sha, hint=note)
 
 
 def mark_running(sandbox: Sandbox) -> bool:

@@ -59,6 +59,17 @@ def test_field_that_only_files_outside_of_the_sample_have_is_a_field_of_the_coll
     assert [inner.name for field in docs.fields for inner in field.fields] == ["index"]
 
 
+def test_collection_has_no_text_if_several_entries_have_none(app: Flask, world: World) -> None:
+    empty = {f"people/{number}.md": b"---\ntitle: A\n---\n\n" for number in range(3)}
+    few = {f"teams/{number}.md": b"---\ntitle: A\n---\n" for number in range(2)}
+    posts = {f"posts/{number}.md": b"---\ntitle: %d\n---\n" % number for number in range(3)}
+    site = make_site(world, empty | few | posts | {"posts/last.md": b"---\ntitle: A\n---\nText.\n"})
+    with app.app_context():
+        found = inferred(site, 50)
+        transactions.release_connection()
+    assert {name: one.has_body for name, one in found.items()} == {"people": False, "teams": True, "posts": True}
+
+
 def test_statements_for_other_fields_do_not_grow_with_the_collections(app: Flask, world: World) -> None:
     def statements(folders: int) -> int:
         pages = {

@@ -22,8 +22,10 @@ export function initChips(area: HTMLTextAreaElement, entries: ChipEntries | null
   for (const label of [...area.labels]) label.htmlFor = id;
   const described = area.getAttribute("aria-describedby");
   if (described) input.setAttribute("aria-describedby", described);
+  const hadFocus = area === document.activeElement;
   area.hidden = true;
   area.after(box);
+  if (hadFocus) input.focus();
 
   const store = () => {
     const typed = entries ? "" : input.value.trim();

@@ -11,6 +11,23 @@ export function initGroups(form: HTMLFormElement, root: HTMLElement, initFields:
   for (const group of each<HTMLDetailsElement>("details[data-group]")) group.addEventListener("toggle", () => !group.open && showSummary(group));
   for (const select of each<HTMLSelectElement>("select[data-variant]")) initVariant(form, select, initFields);
   for (const list of each("[data-object-list]")) initList(form, list, initFields);
+  for (const button of each<HTMLButtonElement>("button[data-fold]")) initFold(form, button);
+}
+
+/** Let a button collapse all groups and entries of its list, or of the form. If all are collapsed, it expands them. */
+function initFold(form: HTMLFormElement, button: HTMLButtonElement): void {
+  const around = button.closest<HTMLElement>("[data-object-list]") ?? form;
+  const [collapse, expand] = [button.dataset.fold ?? "", button.textContent ?? ""];
+  const groups = () => [...around.querySelectorAll<HTMLDetailsElement>("details.group")].filter((group) => !isClosed(group));
+  const hasOpen = () => groups().some((group) => group.open);
+  const update = () => (button.textContent = hasOpen() ? collapse : expand);
+  around.addEventListener("toggle", update, { capture: true });
+  button.addEventListener("click", () => {
+    const open = !hasOpen();
+    for (const group of groups()) group.open = open;
+  });
+  button.hidden = false;
+  update();
 }
 
 /** Show the fields of the chosen kind of an object. */
@@ -80,7 +97,8 @@ function isClosed(item: HTMLElement): boolean {
 /** Show the first values of a collapsed item or group. */
 function showSummary(item: HTMLDetailsElement): void {
   const inputs = item.querySelectorAll<HTMLInputElement>(":scope .input[name]:not([hidden]), :scope .relation > .input");
-  const values = [...inputs].map((input) => (input instanceof HTMLSelectElement ? input.selectedOptions[0]?.text : input.value) ?? "");
+  const texts = [...inputs].filter((input) => !input.closest(".image-field"));
+  const values = (texts.some(({ value }) => value) ? texts : [...inputs]).map((input) => (input instanceof HTMLSelectElement ? input.selectedOptions[0]?.text : input.value) ?? "");
   item.querySelector(":scope > summary > .group__values")!.textContent = values.filter(Boolean).slice(0, SUMMARY_VALUES).join(" · ");
 }
 
@@ -112,7 +130,7 @@ async function change(form: HTMLFormElement, list: HTMLElement, action: string, 
   initFields(form, next);
   next.dispatchEvent(new Event("input", { bubbles: true }));
   if (source.id) document.getElementById(source.id)?.focus();
-  else focusAfter(next, verb, target, id ?? "", removedAt, source.matches("summary"));
+  else focusAfter(next, verb, target, id ?? "", removedAt, source.matches("summary"), verb === "show" ? undefined : itemsOf(next).find((each) => !known.has(each.dataset.item)));
   if (removedAt >= 0) offerUndo(form, next, item!, removedAt, initFields);
 }
 
@@ -132,11 +150,13 @@ export function takeOverLists(form: HTMLFormElement, other: HTMLFormElement, ini
   }
 }
 
-function focusAfter(list: HTMLElement, verb: string, target: string, id: string, removedAt: number, isSummary: boolean): void {
+function focusAfter(list: HTMLElement, verb: string, target: string, id: string, removedAt: number, isSummary: boolean, added?: HTMLElement): void {
   const items = itemsOf(list);
   const add = list.querySelector<HTMLElement>(":scope > [data-add] :is(button, summary)");
-  const last = items.at(-1);
-  if (verb === "add") return void (last?.querySelector<HTMLElement>(".chip-list__input, .input:not([hidden]), .switch") ?? last?.querySelector("summary") ?? add)?.focus();
+  if (added) {
+    const inputs = [...added.querySelectorAll<HTMLElement>(".chip-list__input, .input, .switch, .image-field button")];
+    return (inputs.find((input) => input.checkVisibility({ visibilityProperty: true })) ?? added.querySelector("summary"))!.focus();
+  }
   if (verb === "remove") return void (items[Math.min(removedAt, items.length - 1)]?.querySelector<HTMLElement>("summary") ?? add)?.focus();
   const item = items.find((each) => each.dataset.item === id);
   const button = isSummary ? null : item?.querySelector<HTMLElement>(`button[value="${CSS.escape(`${verb} ${target}`)}"]`);

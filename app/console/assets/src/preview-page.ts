@@ -38,7 +38,7 @@ async function follow(page: HTMLElement, forceSync: boolean, form: HTMLFormEleme
     if (form && error instanceof StartRefused) return form.submit();
     status.textContent = text("The preview could not be started.");
   }
-  setTimeout(() => location.replace(location.pathname), isRecorded ? 0 : PAUSE_MS);
+  setTimeout(() => location.replace(location.pathname + location.search), isRecorded ? 0 : PAUSE_MS);
 }
 
 /** Mark the steps before a step as done, and the step as the current one. */

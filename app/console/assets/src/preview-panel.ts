@@ -1,7 +1,7 @@
 // The preview beside the editor: it starts the sandbox, follows the typed text, and shows the log of a failed start.
 import { formBody } from "./dom.ts";
 import type { PanelPart } from "./editor-panel.ts";
-import { post, startPreview, stepText, type StartMessage } from "./preview-start.ts";
+import { post, StartRefused, startPreview, stepText, type StartMessage } from "./preview-start.ts";
 import { text } from "./texts.ts";
 
 const SYNC_DELAY_MS = 700;
@@ -48,6 +48,7 @@ export class PreviewPanel implements PanelPart {
     this.path.hidden = false;
     // A start that failed is repeated by the user only.
     if (this.part.dataset.state !== "failed") void this.start();
+    else void this.sync();
   }
 
   close(): void {
@@ -62,13 +63,16 @@ export class PreviewPanel implements PanelPart {
     if (this.isStarting) return;
     this.isStarting = true;
     this.part.dataset.state = "starting";
-    this.element("failure").hidden = true;
+    this.hideFailure(true);
     this.element("start").hidden = true;
     this.show(text("Starting the preview …"));
     try {
       for await (const message of startPreview(this.part.dataset.project!, { branch: this.part.dataset.branch })) this.receive(message);
     } catch (error) {
-      this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
+      const isRefused = error instanceof StartRefused && error.isForCaller;
+      if (isRefused) this.end();
+      if (isRefused) this.show(error.message);
+      else this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
     }
     this.isStarting = false;
   }
@@ -78,6 +82,7 @@ export class PreviewPanel implements PanelPart {
     if (message.step) this.show(stepText(message.step));
     if (!message.previewUrl) return;
     this.part.dataset.state = "running";
+    this.element("simple").hidden = true;
     this.address = message.previewUrl;
     this.sent = "";
     this.isUnsaved = false;
@@ -118,7 +123,10 @@ export class PreviewPanel implements PanelPart {
     this.end();
     this.part.dataset.state = "failed";
     this.show("");
-    this.element("failure").hidden = false;
+    this.sent = "";
+    void this.sync();
+    if (!this.part.querySelector("[data-preview-failure]")) return;
+    this.hideFailure(false);
     this.element("message").textContent = message.error ?? text("The preview could not be started.");
     const { hint } = message;
     const advice = this.element("advice");
@@ -139,8 +147,26 @@ export class PreviewPanel implements PanelPart {
     this.show(text("The preview has ended."));
   }
 
+  /** Show the page without its site. The service has escaped the text. */
+  private showSimple(html: string): void {
+    const shown = new DOMParser().parseFromString(html, "text/html");
+    this.element("content").replaceChildren(...[...shown.body.childNodes].map((node) => document.importNode(node, true)));
+    this.element("simple").hidden = false;
+  }
+
+  /** The reason of a failed start is a part of the page for those who can change the settings only. */
+  private hideFailure(isHidden: boolean): void {
+    const failure = this.part.querySelector<HTMLElement>("[data-preview-failure]");
+    if (failure) failure.hidden = isHidden;
+  }
+
+  /** A running preview, or the page without its site, shows the typed text. */
+  private get follows(): boolean {
+    return ["running", "failed"].includes(this.part.dataset.state ?? "");
+  }
+
   private schedule(): void {
-    if (!this.isOpen || this.part.dataset.state !== "running") return;
+    if (!this.isOpen || !this.follows) return;
     clearTimeout(this.syncTimer);
     this.syncTimer = window.setTimeout(() => void this.sync(), SYNC_DELAY_MS);
   }
@@ -148,14 +174,17 @@ export class PreviewPanel implements PanelPart {
   /** Write the text of the form into the preview, and return whether it has unsaved changes. Most sites reload themselves. */
   private async sync(): Promise<boolean> {
     const body = formBody(this.form);
-    if (this.isSending || !this.isOpen || this.part.dataset.state !== "running" || body.toString() === this.sent) return false;
+    if (this.isSending || !this.isOpen || !this.follows || body.toString() === this.sent) return false;
     this.isSending = true;
     let isChanged = false;
     try {
       const response = await fetch(this.part.dataset.textUrl!, { method: "POST", body, headers: { Accept: "application/json" } });
       const result = await response.json();
       if (!response.ok) this.show(result.message);
-      else if (!result.active) this.end();
+      else if (!result.active && this.part.dataset.state === "failed") {
+        this.sent = body.toString();
+        this.showSimple(result.html);
+      } else if (!result.active) this.end();
       else {
         this.sent = body.toString();
         isChanged = result.changed;

@@ -14,13 +14,20 @@ export interface StartMessage {
   log_tail?: string | null;
 }
 
-/** The service refused a start. The message is for the user. */
-export class StartRefused extends Error {}
+/** The service refused a start. `isForCaller`: a limit of the caller, and not the installation, is the reason. */
+export class StartRefused extends Error {
+  readonly isForCaller: boolean;
+
+  constructor(message: string, isForCaller: boolean) {
+    super(message);
+    this.isForCaller = isForCaller;
+  }
+}
 
 /** Connect to the running preview or start it, and yield the messages of the service. `forceSync` reads the newest version. */
 export async function* startPreview(projectId: string, { forceSync = false, branch }: { forceSync?: boolean; branch?: string } = {}): AsyncGenerator<StartMessage> {
   const response = await post("/api/sandbox/create", { projectId, forceSync, branch });
-  if (!response.ok) throw new StartRefused((await response.json()).message);
+  if (!response.ok) throw new StartRefused((await response.json()).message, response.status < 500);
   yield* events<StartMessage>(response);
 }
 

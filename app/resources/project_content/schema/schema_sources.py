@@ -64,6 +64,7 @@ MAX_FILES = 1_000
 
 MAX_FOLDERS, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 160, 100, 40, 20
 MAX_NAMES, MAX_OTHER_NAMES, FILES_PER_NAME = 500, 200, 1_000
+MIN_WITHOUT_TEXT, MAX_START = 3, 200
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), (front_matter_cms.FILE,)
@@ -79,6 +80,7 @@ class _Sample:
 
     files: FolderFiles
     is_complete: bool
+    has_text: bool = False
     paths: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     kinds: dict[str, Counter[ValueKind]] = field(default_factory=lambda: defaultdict(Counter))
     keys: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
@@ -121,7 +123,11 @@ def infer(
     samples = samples[:MAX_COLLECTIONS]
     samples.sort(key=lambda sample: sample.files.folder)
     return tuple(
-        collection_from(sample.files, FieldCounts(sample.kinds, _options(project_id, sample))) for sample in samples
+        replace(
+            collection_from(sample.files, FieldCounts(sample.kinds, _options(project_id, sample))),
+            has_body=sample.has_text or sample.files.files < MIN_WITHOUT_TEXT,
+        )
+        for sample in samples
     )
 
 
@@ -184,7 +190,11 @@ def _read_values(project_id: str, samples: Sequence[_Sample]) -> None:
         values: dict[str, list[tuple[str, int, ValueKind, str]]] = {sha: [] for sha in shas}
         for sha, name, number, kind, key in db.session.execute(statement.limit(len(shas) * VALUES_PER_FILE)):
             values[sha].append((name, number, ValueKind(kind), key))
+        start = sa.func.ltrim(sa.func.substr(ContentText.body, 1, MAX_START), " \t\r\n")
+        texts = sa.select(ContentText.sha).where(ContentText.project_id == project_id, ContentText.sha.in_(shas))
+        with_text = set(db.session.scalars(texts.where(start != "")))
         for sample in samples:
+            sample.has_text |= not with_text.isdisjoint(sample.paths)
             for sha in values.keys() & sample.paths.keys():
                 sample.add(sha, values[sha])
 
@@ -427,8 +437,7 @@ def _sites(index: ContentIndex, rows: dict[str, Row], read: Read) -> list[docusa
 def _with_translations(schema: ContentSchema, sites: Sequence[docusaurus.TranslatedSite]) -> ContentSchema:
     if not sites:
         return schema
-    is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
-    collections = docusaurus.with_translations(schema.collections, sites, is_declared=is_declared)
+    collections = docusaurus.with_translations(schema.collections, sites, is_declared=schema.is_declared)
     return replace(schema, collections=collections)
 
 

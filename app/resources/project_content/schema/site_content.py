@@ -82,7 +82,7 @@ class SiteContent:
     @property
     def is_declared(self) -> bool:
         """Return whether a file declares the schema."""
-        return self.schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+        return self.schema.is_declared
 
     def group(self, name: str) -> CollectionGroup | None:
         """Return a collection by its name."""
