@@ -19,6 +19,7 @@ FOCUS = """each => document.activeElement === each
   && (each.matches("[contenteditable], .visually-hidden") || getComputedStyle(each).outlineStyle !== "none")"""
 """JavaScript: the element has the focus, and the focus is visible."""
 
+IN_TOOLBAR = "each => each.closest(`[role=toolbar]`)?.contains(document.activeElement) ?? false"
 IS_BEFORE_FOCUS = """each => document.activeElement !== document.body
   && (document.activeElement.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_PRECEDING) > 0"""
 HAS_CURSOR = "each => each.contains(getSelection().anchorNode)"
@@ -196,10 +197,11 @@ class Person:
         self.page.keyboard.press("Home")
 
     def reach(self, target: Locator) -> None:
-        """Move the focus to an element with the Tab key, and check that the focus is visible."""
+        """Move the focus to an element with the Tab key, in a toolbar with the arrow keys, and check its outline."""
         target.wait_for(state="attached")
         for _ in range(TAB_STOPS):
             if target.evaluate(FOCUS):
                 return
-            self.page.keyboard.press("Shift+Tab" if target.evaluate(IS_BEFORE_FOCUS) else "Tab")
+            back, forward = ("ArrowLeft", "ArrowRight") if target.evaluate(IN_TOOLBAR) else ("Shift+Tab", "Tab")
+            self.page.keyboard.press(back if target.evaluate(IS_BEFORE_FOCUS) else forward)
         raise AssertionError(f"the Tab key does not reach {target}")

@@ -121,6 +121,34 @@ def test_title_is_a_line_above_the_text_and_fields_are_next_to_it_or_a_tab(conso
 
 
 @pytest.mark.server
+def test_toolbar_is_one_stop_and_a_page_is_saved_only_with_a_change(console: Console, project: str) -> None:
+    page = console.page
+    console.resize({"width": 720, "height": 900}, "light")
+    console.open(f"{project}/edit/content/posts/winter-berths.md", ".ProseMirror")
+    save, bar = page.get_by_role("button", name="Save", exact=True), page.get_by_role("toolbar", name="Formatting")
+    expect(save).to_have_attribute("aria-disabled", "true")
+    assert bar.evaluate("bar => bar.scrollWidth === bar.clientWidth")
+    expect(bar.locator(":is(button, select):enabled:not([tabindex='-1'])")).to_have_count(1)
+    bar.get_by_label("Style").focus()
+    for key, name in (("ArrowRight", "Bold"), ("End", "Image"), ("ArrowRight", "Style")):
+        page.keyboard.press(key)
+        expect(bar.get_by_label(name)).to_be_focused()
+    page.locator(".ProseMirror").press("x")
+    expect(save).to_have_attribute("aria-disabled", "false")
+    page.locator(".ProseMirror").press("Control+z")
+    expect(save).to_have_attribute("aria-disabled", "true")
+
+
+@pytest.mark.server
+def test_first_entry_of_a_list_is_reached_with_few_keys(console: Console, project: str) -> None:
+    page = console.page
+    console.open(f"{project}/collections/content-posts", "#rows")
+    for key in ("Tab", "Enter", "Tab", "Enter", "Tab", "Tab"):
+        page.keyboard.press(key)
+    expect(page.locator("#rows a").first).to_be_focused()
+
+
+@pytest.mark.server
 def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: Console, project: str) -> None:
     page = console.page
     console.resize(WIDE, "light")

@@ -29,6 +29,27 @@ export function icon(name: string): SVGSVGElement {
   return svg;
 }
 
+/** Make a toolbar one stop of the Tab key. The arrow keys, Home and End move inside. Returns a function that follows its state. */
+export function initToolbar(bar: HTMLElement): () => void {
+  const enabled = () => [...bar.querySelectorAll<HTMLButtonElement | HTMLSelectElement>("button, select")].filter((one) => !one.disabled);
+  const update = () => {
+    const controls = enabled();
+    const current = controls.find((one) => one === document.activeElement) ?? controls[0];
+    for (const one of controls) one.tabIndex = one === current ? 0 : -1;
+  };
+  for (const type of ["focusin", "focusout"]) bar.addEventListener(type, update);
+  bar.addEventListener("keydown", (event) => {
+    const controls = enabled();
+    const at = controls.findIndex((one) => one === document.activeElement);
+    const forward = document.dir === "rtl" ? -1 : 1;
+    const to = { ArrowRight: at + forward, ArrowLeft: at - forward, Home: 0, End: -1 }[event.key];
+    if (to === undefined || at < 0) return;
+    event.preventDefault();
+    controls.at(to % controls.length)!.focus();
+  });
+  return update;
+}
+
 /** Return the texts of a form as the body of a request. */
 export function formBody(form: HTMLFormElement, submitter?: HTMLElement | null): URLSearchParams {
   return new URLSearchParams([...new FormData(form, submitter)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));

@@ -17,7 +17,10 @@ const READ_ON_SAVE = ["base_sha", "base_blob_sha", "message"];
 class EditorForm {
   private readonly form: HTMLFormElement;
   private readonly status = document.querySelector<HTMLElement>(".content-header .status");
+  private readonly saveButton: HTMLElement | null;
   private stored: string;
+  /** The form without anything to save, or null if the page has a draft or an error. */
+  private saved: string | null;
   private draftTimer = 0;
   private isSaving = false;
   private isSigningIn = false;
@@ -25,6 +28,9 @@ class EditorForm {
   constructor(form: HTMLFormElement) {
     this.form = form;
     this.stored = this.snapshot();
+    this.saved = document.querySelector("[data-draft-banner], main > .banner--error") ? null : this.stored;
+    this.saveButton = document.querySelector(`.content-header__actions > button[form="${form.id}"]`);
+    this.markSaved();
     form.addEventListener("input", () => this.onInput());
     form.addEventListener("change", () => this.onInput());
     form.addEventListener("submit", (event) => {
@@ -33,7 +39,8 @@ class EditorForm {
         return;
       }
       event.preventDefault();
-      void this.save(event.submitter);
+      this.markSaved();
+      if (event.submitter?.getAttribute("aria-disabled") !== "true") void this.save(event.submitter);
     });
     document.addEventListener("keydown", (event) => {
       if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "s") return;
@@ -74,7 +81,13 @@ class EditorForm {
     return this.snapshot() !== this.stored;
   }
 
+  /** Let the button be active only with something to save. It keeps the focus. */
+  private markSaved(): void {
+    if (!this.isSaving) this.saveButton?.setAttribute("aria-disabled", String(this.snapshot() === this.saved));
+  }
+
   private onInput(): void {
+    this.markSaved();
     if (!this.isChanged()) return;
     this.show(this.form.dataset.changedText || text("Not saved"));
     clearTimeout(this.draftTimer);
@@ -189,7 +202,7 @@ class EditorForm {
       const own = this.form.querySelector<HTMLInputElement>(`input[name="${CSS.escape(input.name)}"]`);
       if (own) own.value = input.value;
     }
-    if (isUnchanged) this.stored = this.snapshot();
+    this.saved = isUnchanged ? (this.stored = this.snapshot()) : null;
     this.show(page.querySelector(".content-header .status")?.textContent?.trim() || text("Saved"));
     const message = page.querySelector(".toast");
     toast(...(message ? [...message.childNodes].map((node) => document.importNode(node, true) as ChildNode) : [text("Saved")]));

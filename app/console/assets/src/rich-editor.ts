@@ -10,7 +10,7 @@ import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list"
 import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
 import { goToNextCell, tableEditing } from "prosemirror-tables";
 import { EditorView } from "prosemirror-view";
-import { create, icon } from "./dom.ts";
+import { create, icon, initToolbar } from "./dom.ts";
 import { CardView, enterCard } from "./editor-cards.ts";
 import { cellBelow, insertTable, isEmptyParagraph, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask, withBlock } from "./editor-tables.ts";
 import type { ChosenImage } from "./image-dialog.ts";
@@ -128,6 +128,7 @@ class RichEditor extends HTMLElement {
     this.view?.destroy();
     this.view = null;
     this.removeAttribute("ready");
+    this.setAttribute("failed", "");
     for (const child of [...this.children]) if (child !== this.textarea) child.remove();
     const message = text("The formatted editor has stopped. Your text is here as Markdown.");
     this.prepend(create("div", { class: "banner banner--warning", role: "alert" }, icon("alert-triangle"), create("p", {}, message)));
@@ -281,7 +282,7 @@ class RichEditor extends HTMLElement {
     });
     const table = tableBar((command) => this.run(command));
     bar.after(table.bar);
-    update.push(() => table.update(this.view!.state));
+    update.push(() => table.update(this.view!.state), initToolbar(bar), initToolbar(table.bar));
     const refresh = () => update.forEach((each) => each());
     this.addEventListener("state", refresh);
     refresh();
