@@ -118,7 +118,7 @@ def test_changes_are_proposed_reviewed_scheduled_published_and_taken_back_by_key
     url = propose(changes, title, text)
 
     editor.open(changes.project)
-    editor.follow("Changes")
+    editor.follow("Review")
     changes.check(editor, "board-draft")
     editor.use_entry(title)
     shows_state(editor, "Draft")
@@ -165,7 +165,7 @@ def test_changes_are_proposed_reviewed_scheduled_published_and_taken_back_by_key
     editor.press("Publish later")
     shows_state(editor, "Scheduled")
     changes.check(editor, "set-scheduled")
-    editor.follow("Changes")
+    editor.follow("Review")
     changes.check(editor, "board")
     editor.open(url)
     editor.press("Publish now")

@@ -542,7 +542,7 @@ class TestOtherPerson:
         type_after(console, 0, " Typed.")
         repo.git("update-ref", "refs/heads/main", before)
         save(console)
-        expect(console.page.locator("main")).to_contain_text("The page is no longer part of the branch.")
+        expect(console.page.locator("main")).to_contain_text("The page is no longer part of the site.")
         console.page.get_by_label("Address", exact=True).fill("kept")
         console.page.get_by_role("button", name="Save as a new page").click()
         assert "First words. Typed." in saved_text(console, f"{FOLDER}/kept.md")
