@@ -73,12 +73,13 @@ PAGES = (
     *(
         Row("GET", f"{PROJECT}{path}", MEMBERS)
         for path in (
-            *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
+            *("", "/search", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
             *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/links", "/relations"),
             *("/images/:file", "/draft-image/:file"),
         )
     ),
+    Row("GET", f"{PROJECT}/activity", MEMBERS),
     *(
         Row("POST", f"{PROJECT}{path}", MEMBERS)
         for path in (

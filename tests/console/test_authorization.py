@@ -144,12 +144,13 @@ def _forms(page: str) -> Iterator[tuple[str, list[str]]]:
 WITHOUT_A_LINK = {
     *("/console/:unknown", "/console/static/:name", "/console/admin"),
     "/console/projects/:project_id/thumbnail/:sha",
+    "/console/projects/:project_id/activity",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
     *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),
     "/console/projects/:project_id/changes/:change_set_id/conflicts",
     *("/console/projects/:project_id/images/:file", "/console/projects/:project_id/draft-image/:file"),
 }
-"""Files, unknown pages, pages to which a mail or a redirect leads, and searches and images of scripts."""
+"""Files, unknown pages, old addresses, pages to which a mail or a redirect leads, and searches and images of scripts."""
 
 MAX_VISITS = 3
 

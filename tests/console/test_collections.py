@@ -275,7 +275,7 @@ def test_names_with_dates_order_and_group_entries_and_name_those_without_a_title
     assert re.findall(r'scope="rowgroup">([^<]*)<', shown) == ["2024", "2023", "2022", "Without a date"]
     grid = open_list(news, "view=grid", name="guides").text
     assert "<bdi>Fog</bdi>" in grid
-    assert ">fog/index.md</p>" in grid
+    assert '/fog/index.md"' in grid
 
 
 @pytest.mark.parametrize("query", ["view=tree", "cursor=x", "filter[a][like]=1", "sort=", "state=none"])

@@ -50,7 +50,7 @@ def test_first_page_lists_the_pages_edited_last_and_the_drafts_with_their_titles
     shown = latest(site.owner.client.get(base).text)
     assert [page for page, _, _ in shown] == [path, "content/posts/second.md"]
     assert shown[0][1:] == ("First post", name_of(site.owner.client.get(base).text))
-    activity = site.owner.client.get(f"{base}/activity").text
+    activity = site.owner.client.get(f"{base}/history?show=activity").text
     assert f'href="{base}/edit/{path}"><bdi>First post</bdi></a>' in activity
     assert f'href="{base}/history/static/picture.png"><bdi>picture.png</bdi></a>' in activity
     site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": path}).ok()

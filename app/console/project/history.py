@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from flask import Response
-from marshmallow import fields
+from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
@@ -17,6 +17,7 @@ from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
 from app.console.files.simple_page import value_text
 from app.console.project import changes
+from app.console.project.project_home import read_log
 from app.console.shell import dates, frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
@@ -29,7 +30,7 @@ from app.core.errors import PayloadTooLarge
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.errors import DriverError
-from app.http.validation import Length, RequestQuery
+from app.http.validation import Cursor, Length, RequestQuery
 from app.resources.project_content import actions
 from app.resources.project_content.entry_changes import read_entries
 from app.resources.project_content.guards import branch_of
@@ -48,14 +49,24 @@ class HistoryPageQuery(RequestQuery):
     base: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
     head: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
     cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2048))]
+    show: Annotated[str, fields.String(load_default="all", validate=validate.OneOf(["all", "activity"]))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivityQuery(RequestQuery):
+    """The position in the activity."""
+
+    cursor: Cursor
 
 
 @blueprint.get(f"{BASE}/history")
 @blueprint.get(f"{BASE}/history/<path:file>", endpoint="file_history")
 @Page(guard=MEMBER, query=HistoryPageQuery)
 def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
-    """List the versions, or compare two of them."""
+    """List the versions or the activity of members, or compare two versions."""
     file = scope.path.get("file")
+    if file is None and query.show == "activity":
+        return _activity(scope, ActivityQuery.loaded({"cursor": query.cursor}))
     if is_sha(query.base) and is_sha(query.head):
         return _comparison(scope, file, query)
     versions, meta = changes.read_history(scope, file, limit=PER_PAGE, cursor=query.cursor)
@@ -68,6 +79,19 @@ def history(*, scope: ProjectScope, query: HistoryPageQuery) -> Response:
         head=present_head(scope),
         only_proposes=may_only_propose(scope),
     )
+
+
+@blueprint.get(f"{BASE}/activity")
+@Page(guard=MEMBER)
+def activity(*, scope: ProjectScope) -> Response:
+    """Lead to the activity in the history."""
+    return see_other(project_url(scope, "/history?show=activity"))
+
+
+def _activity(scope: ProjectScope, query: ActivityQuery) -> Response:
+    logs = read_log(scope.project.id, limit=PER_PAGE, cursor=query.cursor)
+    titles = frame.current().titles([entry["file"] for entry in logs["logs"]])
+    return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])
 
 
 def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) -> Response:

@@ -1,4 +1,4 @@
-"""The home page of a project, its activity and its search."""
+"""The home page of a project and its search."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from app.core.errors import NotFound
 from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.loading import instance
-from app.http.validation import Cursor, Length, RequestQuery
+from app.http.validation import Length, RequestQuery
 from app.resources.change_set import queries as change_sets
 from app.resources.outbound_webhook.queries import last_build
 from app.resources.project_content import service
@@ -37,7 +37,7 @@ from app.resources.project_log.schemas import LogEntriesSchema
 from app.resources.project_preview import service as previews
 from app.resources.project_preview.schemas import PreviewSchema
 
-RECENT, PER_PAGE, HITS, NEW_BUTTONS = 10, 100, 50, 5
+RECENT, HITS, NEW_BUTTONS = 10, 50, 5
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a project whose content is read for the first time."""
 
@@ -47,13 +47,6 @@ class SearchPageQuery(RequestQuery):
     """The terms of a search."""
 
     q: Annotated[str, fields.String(load_default="", validate=Length(max=500))]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ActivityQuery(RequestQuery):
-    """The position in the activity."""
-
-    cursor: Cursor
 
 
 @blueprint.get(BASE)
@@ -147,12 +140,3 @@ def _palette_files(scope: Scope, paths: Sequence[str]) -> list[dict[str, str]]:
         }
         for path in paths
     ]
-
-
-@blueprint.get(f"{BASE}/activity")
-@Page(guard=MEMBER, query=ActivityQuery)
-def activity(*, scope: ProjectScope, query: ActivityQuery) -> Response:
-    """Show the changes of the project, newest first."""
-    logs = read_log(scope.project.id, limit=PER_PAGE, cursor=query.cursor)
-    titles = frame.current().titles([entry["file"] for entry in logs["logs"]])
-    return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])
