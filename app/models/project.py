@@ -55,7 +55,7 @@ class Generator(StrEnum):
 
 
 class Publishers(StrEnum):
-    """The members who may publish, schedule and revert change sets."""
+    """The members who may publish and schedule change sets, and take published ones back at once."""
 
     EDITORS = "editors"
     ADMINS = "admins"

@@ -75,7 +75,7 @@ PAGES = (
         for path in (
             *("", "/search", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
-            *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/links", "/relations"),
+            *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/undo/:sha", "/links", "/relations"),
             *("/images/:file", "/draft-image/:file"),
         )
     ),
@@ -100,6 +100,7 @@ PAGES = (
             *("/discard-draft/:file", "/conflict/:file", "/removed/:file", "/rename/:file", "/delete/:file"),
             *(
                 "/restore/:file",
+                "/undo/:sha",
                 "/images/:file",
                 "/media",
                 "/preview",
@@ -119,7 +120,7 @@ PAGES = (
         Row("POST", f"{PROJECT}/changes/:change_set_id/{path}", SET)
         for path in (
             *("details", "submit", "review", "comments", "comments/:comment_id", "publish", "schedule", "unschedule"),
-            *("take-back", "close", "conflicts"),
+            *("close", "conflicts"),
         )
     ),
     Row("POST", f"{PROJECT}/settings/publishing", MANAGERS),

@@ -41,6 +41,9 @@ class Reader:
     def url(self, one: dict[str, Any], path: str = "") -> str:
         return f"{self.board}/{one['id']}{path}"
 
+    def undo_url(self, one: dict[str, Any]) -> str:
+        return f"{self.board.rpartition('/')[0]}/undo/{self.team.read(one)['published_sha']}"
+
     def read(self, path: str) -> str:
         """Return a page as HTML. Its text contains no word of Git."""
         response = self.person.client.get(path)
@@ -58,6 +61,7 @@ class Reader:
         forms = re.findall(rf'action="{self.url(one)}/([a-z-]+)"', page)
         verdicts = re.findall(r'name="verdict" value="(\w+)"', page)
         links = ["schedule"] if f'href="{self.url(one, "/schedule")}"' in page else []
+        links += ["undo"] * ("/undo/" in page)
         return {*forms, *verdicts, *links} - {"review"}
 
     def send(self, one: dict[str, Any], step: str, **fields: str) -> TestResponse:
@@ -92,7 +96,7 @@ BUTTONS: tuple[tuple[str, dict[str, set[str]]], ...] = (
             "reviewer": {"publish", "schedule", "changes", *COMMENT, *OPEN},
         },
     ),
-    ("published", {"editor": {"take-back", "schedule", *COMMENT}, "reviewer": {"take-back", "schedule", *COMMENT}}),
+    ("published", {"editor": {"undo", "schedule", *COMMENT}, "reviewer": {"undo", "schedule", *COMMENT}}),
 )
 
 
@@ -115,7 +119,7 @@ class TestPageOfASet:
         assert editor.buttons(made) - comments == expected["editor"]
         assert reviewer.buttons(made) - comments == expected["reviewer"]
         team.configure(publishers="admins")
-        publishing = {"publish", "schedule", "take-back"}
+        publishing = {"publish", "schedule"}
         assert editor.buttons(made) - comments == expected["editor"] - publishing
         assert Reader(team, team.admin).buttons(made) >= expected["editor"] - {"submit"}
         team.owner.again().patch(f"/project/status/{team.project}", {"status": "archived"}).ok()
@@ -235,14 +239,10 @@ class TestSteps:
         assert editor.done(made, "publish") == "Published"
         assert team.repo.show(PAGE).decode() == TEXT.replace("First", "Few")
 
-        back = editor.send(made, "take-back")
-        undo = {"id": back.location.rpartition("/")[2].partition("?")[0]}
-        assert "Take back “Words of spring”" in editor.read(back.location)
-        editor.done(undo, "submit")
-        sent = form_of(reviewer.person.client.get(reviewer.url(undo)), "/review")
-        reviewer.done(undo, "review", **sent | {"verdict": "approve"})
-        editor.done(undo, "publish")
-        assert "have been taken back" in editor.see(made)
+        assert "Take back “Words of spring”" in editor.read(editor.undo_url(made))
+        taken = submit(team.editor, editor.undo_url(made), next=editor.url(made))
+        assert taken.location.startswith(f"{editor.url(made)}?done=taken-back&undo=")
+        assert "have been taken back" in editor.read(taken.location)
         assert team.repo.show(PAGE).decode() == TEXT
 
     def test_home_and_navigation_count_sets_that_wait_for_the_reader(
@@ -434,13 +434,18 @@ class TestConflicts:
         assert editor.person.client.get(led.location).location == editor.url(made)
 
     @pytest.mark.one_database
-    def test_changes_that_are_being_taken_back_lead_to_the_first_revert(self, team: Team, editor: Reader) -> None:
+    def test_proposal_that_takes_changes_back_is_the_only_one(self, team: Team, editor: Reader) -> None:
         made = team.published()
-        undo = editor.send(made, "take-back").location.partition("?")[0]
-        assert "take-back" not in editor.buttons(made)
-        assert f'href="{undo}">“Take back “New words”” takes these changes back already' in editor.see(made)
-        editor.send({"id": undo.rpartition("/")[2]}, "close")
-        assert "take-back" in editor.buttons(made)
+        team.configure(publishers="admins")
+        assert "This proposes the change below." in editor.read(editor.undo_url(made))
+        proposed = submit(team.editor, editor.undo_url(made)).location
+        assert proposed.endswith("?done=proposed")
+        first = proposed.partition("?")[0]
+        assert "undo" not in editor.buttons(made)
+        assert f'href="{first}">“Take back “New words”” takes these changes back already' in editor.see(made)
+        assert submit(team.admin, editor.undo_url(made)).location == f"{first}?done=taken-back-before"
+        editor.send({"id": first.rpartition("/")[2]}, "close")
+        assert "undo" in editor.buttons(made)
 
     @pytest.mark.one_database
     def test_publication_without_approvals_names_the_next_step(self, team: Team, editor: Reader) -> None:
@@ -448,12 +453,19 @@ class TestConflicts:
         assert (refused.status_code, "Ask other people for a review" in refused.text) == (409, True)
 
     @pytest.mark.one_database
-    def test_take_back_that_conflicts_with_later_changes_is_explained(self, team: Team, editor: Reader) -> None:
+    def test_take_back_that_conflicts_with_later_changes_is_a_proposal_with_its_conflicts(
+        self, team: Team, editor: Reader
+    ) -> None:
         made = team.published()
-        team.repo.commit({PAGE: TEXT.replace("First", "Later").encode()}, "Later")
-        refused = editor.send(made, "take-back")
-        assert refused.status_code == 409
-        assert "Later changes on the site touch the same texts" in refused.text
+        later = TEXT.replace("First", "Later").encode()
+        team.repo.commit({PAGE: later}, "Later")
+        led = submit(team.editor, editor.undo_url(made))
+        assert led.location.endswith("/conflicts?done=undo-conflicts")
+        page = editor.read(led.location)
+        assert "Later changes touch the same texts." in page
+        assert ">First words." in page
+        assert ">Later words." in page
+        assert team.repo.show(PAGE) == later
 
 
 @pytest.mark.one_database

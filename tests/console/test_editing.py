@@ -235,8 +235,9 @@ def test_rename_delete_and_bulk_delete_change_the_branch(console: ConsoleScene) 
     assert urlsplit(renamed.location).path == f"{base}/edit/content/moved.md"
     fields = form_of(owner.client.get(f"{base}/edit/content/moved.md"), f"{base}/delete/")
     deleted = submit(owner, f"{base}/delete/content/moved.md", **fields).location
-    assert deleted == f"{base}/content/content?done=deleted&file=content%2Fmoved.md"
-    assert f'{base}/history/content/moved.md">History</a>' in owner.client.get(deleted).text
+    head = console.site.repo.head()
+    assert deleted == f"{base}/content/content?done=deleted&undo={head}"
+    assert f'action="{base}/undo/{head}"' in owner.client.get(deleted).text
     assert "Restore this version" in owner.client.get(f"{base}/history/content/moved.md").text
     head = site.repo.head()
     bulk = {"base_sha": head, "folder": "", "select": "content/posts/second.md"}
@@ -266,7 +267,7 @@ def test_history_compares_and_restores_a_version(console: ConsoleScene) -> None:
     assert "Replaced" in shown.text
     assert "Another" in shown.text
     fields = form_of(shown, "/restore/")
-    assert submit(site.owner, f"{base}/restore/{FILE}", **fields).location.endswith("done=restored")
+    assert "done=restored" in submit(site.owner, f"{base}/restore/{FILE}", **fields).location
     assert site.repo.show(FILE) == before
     assert client.get(f"{base}/history").status_code == 200
 

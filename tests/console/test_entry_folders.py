@@ -91,7 +91,7 @@ def test_deleted_page_is_restored_with_its_pictures(blog: Blog) -> None:
     blog.send("delete", POST)
     sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
     done = submit(blog.console.site.owner, f"{blog.base}/restore/{POST}", **sent)
-    assert done.location.endswith("?done=restored")
+    assert "?done=restored" in done.location
     assert blog.files == set(FILES)
     assert blog.console.site.repo.show(PICTURES[1]) == FILES[PICTURES[1]]
 
@@ -108,7 +108,7 @@ def test_page_is_renamed_with_its_pictures(blog: Blog) -> None:
     parts = ("content/blog/", "pier", "/index.md")
     assert tuple(form[name] for name in ("path_start", "new_path", "path_end")) == parts
     done = blog.send("rename", POST, **form | {"new_path": "harbour"})
-    assert done.location == f"{blog.base}/edit/content/blog/harbour/index.md?done=renamed"
+    assert done.location.startswith(f"{blog.base}/edit/content/blog/harbour/index.md?done=renamed&undo=")
     assert blog.files == {path.replace("/pier/", "/harbour/") for path in FILES}
     assert blog.console.site.repo.show("content/blog/harbour/img/b.png") == FILES[PICTURES[1]]
 
@@ -265,7 +265,7 @@ def test_page_is_restored_without_a_folder_that_a_commit_cannot_contain(blog: Bl
     blog.console.site.repo.commit(dict.fromkeys((POST, *PICTURES, *many)))
     sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
     done = submit(blog.console.site.owner, f"{blog.base}/restore/{POST}", **sent)
-    assert done.location.endswith("?done=restored")
+    assert "?done=restored" in done.location
     assert blog.files == changed("content/blog/pier") | {POST}
 
 
@@ -275,7 +275,7 @@ def test_page_is_restored_from_the_time_before_its_rename(blog: Blog) -> None:
     blog.send("delete", new)
     sent = {"commit_sha": before, "base_sha": blog.console.site.repo.head()}
     done = submit(blog.console.site.owner, f"{blog.base}/restore/{new}", **sent)
-    assert done.location.endswith("?done=restored")
+    assert "?done=restored" in done.location
     assert blog.console.site.repo.show(new) == FILES[POST]
 
 

@@ -82,7 +82,7 @@ def test_restore_names_its_version_in_the_history_and_in_the_comparison(console:
     assert re.findall(restore, line) == [(before, date)]
     assert "Restore this version" not in owner.client.get(compared).text.replace(line, "")
     fields = form_of(owner.client.get(compared), f"/restore/{FILE}")
-    assert submit(owner, f"{url.replace('/history/', '/restore/')}", **fields).location.endswith("done=restored")
+    assert "done=restored" in submit(owner, f"{url.replace('/history/', '/restore/')}", **fields).location
     assert console.site.repo.show(FILE) == BEFORE
     name, shown = f"Restore “First post” (version of {date})", html.unescape(owner.client.get(url).text)
     assert re.search(rf"<bdi>{re.escape(name)}</bdi></a> <span[^>]*><bdi>Changed: ", shown)

@@ -198,7 +198,7 @@ def restore(person: Person, connected: Repository) -> None:
     person.use(page.get_by_role("link", name=person.say("All versions"), exact=True))
     row = page.get_by_role("row").filter(has_text="Change the first paragraph")
     person.press("Restore this version", within=row)
-    page.wait_for_url("**done=restored")
+    page.wait_for_url("**done=restored**")
     before, after = connected.changed()
     assert (before[:6], after[:8]) == ("-Mine.", "+Theirs.")
 

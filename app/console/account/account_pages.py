@@ -11,7 +11,7 @@ from app.access.guards import public
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell.forms import Form
-from app.console.shell.pages import Page, is_signed_in, see_other
+from app.console.shell.pages import Page, is_signed_in, local_path, see_other
 from app.console.shell.rendering import page
 from app.core.errors import EmailNotVerified, NotFound
 from app.core.locales import is_time_zone
@@ -33,12 +33,6 @@ class AccountQuery(RequestQuery):
     email: Annotated[str, fields.String(load_default="", validate=Length(max=320))]
     token: Annotated[str, fields.String(load_default="", validate=Length(max=512))]
     invitation: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
-
-
-def local_path(target: str) -> str:
-    """Return a path of the console to which a sign-in leads. Other URLs are replaced by the home page."""
-    inside = target == ROOT or target.startswith((f"{ROOT}/", f"{ROOT}?"))
-    return target if inside and "\\" not in target and not any(char < " " for char in target) else ROOT
 
 
 def _add_form(name: str) -> None:

@@ -8,11 +8,10 @@ from flask import Response, request
 from app.access import authentication
 from app.access.guards import verified
 from app.access.scope import Scope
-from app.console.account.account_pages import local_path
 from app.console.blueprint import ROOT, blueprint
 from app.console.shell.forms import Form
 from app.console.shell.frame import ZONES_COOKIE
-from app.console.shell.pages import Page, see_other
+from app.console.shell.pages import Page, local_path, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _

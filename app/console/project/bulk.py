@@ -17,7 +17,7 @@ from app.console.files.page_source import OpenFile, branch_source, open_files, p
 from app.console.files.scope import BASE, MEMBER, EditorScope, in_set, project_url, proposed_url
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
-from app.console.shell.pages import Page, query_of_page, see_other
+from app.console.shell.pages import Page, notice_query, query_of_page, see_other
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import DraftField, field_to_write
 from app.content.entry_files import EntryFiles, outermost
@@ -53,8 +53,8 @@ def selected_paths(paths: Sequence[str]) -> list[str]:
     return paths
 
 
-def _in_commits(groups: Sequence[Sequence[T]], change: Callable[[Sequence[T]], bool]) -> bool:
-    """Change files with one commit for each 300 of them, and return whether a commit was made.
+def _in_commits(groups: Sequence[Sequence[T]], change: Callable[[Sequence[T]], str | None]) -> list[str]:
+    """Change files with one commit for each 300 of them, and return the commits.
 
     A group is what one commit must contain: the files of an entry.
 
@@ -62,20 +62,21 @@ def _in_commits(groups: Sequence[Sequence[T]], change: Callable[[Sequence[T]], b
         Conflict: a commit after the first one failed, or the time of a form is over. The message has the numbers.
         AppError, DriverError, DatabaseError: the first commit failed. Nothing was changed.
     """
-    until, is_changed, done, count = time.monotonic() + CommitLimits.form_timeout_s, False, 0, sum(map(len, groups))
+    until, done, count = time.monotonic() + CommitLimits.form_timeout_s, 0, sum(map(len, groups))
+    commits = list[str]()
     for part in _parts(groups):
         if done and time.monotonic() > until:
             raise _interrupted(done, count, _("It took too long. Select the others again."))
         try:
-            is_changed |= change(part)
+            commits += filter(None, [change(part)])
         except (AppError, DriverError, DatabaseError) as error:
-            if not is_changed:
+            if not commits:
                 raise
             reason = to_app_error(error)
             message = "; ".join(f"{field.path}: {translate(field.message)}" for field in reason.fields[:MAX_REASONS])
             raise _interrupted(done, count, message or translate(reason.message)) from error
         done += len(part)
-    return is_changed
+    return commits
 
 
 def _parts(groups: Sequence[Sequence[T]]) -> Iterator[list[T]]:
@@ -100,16 +101,21 @@ class _Unchanged(Exception):
 
 @dataclass(frozen=True)
 class BulkOutcome:
-    """The name of the outcome of a change of selected files, and the scope in which they were changed."""
+    """The name of the outcome of a change of selected files, the scope in which they were changed, and the commits."""
 
     done: str
     to: EditorScope | None = None
+    commits: Sequence[str] = ()
 
     def lead(self, url: str) -> Response:
-        """Lead to the page of the new change set that contains the change, else to the list at a URL with its query."""
+        """Lead to the page of the new change set that contains the change, else to the list at a URL with its query.
+
+        The message offers to undo one commit. Several ones are undone in the history.
+        """
         if self.to is not None and self.to.change_set is not None:
             return see_other(proposed_url(self.to))
-        return see_other(f"{url}?{urlencode(query_of_page() | {'done': self.done})}")
+        query = query_of_page() | notice_query(self.done, self.commits[0] if len(self.commits) == 1 else None)
+        return see_other(f"{url}?{urlencode(query)}")
 
 
 def _run(
@@ -117,7 +123,7 @@ def _run(
     title: str,
     done: str,
     plan: Callable[[EditorScope], Sequence[Sequence[T]]],
-    change: Callable[[EditorScope, Sequence[T]], bool],
+    change: Callable[[EditorScope, Sequence[T]], str | None],
 ) -> BulkOutcome:
     """Change files on the site, or in a new change set if the user can only propose.
 
@@ -130,14 +136,14 @@ def _run(
             groups = plan(to)
             if only_proposes and sum(map(len, groups)) > CommitLimits.files:
                 raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.files))
-            _require_change(_in_commits(groups, partial(change, to)))
+            _require_change(commits := _in_commits(groups, partial(change, to)))
     except _Unchanged:
         return BulkOutcome("unchanged")
-    return BulkOutcome(done, to)
+    return BulkOutcome(done, to, commits)
 
 
-def _require_change(is_changed: bool) -> None:
-    if not is_changed:
+def _require_change(commits: Sequence[str]) -> None:
+    if not commits:
         raise _Unchanged
 
 
@@ -166,9 +172,8 @@ def delete_paths(scope: ProjectScope, paths: list[str], base_sha: str, *, is_con
         # The languages of one page are one entry.
         return [[{"path": path, "action": "delete"} for path in group] for group in dict.fromkeys(files)]
 
-    def delete(to: EditorScope, part: Sequence[dict[str, Any]]) -> bool:
-        save(to, _("Delete %(count)s files", count=len(part)), base_sha, *part)
-        return True
+    def delete(to: EditorScope, part: Sequence[dict[str, Any]]) -> str:
+        return str(save(to, _("Delete %(count)s files", count=len(part)), base_sha, *part)["commit_sha"])
 
     return _run(scope, _("Delete %(count)s files", count=len(paths)), "deleted", plan, delete)
 
@@ -184,9 +189,9 @@ def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str
         require_movable(branch_source(to), present_head(to), moves, to.project.generator, field="target")
         return [move_edits(entry, page) for entry, page in moves]
 
-    def move(to: EditorScope, part: Sequence[dict[str, Any]]) -> bool:
-        save(to, message % {"count": len(part), "folder": target or "/"}, base_sha, *part)
-        return True
+    def move(to: EditorScope, part: Sequence[dict[str, Any]]) -> str:
+        text = message % {"count": len(part), "folder": target or "/"}
+        return str(save(to, text, base_sha, *part)["commit_sha"])
 
     return _run(scope, message % {"count": len(paths), "folder": target or "/"}, "moved", plan, move)
 
@@ -198,12 +203,12 @@ def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: D
     """
     text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
 
-    def change(to: EditorScope, part: Sequence[str]) -> bool:
+    def change(to: EditorScope, part: Sequence[str]) -> str | None:
         opened = open_files(to, part)
         files = list(_with_state(opened, is_draft=is_draft, field=field))
-        if files:
-            save(to, text % {"count": len(files)}, opened[0].base_sha, *files)
-        return bool(files)
+        if not files:
+            return None
+        return str(save(to, text % {"count": len(files)}, opened[0].base_sha, *files)["commit_sha"])
 
     return _run(scope, text % {"count": len(paths)}, "saved", lambda _to: [[path] for path in paths], change)
 

@@ -16,9 +16,8 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
-from app.console.shell.translation import gettext as _
 from app.core import clock
-from app.core.errors import AppError, Conflict, ErrorMessage, InvalidRequest
+from app.core.errors import AppError, ErrorMessage, InvalidRequest
 from app.core.locales import is_time_zone, time_zones
 from app.http.actions import run
 from app.models.change_set import ChangeSetState as State
@@ -29,21 +28,9 @@ from app.resources.change_set.queries import Shown
 from app.resources.change_set.reviews import Review
 from app.resources.change_set.schedule import EARLIER, LATER, WallTime
 from app.resources.change_set.schemas import CommentBody, EditChangeSetBody, ReviewBody, check_wall_time
-from app.resources.change_set.service import MAX_TITLE
 from app.resources.project_content.saving.refusals import MergeRefused
 
 COMMENTED = "commented"
-
-
-class LaterChanges(Conflict):
-    """A revert that conflicts with later changes of the site (409)."""
-
-    message = ErrorMessage("Later changes on the site touch the same texts. Take these changes back by hand")
-
-
-def _edit(set_id: str, values: dict[str, object]) -> None:
-    body = EditChangeSetBody.loaded(values, is_change=True)
-    run(lambda scope: actions.edit(set_of(scope), body.sent()), {"change_set_id": set_id}, guard=SET_MEMBER)
 
 
 def _comment(scope: ChangeSetScope, values: dict[str, object]) -> Shown:
@@ -55,7 +42,9 @@ def _comment(scope: ChangeSetScope, values: dict[str, object]) -> Shown:
 @Page(guard=SET_MEMBER, inputs=("title", "description"), shown_by="change_set")
 def change_details(*, scope: ChangeSetScope, form: Form) -> Response:
     """Change title and description."""
-    _edit(scope.change_set.id, {"title": form.text("title"), "description": form.optional("description")})
+    values = {"title": form.text("title"), "description": form.optional("description")}
+    body = EditChangeSetBody.loaded(values, is_change=True)
+    run(lambda scope: actions.edit(set_of(scope), body.sent()), scope.path, guard=SET_MEMBER)
     return see_other(set_url(scope, "?done=saved"))
 
 
@@ -118,23 +107,6 @@ def remove_schedule(*, scope: ChangeSetScope, form: Form) -> Response:
     """Remove the time of the publication."""
     run(lambda scope: actions.remove_schedule(set_of(scope)), scope.path, guard=SET_MEMBER)
     return see_other(set_url(scope, "?done=saved"))
-
-
-@blueprint.post(f"{SET}/take-back")
-@Page(guard=SET_MEMBER, inputs=(), shown_by="change_set")
-def take_back(*, scope: ChangeSetScope, form: Form) -> Response:
-    """Create a set that takes the published changes back.
-
-    Raises:
-        LaterChanges: other changes of the same texts followed.
-    """
-    try:
-        created = str(run_on(scope.change_set.id, actions.revert)["id"])
-    except MergeRefused as error:
-        raise LaterChanges from error
-    title = _("Take back “%(title)s”", title=scope.change_set.title)[:MAX_TITLE]
-    _edit(created, {"title": title})
-    return see_other(set_url(scope, "?done=created", created))
 
 
 @blueprint.post(f"{SET}/close")

@@ -233,7 +233,7 @@ def _changed_pages(scope: ChangeSetScope, cursor: str | None) -> ChangedPages:
     try:
         difference, meta = _compare(scope, cursor=cursor, limit=FILES)
         files, head = difference["files"], difference["head_sha"]
-        titles = _titles(scope, files, head)
+        titles = titles_of_changed(scope, files, head)
         compared = [_compared(scope, file, titles) for file in files[:OPENED]]
     except MissingBranch:
         return ChangedPages(is_deleted=True)
@@ -251,8 +251,8 @@ def _compare(scope: ChangeSetScope, **values: object) -> tuple[dict[str, Any], M
     return difference.to_dict(scope.project.id), difference.meta
 
 
-def _titles(scope: ChangeSetScope, files: Sequence[Mapping[str, Any]], head: str) -> dict[str, str]:
-    """Return the titles of changed pages by path: those of the site, and of some new pages those in the set."""
+def titles_of_changed(scope: ProjectScope, files: Sequence[Mapping[str, Any]], head: str) -> dict[str, str]:
+    """Return the titles of changed pages by path: those of the site, and of some new pages those at `head`."""
     titles = frame.current().titles([file["path"] for file in files])
     present = [file["path"] for file in files if file["status"] != "removed"]
     new = [path for path in present if titles[path] == page_name(path)][:NEW_TITLES]
@@ -286,5 +286,5 @@ def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[st
 def changed_page(*, scope: ChangeSetScope, query: ChangedPageQuery) -> Response:
     """Show the comparison of one changed page with its comments."""
     shown, file = ShownSet(scope), {"path": scope.path["file"], "status": "modified"}
-    with_content = _compared(scope, file, _titles(scope, [file], scope.change_set.head_sha))
+    with_content = _compared(scope, file, titles_of_changed(scope, [file], scope.change_set.head_sha))
     return page("changes/page.html", view=shown, one=shown.shown, each=with_content, number=query.number, **_texts())

@@ -23,7 +23,7 @@ from app.console.files.page_source import branch_source, present_head, read_sche
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url, proposed_url
 from app.console.shell import frame
 from app.console.shell.forms import Form
-from app.console.shell.pages import Page, current_form, query_of_page, see_other
+from app.console.shell.pages import Page, current_form, lead_back, notice_query, query_of_page, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.entry_files import EntryFiles, folder_of_index
@@ -115,8 +115,9 @@ def rename_file(*, scope: EditorScope, form: Form) -> Response:
         source, head = branch_source(to), present_head(to)
         require_movable(source, head, [(entry, new)], to.project.generator, field="new_path")
         edits = _checked(move_edits(entry, new), form, path)
-        save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
-    return see_other(edit_url(to, new, "done=renamed" if to.change_set is None else "done=saved"))
+        saved = save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
+    query = notice_query("renamed", saved["commit_sha"]) if to.change_set is None else notice_query("saved", None)
+    return see_other(edit_url(to, new, urlencode(query)))
 
 
 def _entry(to: EditorScope, form: Form, path: str, *, deletes: bool = False) -> EntryFiles:
@@ -139,13 +140,13 @@ def _checked(edits: list[dict[str, Any]], form: Form, path: str) -> list[dict[st
 @blueprint.post(f"{BASE}/delete/<path:file>")
 @Page(guard=EDITOR, inputs=("base_sha", "base_blob_sha", *INPUTS), shown_by="edit")
 def delete_file(*, scope: EditorScope, form: Form) -> Response:
-    """Delete an entry and lead to the list that contained it, with a link to its history, which restores it."""
+    """Delete an entry and lead to the list that contained it, with a button that undoes the deletion."""
     path = scope.path["file"]
     message = _("Delete %(name)s", name=path)
     with destination(scope, form, message) as to:
         files = _entry(to, form, path, deletes=True).files
         edits = _checked([{"path": file, "action": "delete"} for file in files], form, path)
-        save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
+        saved = save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
     if to.change_set is not None:
         return see_other(proposed_url(to))
-    return see_other(frame.current().list_url(done="deleted", file=path))
+    return lead_back(frame.current().list_url(), "deleted", undo=saved["commit_sha"])

@@ -21,7 +21,7 @@ from app.console.project.project_home import read_log
 from app.console.shell import dates, frame
 from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
-from app.console.shell.pages import Page, see_other
+from app.console.shell.pages import Page, lead_back, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
@@ -169,7 +169,7 @@ def _restore(scope: ProjectScope, request: RestoreRequest, message: str) -> Resp
     if may_only_propose(scope):
         return _propose_version(scope, request, message)
     restored = commit(scope, lambda branch: actions.restore_version(branch, request, message))
-    return see_other(_history_url(scope, "restored" if restored["files"] else "unchanged"))
+    return _lead_to_history(scope, restored)
 
 
 def _deleted_folder(scope: ProjectScope, request: RestoreRequest) -> str | None:
@@ -185,8 +185,9 @@ def _deleted_folder(scope: ProjectScope, request: RestoreRequest) -> str | None:
         return entry.folder
 
 
-def _history_url(scope: ProjectScope, done: str) -> str:
-    return project_url(scope, f"/history/{quote(scope.path['file'])}?done={done}")
+def _lead_to_history(scope: ProjectScope, restored: Mapping[str, Any] | None) -> Response:
+    done, sha = ("restored", restored["commit_sha"]) if restored and restored["files"] else ("unchanged", None)
+    return lead_back(project_url(scope, f"/history/{quote(scope.path['file'])}"), done, undo=sha)
 
 
 def _propose_version(scope: ProjectScope, request: RestoreRequest, message: str) -> Response:
@@ -194,7 +195,7 @@ def _propose_version(scope: ProjectScope, request: RestoreRequest, message: str)
     with transactions.outside_transaction():
         edits = plan_restore(branch_source(scope), request)
     if isinstance(edits, NoChange):
-        return see_other(_history_url(scope, "unchanged"))
+        return _lead_to_history(scope, None)
     with new_set(scope, message) as to:
         save(to, message, request.base_sha, *map(sent_edit, edits))
     return see_other(proposed_url(to))

@@ -129,12 +129,12 @@ class Frame:
             return own[0].label
         return member[0].label if own is None and member is not None else ""
 
-    def list_url(self, **query: str) -> str:
+    def list_url(self) -> str:
         """Return the URL of the list with the open file: its collection, else its folder."""
         path = f"collections/{quote(self.list.name)}" if self.list is not None else f"content/{quote(self._folder)}"
         if self.collection is not None and self.list is self.collection[0] and len(self.list.languages) > 1:
-            query = {"locale": self.collection[1].language} | query
-        return f"{self.project_url}/{path}{f'?{urlencode(query)}' if query else ''}"
+            path += f"?{urlencode({'locale': self.collection[1].language})}"
+        return f"{self.project_url}/{path}"
 
     @property
     def _folder(self) -> str:

@@ -24,6 +24,12 @@ def notice(name: str | None) -> str | None:
         "renamed": _("Renamed"),
         "moved": _("Moved"),
         "restored": _("Restored"),
+        "undone": _("Undone"),
+        "taken-back": _("Taken back"),
+        "taken-back-before": _("These changes are taken back already"),
+        "undo-conflicts": _(
+            "Later changes touch the same texts. The site has not changed. Choose the text of each part, then publish."
+        ),
         "invited": _("Invitation sent"),
         "removed": _("Removed"),
         "revoked": _("Revoked"),

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 from typing import ClassVar
+from urllib.parse import urlencode
 
 from flask import Response, current_app, g, request
 
 from app.access import authentication
 from app.access.tokens import SessionRequired
+from app.console.blueprint import ROOT
 from app.console.shell import forms, frame
 from app.console.shell.forms import Form
 from app.core.limits import InputLimits
@@ -141,9 +143,26 @@ def see_other(url: str) -> Response:
     return Response(status=SEE_OTHER, headers={"Location": url, "Cache-Control": "no-store"})
 
 
+def local_path(target: str) -> str:
+    """Return a path of the console to which a form leads. Other URLs are replaced by the home page."""
+    inside = target == ROOT or target.startswith((f"{ROOT}/", f"{ROOT}?"))
+    return target if inside and "\\" not in target and not any(char < " " for char in target) else ROOT
+
+
+def lead_back(target: str, done: str, *, undo: str | None = None) -> Response:
+    """Return a redirect to a page of the console with the notice of an action and the commit that undoes it."""
+    target = local_path(target)
+    return see_other(f"{target}{'&' if '?' in target else '?'}{urlencode(notice_query(done, undo))}")
+
+
+def notice_query(done: str, undo: str | None) -> dict[str, str]:
+    """Return the query parameters of a notice. `undo` is the commit that its button "Undo" takes back."""
+    return {"done": done} | ({"undo": undo} if undo else {})
+
+
 def query_of_page() -> dict[str, str]:
     """Return the query parameters of the page, without the notice of a finished action."""
-    return {name: value for name, value in request.args.items() if name != "done"}
+    return {name: value for name, value in request.args.items() if name not in ("done", "undo")}
 
 
 def current_form() -> Form:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from babel import Locale, UnknownLocaleError
 from babel.dates import format_timedelta
@@ -20,12 +20,13 @@ from app.console.shell import dates, frame, messages, static_files
 from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
-from app.console.shell.pages import current_form
+from app.console.shell.pages import current_form, query_of_page
 from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
 from app.content.entry_files import address_parts
 from app.core.limits import CommitLimits, TextLengths
 from app.core.locales import RTL_LANGUAGES
+from app.core.refs import is_sha
 from app.extensions import current_settings
 from app.resources.bucket.responses import width_url
 from app.runtimes.failure import NETWORK_ADVICE
@@ -107,7 +108,8 @@ def page(
         "path": request.path,
         "done": request.args.get("done"),
         "notice": messages.notice(request.args.get("done")),
-        "deleted_file": request.args.get("file") if request.args.get("done") == "deleted" else None,
+        "undo": undo if is_sha(undo := request.args.get("undo", "")) else None,
+        "here": f"{request.path}?{urlencode(query_of_page())}".rstrip("?"),
         "error_text": messages.error_text(form.error) if form.error is not None else None,
     }
     text = _environment(language).get_template(template).render(context | values)

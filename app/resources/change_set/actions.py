@@ -22,18 +22,30 @@ from app.models.change_set import ChangeSet, ChangeSetComment, ScheduledAction, 
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project
 from app.models.user import User
-from app.resources.change_set import branches, content, notices, publishing, queries, reviews, schedule, service, states
+from app.resources.change_set import (
+    branches,
+    content,
+    notices,
+    publishing,
+    queries,
+    reversals,
+    reviews,
+    schedule,
+    service,
+    states,
+)
 from app.resources.change_set.content import UPDATE_MESSAGE, Content
 from app.resources.change_set.errors import MissingBranch, StateConflict
 from app.resources.change_set.queries import Shown
+from app.resources.change_set.reversals import Reversal
 from app.resources.change_set.reviews import Review, Reviewed, ReviewRequest
 from app.resources.change_set.schedule import WallTime
 from app.resources.change_set.states import Step
-from app.resources.project.branches import is_working_branch
+from app.resources.project.branches import is_working_branch, requires_change_sets
 from app.resources.project.events import branch_moved
 from app.resources.project_content.actions import ContentBranch, compare_commits, save_files
 from app.resources.project_content.saving.merging import MergePlan, MergePlanner, MergeRequest
-from app.resources.project_content.saving.refusals import Resolution, ScheduleRefused, UnknownConflict
+from app.resources.project_content.saving.refusals import MergeRefused, Resolution, ScheduleRefused, UnknownConflict
 from app.resources.project_content.service import UnrecordedSave
 from app.resources.project_content.versions.comparison import CommitComparison
 
@@ -333,21 +345,95 @@ def revert(target: MemberSet) -> UnrecordedAct[Shown]:
     """Create a set that takes back the changes of a published one. When it is published, the first one is reverted.
 
     Raises:
-        NotPublisher, and the errors of `service.check_revert` and `branches.create_revert`.
+        RevertExists, StateConflict, and the errors of `reversals.create_branch`.
     """
-    service.check_publisher(target.project, target.role)
     service.check_revert(target.change_set)
-    branch, reverted = branches.create_revert(target.change_set, target.site)
+    reversal = reversals.of_set(target.change_set)
+    branch, content = reversals.create_branch(reversal, target.site)
 
     def record() -> Shown:
-        original = target.lock()
-        service.check_revert(original)
-        title, by = branches.revert_title(original), target.site.by
-        return target.shown(
-            service.create(
-                target.project, branch, title=title, description=None, by=by, content=reverted, reverts=original
-            )
-        )
+        reversal.check()
+        return target.shown(reversals.create_set(reversal, target.site, branch, content))
+
+    return UnrecordedAct(record, resource=branch)
+
+
+@dataclass(frozen=True)
+class TakenBack:
+    """The result of `take_back`: the commit of the working branch, and the set of the reversal with its state.
+
+    Without a set and a commit the branch no longer contains the changes. With `has_conflicts` the set is a proposal
+    that conflicts with later changes.
+    """
+
+    commit_sha: str | None = None
+    change_set_id: str | None = None
+    state: str | None = None
+    has_conflicts: bool = False
+
+
+def takes_back_at_once(site: ContentBranch, role: Role | None, reversal: Reversal) -> bool:
+    """Return whether a member changes the working branch by a reversal. Other reversals are proposals.
+
+    A published set is taken back without a new approval, also on a branch that receives only change sets.
+    """
+    if not service.is_publisher(site.project, role):
+        return False
+    return reversal.reverted is not None or not requires_change_sets(site.project.id, site.project.branch or "")
+
+
+def take_back(site: ContentBranch, role: Role | None, reversal: Reversal) -> UnrecordedAct[TakenBack]:
+    """Take changes back, and keep later ones: at once if the member may, else as a proposal.
+
+    Changes that cannot be merged with later ones become a proposal with its conflicts.
+
+    Raises:
+        RevertExists, StateConflict: the set is not published, or another set takes it back.
+        PayloadTooLarge, LimitReached, and the errors of `save_files` and `publishing.publish` without conflicts.
+    """
+    if reversal.reverted is not None:
+        service.check_revert(reversal.reverted)
+    if takes_back_at_once(site, role, reversal):
+        with suppress(MergeRefused):
+            return _publish_reversal(site, reversal) if reversal.reverted is not None else _commit(site, reversal)
+    return _propose(site, reversal)
+
+
+def _commit(site: ContentBranch, reversal: Reversal) -> UnrecordedAct[TakenBack]:
+    with transactions.outside_transaction():
+        request = reversal.request(site.source())
+    saved = save_files(site, request, merges=True)
+
+    def taken(result: Mapping[str, object]) -> TakenBack:
+        return TakenBack(str(result["commit_sha"]) if result["files"] else None)
+
+    late = LateRecord(taken(saved.late.result), saved.late.jobs) if saved.late is not None else None
+    return UnrecordedAct(lambda: taken(saved.record()), late)
+
+
+def _publish_reversal(site: ContentBranch, reversal: Reversal) -> UnrecordedAct[TakenBack]:
+    set_id, publication = reversals.publish(reversal, site, reversal.check)
+    unfinished = TakenBack(change_set_id=set_id, state=State.PUBLISHING)
+
+    def record() -> TakenBack:
+        if publication is None:
+            return unfinished
+        row = publishing.finish(publication, by=site.by, grant=site.by.grant)
+        return TakenBack(row.published_sha, set_id, row.state)
+
+    return UnrecordedAct(record, LateRecord(unfinished, {"change_sets.finish_publication": {"change_set_id": set_id}}))
+
+
+def _propose(site: ContentBranch, reversal: Reversal) -> UnrecordedAct[TakenBack]:
+    try:
+        (branch, content), has_conflicts = reversals.create_branch(reversal, site), False
+    except MergeRefused:
+        (branch, content), has_conflicts = reversals.create_branch(reversal, site, merges=False), True
+
+    def record() -> TakenBack:
+        reversal.check()
+        row = reversals.create_set(reversal, site, branch, content)
+        return TakenBack(change_set_id=row.id, state=row.state, has_conflicts=has_conflicts)
 
     return UnrecordedAct(record, resource=branch)
 

@@ -1,4 +1,4 @@
-"""Writes to the branches of change sets: new branches, updates from the working branch, and reverts."""
+"""Writes to the branches of change sets: new branches, and updates from the working branch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,15 +20,13 @@ from app.resources.change_set.content import (
     people_of,
     read_content,
 )
-from app.resources.change_set.errors import NothingToPublish
-from app.resources.change_set.service import MAX_TITLE, NewBranch, add_author, check_limit
+from app.resources.change_set.service import NewBranch, add_author
 from app.resources.project_content.actions import ContentBranch
 from app.resources.project_content.save_request import Attribution
 from app.resources.project_content.saving.commit_builder import SaveConflict
 from app.resources.project_content.saving.commits import attribution_of
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
 from app.resources.project_content.saving.refusals import Resolution, SetRefused, UnknownConflict
-from app.resources.project_content.saving.restore import edits_between
 from app.resources.project_content.source import Source
 
 
@@ -94,45 +92,10 @@ def update(
             expected_head=present.head_sha,
             author=attribution.author,
         )
-    return _content_of(head, commit)
+    return content_of(head, commit)
 
 
-def create_revert(change_set: ChangeSet, site: ContentBranch) -> tuple[NewBranch, Content]:
-    """Create the branch of a set that takes back the changes of a published one, and no other change.
-
-    Raises:
-        MergeRefused: later changes conflict. Nothing is written.
-        NothingToPublish: the working branch no longer contains the changes.
-    """
-    check_limit(site.project)
-    attribution = attribution_of(site.by)
-    with transactions.outside_transaction():
-        source = site.source()
-        published, before = change_set.published_sha or "", change_set.published_parent_sha or ""
-        versions = {change.path: change.entry for change in source.repository.changes(published, before)}
-        present = source.repository.entries(published, sorted(versions))
-        edits, title = list(edits_between(source, versions, present)), revert_title(change_set)
-        head = source.repository.head(source.branch)
-        planned = MergePlanner(source, MergeRequest(published, edits, title)).planned_save(head, attribution)
-        changes = [edit.change for edit in planned.save.edits]
-        if not changes:
-            raise NothingToPublish
-        branch = new_branch(site.project, title, source, head)
-        message, author = planned.save.commit_message, attribution.author
-        try:
-            commit = source.repository.commit(branch.source.branch, changes, message, expected_head=head, author=author)
-        except BaseException:
-            branch.discard()
-            raise
-    return branch, _content_of(head, commit)
-
-
-def _content_of(base_sha: str, commit: Commit) -> Content:
+def content_of(base_sha: str, commit: Commit) -> Content:
     """Return the content of a set whose only difference from a commit of the working branch is a new commit."""
     paths = frozenset(change.path for change in commit.changes)
     return Content(base_sha, commit.sha, len(paths), paths=paths)
-
-
-def revert_title(change_set: ChangeSet) -> str:
-    """Return the title of the set that reverts another one."""
-    return f"Revert “{change_set.title}”"[:MAX_TITLE]

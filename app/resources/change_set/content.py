@@ -17,7 +17,7 @@ from app.extensions import current_settings
 from app.models.change_set import ChangeSet
 from app.resources.change_set.errors import MissingBranch
 from app.resources.project_content.save_request import FileEdit
-from app.resources.project_content.saving.restore import edits_between
+from app.resources.project_content.saving.restore import TOO_LARGE, edits_between
 from app.resources.project_content.source import Source
 
 MAX_COMMITS = 500
@@ -99,16 +99,21 @@ def _base_of(source: Source, change_set: ChangeSet, head: str, working_branch: s
         return change_set.base_sha
 
 
-def edits_of(source: Source, base_sha: str, head_sha: str) -> list[FileEdit]:
+def edits_of(source: Source, base_sha: str, head_sha: str, *, too_many_files: str = TOO_MANY_FILES) -> list[FileEdit]:
     """Return the edits that lead from one commit to another one. Each edit has its base.
+
+    The files are counted before their contents are read, and their bytes if the host reports them.
 
     Raises:
         PayloadTooLarge: there are more files or bytes than one commit takes.
         RestoreNotPossible: a version is a symbolic link or a submodule.
     """
-    versions = {change.path: change.entry for change in source.repository.changes(base_sha, head_sha)}
+    changes = islice(source.repository.changes(base_sha, head_sha), CommitLimits.files + 1)
+    versions = {change.path: change.entry for change in changes}
     if len(versions) > CommitLimits.files:
-        raise PayloadTooLarge(TOO_MANY_FILES)
+        raise PayloadTooLarge(too_many_files)
+    if sum(version.size or 0 for version in versions.values() if version is not None) > CommitLimits.bytes:
+        raise PayloadTooLarge(TOO_LARGE)
     if not versions:
         return []
     return list(edits_between(source, versions, source.repository.entries(base_sha, sorted(versions))))

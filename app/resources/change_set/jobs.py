@@ -20,7 +20,7 @@ from app.models.change_set import ChangeSetState as State
 from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project
 from app.models.user import Actor, User
-from app.resources.change_set import branches, host_changes, notices, publishing, schedule, service, states
+from app.resources.change_set import host_changes, notices, publishing, reversals, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
 from app.resources.project.branches import is_working_branch
 from app.resources.project.events import branch_deleted
@@ -80,45 +80,20 @@ def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, Use
 
 
 def _unpublish(change_set: ChangeSet, project: Project, user: User, git: GitHosts) -> None:
-    """Publish the revert of a set. It needs no approval, so it is claimed in the transaction that creates it."""
+    """Publish the revert of a set."""
     if change_set.state != State.PUBLISHED:
         with transactions.write_transaction():
             schedule.remove(states.locked(change_set.id))
         return
     if _is_being_reverted(change_set):  # An attempt with an unknown outcome. Its job repeats it.
         return
-    by = Actor(user.id)
-    branch, content = branches.create_revert(change_set, ContentBranch(project, None, by, git))
-    title = branches.revert_title(change_set)
-    try:
+    site = ContentBranch(project, None, Actor(user.id), git)
+    _set_id, publication = reversals.publish(
+        reversals.of_set(change_set), site, lambda: publishing.check_due(states.locked(change_set.id))
+    )
+    if publication is not None:
         with transactions.write_transaction():
-            publishing.check_due(states.locked(change_set.id))
-            draft = service.create(
-                project, branch, title=title, description=None, by=by, content=content, reverts=change_set
-            )
-            publishing.claim(draft, head=branch.sha, user=user)
-    except BaseException:
-        branch.discard()
-        raise
-    try:
-        with transactions.outside_transaction():
-            publication = publishing.attempt(draft, source_of(project, git, user=user))
-    except (AppError, DriverError):
-        _discard(draft, branch)
-        raise
-    with transactions.write_transaction():
-        publishing.finish(publication, by=db.session.get(User, user.id))
-
-
-def _discard(draft: ChangeSet, branch: service.NewBranch) -> None:
-    """Close a revert that was refused. One with an unknown outcome stays."""
-    with transactions.write_transaction():
-        row = states.locked(draft.id)
-        if row.state != State.DRAFT:
-            return
-        service.close(row)
-    with transactions.outside_transaction():
-        branch.discard()
+            publishing.finish(publication, by=db.session.get(User, user.id))
 
 
 def _is_being_reverted(change_set: ChangeSet) -> bool:

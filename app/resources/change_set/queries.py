@@ -93,6 +93,12 @@ def revert_of(change_set: ChangeSet) -> ChangeSet | None:
     return db.session.scalar(statement.order_by(ChangeSet.id).limit(1))
 
 
+def published_by(project_id: str, sha: str) -> ChangeSet | None:
+    """Return the set that a commit published, or None."""
+    statement = sa.select(ChangeSet).where(ChangeSet.project_id == project_id, ChangeSet.published_sha == sha)
+    return db.session.scalar(statement.order_by(ChangeSet.id).limit(1))
+
+
 def shown(change_set: ChangeSet, project: Project) -> Shown:
     """Return the response dictionary of a set."""
     return shown_all([change_set], project)[0]

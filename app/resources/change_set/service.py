@@ -27,7 +27,7 @@ MAX_OPEN, MAX_TITLE = 200, 200
 MAX_PATHS = 1_000
 """The paths of a set that lists of pages know. Only a push can change more files than a commit."""
 
-PUBLISHER_STEPS = frozenset({Step.PUBLISH, Step.SCHEDULE, Step.UNSCHEDULE, Step.SCHEDULE_UNPUBLISH, Step.REVERT})
+PUBLISHER_STEPS = frozenset({Step.PUBLISH, Step.SCHEDULE, Step.UNSCHEDULE, Step.SCHEDULE_UNPUBLISH})
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def check_publisher(project: Project, role: Role | None) -> None:
 
 
 def is_publisher(project: Project, role: Role | None) -> bool:
-    """Return whether a member may publish, schedule and revert in the project."""
+    """Return whether a member may publish and schedule in the project, and take changes back at once."""
     return role is not None and (project.publishers != Publishers.ADMINS or role != Role.EDITOR)
 
 

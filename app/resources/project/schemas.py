@@ -32,7 +32,7 @@ from app.resources.organization.schemas import StatusQuery, status_filter
 CONTENT_FOLDER = "The folder of the content files, or null if it is not set"
 MEDIA_FOLDER = "The folder of the images, or null if it is not set"
 MAX_PREFIX, MAX_APPROVALS = 100, 5
-PUBLISHERS = "The members who may publish, schedule and revert change sets: all members, or owners and admins"
+PUBLISHERS = "The members who may publish and schedule change sets: all members, or owners and admins"
 APPROVALS = "The number of approvals that a change set needs"
 PREFIX = "The beginning of the branch names of change sets"
 REQUIRED_SETS = "Whether commits on the working branch are refused, so that each change is a change set"

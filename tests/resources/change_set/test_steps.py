@@ -53,7 +53,7 @@ STEPS: dict[str, tuple[Send, set[str]]] = {
 WITHOUT_APPROVALS = {"publish": {"draft", "in_review"}, "schedule": {"draft", "in_review"}}
 """Further states that permit a step in a project that requires no approval. Sets in review may have all approvals."""
 
-REVIEWS, PUBLICATIONS = {"approve", "changes"}, {"publish", "schedule", "schedule a revert", "unschedule", "revert"}
+REVIEWS, PUBLICATIONS = {"approve", "changes"}, {"publish", "schedule", "schedule a revert", "unschedule"}
 
 
 def in_state(team: Team, state: str, number: int) -> dict[str, Any]:
