@@ -148,7 +148,7 @@ class TestCommit:
         assert target not in shown.text
         assert undo(team, sha, next=target).location.startswith("/console?done=undone")
 
-    def test_commit_whose_record_fails_is_not_denied(self, team: Team) -> None:
+    def test_failed_record_of_a_commit_is_written_later(self, team: Team) -> None:
         sha = changed(team)
         with broken(team.world.app, "project_log_entries"):
             assert "done=undone" in undo(team, sha).location
@@ -206,7 +206,7 @@ class TestPublishedSet:
         assert f'href="{first}"' in team.editor.client.get(f"{base(team)}/changes/{made['id']}").text
         assert commits_since(team, later) == 1
 
-    def test_set_whose_record_fails_is_not_denied(self, team: Team) -> None:
+    def test_failed_record_of_a_set_is_written_later(self, team: Team) -> None:
         made = team.published()
         with broken(team.world.app, "project_log_entries"):
             shown = undo(team, made["published_sha"])
