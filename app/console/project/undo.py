@@ -9,6 +9,7 @@ from marshmallow import fields
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.files.scope import BASE, MEMBER, project_url
+from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.project.change_sets import FILES, OPENED, titles_of_changed
 from app.console.shell.field_labels import label_of
@@ -56,7 +57,7 @@ def undo_question(*, scope: ProjectScope, query: UndoQuery) -> Response:
         next=local_path(current_form().text("next") or query.next or back),
         **_difference(scope, reversal),
         label_of=label_of,
-        value_text=changes.value_text,
+        value_text=value_text,
     )
 
 
