@@ -15,7 +15,8 @@ from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, Permis
 from app.core.permissions import Permission, Role, grants
 from app.database.errors import is_transient
 from app.extensions import db
-from app.models.organization import ArchiveStatus, Membership
+from app.models.organization import ArchiveStatus
+from app.models.project import Project, role_in_project
 from app.models.user import User
 
 log = structlog.get_logger(__name__)
@@ -36,11 +37,12 @@ def is_still_allowed(check: Callable[[], bool]) -> bool:
         return False
 
 
-def membership_check(reading: sa.Engine, organization_id: str, user_id: str) -> Callable[[], bool]:
-    """Return a function that reports whether the user is a member. Each call uses a separate reading connection."""
-    statement = sa.select(Membership.role).where(
-        Membership.organization_id == organization_id, Membership.user_id == user_id
-    )
+def membership_check(reading: sa.Engine, project_id: str, user_id: str) -> Callable[[], bool]:
+    """Return a function that reports whether the user has a role in a project.
+
+    Each call uses a separate reading connection.
+    """
+    statement = sa.select(role_in_project(user_id)).select_from(Project).where(Project.id == project_id)
 
     def allowed() -> bool:
         with reading.connect() as connection:
@@ -199,12 +201,19 @@ def permission(required: Permission, param: str = "org_id", *, in_body: bool = F
 
 
 def project_permission(required: Permission, param: str = "projectId") -> Guard:
-    """Return a guard for members of the project's organization whose role grants the permission."""
-    return Guard(str(required), lambda s: grants(s.role, required), targets.project(param), token=MANAGES)
+    """Return a guard for members of the project's organization whose role in it grants the permission.
+
+    A role in a project grants no permission of the organization.
+    """
+
+    def allows(scope: Scope) -> bool:
+        return scope.role is not None and grants(scope.organization_role, required)
+
+    return Guard(str(required), allows, targets.project(param), token=MANAGES)
 
 
 def roles(*allowed: Role, project: str | None = None, organization: str = "org_id") -> Guard:
-    """Return a guard for members with one of these roles in the organization, or in the organization of the project."""
+    """Return a guard for members with one of these roles in the organization, or in the project."""
     find = targets.project(project) if project else targets.organization(organization)
     rule = EDITS if project and Role.EDITOR in allowed else MANAGES
     return Guard(",".join(allowed), lambda s: s.role in allowed, find, token=rule)
@@ -218,7 +227,7 @@ def roles_in_body(*allowed: Role, organization: str = "org_id") -> Guard:
 
 
 def member_of_org(project: str = "project_id", *, in_body: bool = False) -> Guard:
-    """Return a guard for all members of the organization that owns the project."""
+    """Return a guard for all members who see the project."""
     find = targets.project(project)
     return Guard("memberOfOrg", lambda s: s.role is not None, find, target_in_body=in_body, token=EDITS)
 

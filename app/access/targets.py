@@ -16,7 +16,7 @@ from app.core.ids import is_id
 from app.extensions import db
 from app.models.base import Base
 from app.models.organization import Membership, Organization
-from app.models.project import Project
+from app.models.project import Project, role_in_project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex
 from app.models.user import User
 
@@ -56,7 +56,7 @@ class Resolver(Generic[S]):
 
 
 class MemberTable:
-    """Statements that read an object by its id, the objects that belong to it, and the role of the caller.
+    """Statements that read an object by its id, the objects that belong to it, and the roles of the caller.
 
     The first entity is the object. The names are fields of a scope. The statements are built once: the construction of
     a statement costs more than its execution.
@@ -68,11 +68,17 @@ class MemberTable:
         (first, *others), self.id_kind, self._names = entities.values(), id_kind, tuple(entities)
         self._not_found = f"{id_kind.noun.partition(' ')[2].capitalize()} not found"
         is_target = first.__table__.c.id == sa.bindparam("target_id")
-        self._alone = sa.select(*entities.values(), Membership.role).select_from(first).where(is_target)
-        joined = SELECT_VALID_SESSION.add_columns(*entities.values(), Membership.role).outerjoin(first, is_target)
+        user_id: sa.BindParameter[str] = sa.bindparam("user_id")
+
+        def columns(user_id: object) -> tuple[Any, ...]:
+            role = role_in_project(user_id) if Project in entities.values() else Membership.role
+            return (*entities.values(), role, Membership.role)
+
+        self._alone = sa.select(*columns(user_id)).select_from(first).where(is_target)
+        joined = SELECT_VALID_SESSION.add_columns(*columns(User.id)).outerjoin(first, is_target)
         for entity, condition in zip(others, conditions, strict=True):
             self._alone, joined = self._alone.outerjoin(entity, condition), joined.outerjoin(entity, condition)
-        self._alone = self._alone.outerjoin(Membership, _is_member(sa.bindparam("user_id")))
+        self._alone = self._alone.outerjoin(Membership, _is_member(user_id))
         self.with_session = joined.outerjoin(Membership, _is_member(User.id))
 
     def read(self, target_id: object, user_id: str | None) -> dict[str, Any]:
@@ -83,10 +89,10 @@ class MemberTable:
         return self.fields(row)
 
     def fields(self, row: Sequence[object] | None) -> dict[str, Any]:
-        """Return the fields of a scope from the objects and the role. Raises NotFound."""
+        """Return the fields of a scope from the objects and the roles. Raises NotFound."""
         if row is None or row[0] is None:
             raise NotFound(self._not_found)
-        return dict(zip((*self._names, "role"), row, strict=True))
+        return dict(zip((*self._names, "role", "organization_role"), row, strict=True))
 
 
 @dataclass(frozen=True)
@@ -190,7 +196,7 @@ def of_member(scope: type[S], param: str, table: MemberTable) -> MemberResolver[
 
 
 def project_of_member(user_id: str, project_id: str) -> tuple[Project, ContentIndex | None] | None:
-    """Return a project and its index if the user is a member of its organization, else None."""
+    """Return a project and its index if the user has a role in it, else None."""
     try:
         scope = ProjectScope(**_PROJECT.read(project_id, user_id))
     except NotFound:

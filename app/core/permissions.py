@@ -11,8 +11,15 @@ class Role(StrEnum):
     EDITOR = "editor"
 
 
+class Access(StrEnum):
+    """The projects of an organization that a member sees: all of them, or those that an admin chose."""
+
+    ALL = "all"
+    PROJECTS = "projects"
+
+
 class Permission(StrEnum):
-    """The permissions of the specification."""
+    """The permissions of the specification. A member has them by the role in the organization."""
 
     VIEW_PROJECTS = "org:VIEW_PROJECTS"
     VIEW_MEMBERS = "org:VIEW_MEMBERS"

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.limits import TextLengths
-from app.core.permissions import Role
+from app.core.permissions import Access, Role
 from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column, utcnow_ms
 from app.models.user import User
 
@@ -50,7 +50,7 @@ class Organization(Timestamps, Base):
 
 
 class Membership(Base):
-    """The membership of a user in an organization."""
+    """The membership of a user in an organization. With the access `projects` the role is `editor`."""
 
     __tablename__ = "memberships"
     __table_args__ = (
@@ -68,6 +68,7 @@ class Membership(Base):
     )
     user_id: Mapped[str] = mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
     role: Mapped[Role] = enum_column(Role, "role")
+    access: Mapped[str] = mapped_column(sa.String(16), default=Access.ALL, server_default="all")
     joined_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
     organization: Mapped[Organization] = relationship(back_populates="memberships", lazy="raise")
     user: Mapped[User] = relationship(lazy="raise")
@@ -84,5 +85,38 @@ class Invitation(Timestamps, Base):
     email: Mapped[str]
     email_key: Mapped[str] = mapped_column(index=True)
     role: Mapped[Role] = enum_column(Role, "role")
+    access: Mapped[str] = mapped_column(sa.String(16), default=Access.ALL, server_default="all")
     invited_by: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     expires_at: Mapped[datetime]
+
+
+class MembershipProject(Base):
+    """A project that a member with the access `projects` sees, and the role of the member in it."""
+
+    __tablename__ = "membership_projects"
+    __table_args__ = (
+        sa.ForeignKeyConstraint(
+            ["organization_id", "user_id"],
+            ["memberships.organization_id", "memberships.user_id"],
+            name="fk_membership_projects_membership",
+            ondelete="CASCADE",
+        ),
+        sa.Index("ix_membership_projects_membership", "organization_id", "user_id"),
+    )
+
+    project_id: Mapped[str] = mapped_column(sa.ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
+    organization_id: Mapped[str] = mapped_column(sa.String(40))
+    role: Mapped[Role] = enum_column(Role, "role")
+
+
+class InvitationProject(Base):
+    """A project of an invitation with the access `projects`, and the role in it."""
+
+    __tablename__ = "invitation_projects"
+
+    project_id: Mapped[str] = mapped_column(sa.ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    invitation_id: Mapped[str] = mapped_column(
+        sa.ForeignKey("invitations.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    role: Mapped[Role] = enum_column(Role, "role")

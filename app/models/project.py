@@ -6,12 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.hybrid import hybrid_property
-from sqlalchemy.orm import Mapped, mapped_column, relationship
+from sqlalchemy.orm import Mapped, aliased, mapped_column, relationship
 
 from app.core.errors import ErrorMessage
 from app.core.limits import TextLengths
+from app.core.permissions import Access, Role
 from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column
-from app.models.organization import ArchiveStatus, Organization
+from app.models.organization import ArchiveStatus, Membership, MembershipProject, Organization
 
 
 class Provider(StrEnum):
@@ -115,6 +116,26 @@ class Project(Timestamps, Base):
     def is_local(self) -> bool:
         """True if the repository is stored on this installation. The class attribute is a condition of statements."""
         return self.provider == Provider.LOCAL
+
+
+def role_in_project(user_id: object) -> sa.ScalarSelect[Role]:
+    """Return the expression of the role of a user in a project of the statement. It is NULL for a stranger.
+
+    A member with the access `projects` has the role that an admin chose for the project, and is a stranger elsewhere.
+    """
+    member, chosen = aliased(Membership), aliased(MembershipProject)
+    is_chosen = sa.and_(
+        chosen.project_id == Project.id,
+        chosen.organization_id == member.organization_id,
+        chosen.user_id == member.user_id,
+    )
+    return (
+        sa.select(sa.case((member.access == Access.ALL, member.role), else_=chosen.role))
+        .outerjoin_from(member, chosen, is_chosen)
+        .where(member.organization_id == Project.organization_id, member.user_id == user_id)
+        .correlate_except(member, chosen)
+        .scalar_subquery()
+    )
 
 
 class LocalRepository(Timestamps, Base):

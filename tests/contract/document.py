@@ -25,6 +25,9 @@ This page is generated from the declarations of the routes. A test fails if it i
 users who are not members, and the owner of another organization. A user in a path is the owner of O. “rule” marks a request that
 the guard permits and a rule of the service refuses.
 
+A member who is limited to projects is an editor of the organization. In a chosen project the member has the chosen role, but neither
+connects nor deletes the project. In the other projects, and for webhooks, the member is no member.
+
 The last columns are API tokens of O's owner. “scope” is what a token needs: `read`, `write`, `publish` or `admin`; “session”
 means that only a signed-in user may send the request. A commit to another branch than the working branch needs `write` instead
 of `publish`. “personal” is a personal token, “service” a service account of O, both with that scope. An unknown, expired or
@@ -42,13 +45,17 @@ def _caller(*, verified: bool = True, admin: bool = False) -> Caller:
     return Caller(**values | {"id": "usr", "email_verified": verified, "is_admin": admin})
 
 
+def _member(role: Role) -> Scope:
+    return Scope(optional_caller=_caller(), role=role, organization_role=role)
+
+
 STANDINGS = {
     "anonymous": Scope(),
     "unverified": Scope(optional_caller=_caller(verified=False)),
     "nonmember": Scope(optional_caller=_caller()),
-    "editor": Scope(optional_caller=_caller(), role=Role.EDITOR),
-    "admin": Scope(optional_caller=_caller(), role=Role.ADMIN),
-    "owner": Scope(optional_caller=_caller(), is_self=True, role=Role.OWNER, second_role=Role.OWNER),
+    "editor": _member(Role.EDITOR),
+    "admin": _member(Role.ADMIN),
+    "owner": dataclasses.replace(_member(Role.OWNER), is_self=True, second_role=Role.OWNER),
     "owner_other": Scope(optional_caller=_caller()),
     "platform_admin": Scope(optional_caller=_caller(admin=True)),
 }

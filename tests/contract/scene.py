@@ -14,13 +14,13 @@ from flask import Flask
 
 from app.core.api_tokens import TokenScope
 from app.core.limits import WebhookLimits
-from app.core.permissions import Role
+from app.core.permissions import Access, Role
 from app.core.urls import parse_http_url
 from app.extensions import db, keyring
 from app.models.base import utcnow_ms
 from app.models.login import ApiToken, CodePurpose, OneTimeCode
 from app.models.media import MediaAsset
-from app.models.organization import Membership, Organization
+from app.models.organization import Membership, MembershipProject, Organization
 from app.models.outbound_webhook import DeliveryState, WebhookAttempt, WebhookDelivery, WebhookFormat
 from app.models.project import LocalRepository, Project, Provider
 from app.models.sandbox import ProjectPreview
@@ -86,7 +86,27 @@ class Scene:
 
     def caller(self, name: str) -> Browser:
         """Return a new browser of the caller."""
+        if name.startswith("limited") and name not in self.people:
+            self.people[name] = self._limited(name)
         return Browser(self.app) if name == "anonymous" else self.people[name].again()
+
+    def _limited(self, name: str) -> Person:
+        """Create an editor of O who sees only P and the project on GitHub, or only a third project."""
+        projects = [self.project, self.remote_project]
+        with self.app.app_context():
+            person = self._person(name)
+            if name == "limited_elsewhere":
+                third = Project(organization_id=self.org, name=secrets.token_hex(6), provider=Provider.LOCAL)
+                db.session.add(third)
+                db.session.flush()
+                projects = [third.id]
+            role = Role.EDITOR if name == "limited_editor" else Role.ADMIN
+            limits = {"organization_id": self.org, "user_id": person.id}
+            db.session.add(Membership(**limits, role=Role.EDITOR, access=Access.PROJECTS))
+            db.session.flush()
+            db.session.add_all(MembershipProject(**limits, project_id=project, role=role) for project in projects)
+            db.session.commit()
+            return person
 
     def double(self, name: str) -> Browser:
         """Create a second user with the same rights, for requests that end sessions."""

@@ -113,6 +113,7 @@ def use_all_features(app: Flask, world: World) -> UsedAccount:
     shared = factories.organization(world, others, (person, Role.EDITOR))
     name, _ = factories.repository(world, {"content/b.md": b"# B\n"})
     elsewhere = factories.project(world, others, shared, name)
+    factories.limit(world, shared, person, **{elsewhere: Role.EDITOR})
     person.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)
     bot = program(person, "write", name=newcomer.name)
     bot.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)

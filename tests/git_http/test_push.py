@@ -8,6 +8,7 @@ import pytest
 from app.core.permissions import Role
 from tests.git_http.client import GitClient, Site
 from tests.git_http.races import race
+from tests.support.factories import limit
 from tests.support.samples.gitrepo import SUBMODULE, SYMLINK, GitRepo
 
 OTHER = "5a1e" * 10
@@ -156,11 +157,15 @@ class TestRefusals:
         assert f"remote: refs/heads/{branch}: CHANGE_SET_REQUIRED: " in refused(cloned, "origin", f"main:{branch}")
         cloned.ok("push", "origin", "main:feature", within="site")
 
-    def test_push_of_a_former_member_is_refused(self, site: Site, git: GitClient) -> None:
+    @pytest.mark.parametrize("is_removed", [True, False], ids=["removed", "limited"])
+    def test_push_of_a_former_member_is_refused(self, site: Site, git: GitClient, is_removed: bool) -> None:
         person = site.member(Role.EDITOR)
         git.clone(site.url(site.token(person=person)))
         git.commit("site", {"a.md": b"a\n"})
-        site.owner.patch(f"/organization/remove-member/{site.organization}", {"member_id": person.id}).ok()
+        if is_removed:
+            site.owner.patch(f"/organization/remove-member/{site.organization}", {"member_id": person.id}).ok()
+        else:
+            limit(site.world, site.organization, person)
         assert "The repository does not exist" in refused(git)
 
     def test_pack_above_the_limit_is_refused_with_a_sentence(self, site: Site, cloned: GitClient) -> None:

@@ -5,7 +5,7 @@ import io
 import json
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -26,6 +26,7 @@ from app.rate_limiting.counter import RateCounter
 from app.security.preview_links import COOKIE, PreviewLinkSigner
 from config import Settings
 from tests.resources.sandbox.conftest import PreviewSite, make_site
+from tests.support.factories import limit
 from tests.support.watchdog import watchdog
 from tests.support.world import Person, World
 
@@ -83,8 +84,15 @@ def member(project: PreviewSite, world: World) -> Person:
     return joining
 
 
-def remove(project: PreviewSite, leaving: Person) -> None:
+def remove(project: PreviewSite, leaving: Person, _world: World) -> None:
     project.owner.patch(f"/organization/remove-member/{project.organization}", {"member_id": leaving.id}).ok()
+
+
+def hide(project: PreviewSite, leaving: Person, world: World) -> None:
+    limit(world, project.organization, leaving)
+
+
+ENDS = pytest.mark.parametrize("end", [remove, hide])
 
 
 @contextmanager
@@ -199,18 +207,20 @@ class TestAdmission:
         forged = PreviewLinkSigner("another secret").query(preview["sandboxName"], project.owner.id)
         assert window.get(f"/?{forged}").status_code == 403
 
+    @ENDS
     def test_removed_member_receives_403_at_the_next_request(
-        self, app: Flask, project: PreviewSite, world: World
+        self, app: Flask, project: PreviewSite, world: World, end: Callable[[PreviewSite, Person, World], None]
     ) -> None:
         leaving = member(project, world)
         window = Window(app, project.created(leaving))
         window.enter()
         assert window.get().status_code == 200
-        remove(project, leaving)
+        end(project, leaving, world)
         assert window.get().status_code == 403
 
+    @ENDS
     def test_removed_member_is_disconnected_during_a_response(
-        self, app: Flask, project: PreviewSite, world: World
+        self, app: Flask, project: PreviewSite, world: World, end: Callable[[PreviewSite, Person, World], None]
     ) -> None:
         leaving = member(project, world)
         window = Window(app, project.created(leaving))
@@ -220,7 +230,7 @@ class TestAdmission:
         window.enter()
         reading = window.get(f"/flood?{quote('HTTP/1.1 200 OK' + 2 * LINE + '|a')}", buffered=False)
         assert next(reading.response)
-        remove(project, leaving)
+        end(project, leaving, world)
         with watchdog(), pytest.raises(ConnectionResetError):
             collections.deque(reading.response, maxlen=0)
         reading.close()

@@ -3,9 +3,9 @@
 import secrets
 from typing import Any
 
-from app.core.permissions import Role
+from app.core.permissions import Access, Role
 from app.extensions import db
-from app.models.organization import Membership, Organization
+from app.models.organization import Membership, MembershipProject, Organization
 from app.models.project import LocalRepository, Project, Provider
 from app.resources.project.events import project_connected
 from tests.support.samples.gitrepo import Content, GitRepo
@@ -22,6 +22,16 @@ def organization(world: World, owner: Person, *members: tuple[Person, Role]) -> 
             db.session.add(Membership(organization_id=made.id, user_id=person.id, role=role))
         db.session.commit()
         return made.id
+
+
+def limit(world: World, org_id: str, person: Person, **roles: Role) -> None:
+    """Limit a member to projects: the role by the id of a project. Without one the member sees no project."""
+    with world.app.app_context():
+        db.session.get_one(Membership, (org_id, person.id)).access = Access.PROJECTS
+        for project_id, role in roles.items():
+            key = {"organization_id": org_id, "user_id": person.id, "project_id": project_id}
+            db.session.add(MembershipProject(**key, role=role))
+        db.session.commit()
 
 
 def repository(world: World, files: dict[str, Content]) -> tuple[str, GitRepo]:

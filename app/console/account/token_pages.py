@@ -88,8 +88,8 @@ def revoke_token(*, scope: Scope, form: Form) -> Response:
 @Page(guard=guards.CREATE_ACCOUNT.guard, query=NewTokenQuery)
 def service_accounts(*, scope: OrganizationScope, query: NewTokenQuery) -> Response:
     """List the service accounts of an organization."""
-    details: Any = organizations.details(scope.organization)
-    reached = projects.of_organization(scope.organization.id, status=ArchiveStatus.ACTIVE)
+    details: Any = organizations.details(scope.organization, viewer=scope.caller)
+    reached = projects.of_organization(scope.organization.id, user=scope.caller, status=ArchiveStatus.ACTIVE)
     return page(
         "organization/service_accounts.html",
         **_values(service.of_organization(scope.organization.id), reached),

@@ -84,7 +84,7 @@ def _reachable(scope: OrganizationScope, provider: str, query: ConnectQuery) -> 
 def _connected(scope: OrganizationScope, provider: str) -> dict[str, list[dict[str, object]]]:
     """Return the projects of the organization at a provider by their repository."""
     connected: dict[str, list[dict[str, object]]] = defaultdict(list)
-    for project in queries.of_organization(scope.organization.id, status=None):
+    for project in queries.of_organization(scope.organization.id, user=scope.caller, status=None):
         if project["provider"] == provider:
             connected[str(project["repository"])].append(project)
     return connected

@@ -37,7 +37,7 @@ def _change(
 def organization(*, scope: OrganizationScope) -> Response:
     """Show the projects of an organization."""
     clones = imports.latest(scope.organization) if grants(scope.role, Permission.MANAGE_PROJECTS) else ()
-    listed = projects.of_organization(scope.organization.id, status=None)
+    listed = projects.of_organization(scope.organization.id, user=scope.caller, status=None)
     return page("organization/projects.html", projects=listed, imports=clones)
 
 
@@ -45,7 +45,7 @@ def organization(*, scope: OrganizationScope) -> Response:
 @Page(guard=VIEW)
 def members(*, scope: OrganizationScope) -> Response:
     """Show the members and the open invitations of an organization."""
-    details, link = queries.details(scope.organization), current_settings().server.invitation_url
+    details, link = queries.details(scope.organization, viewer=scope.caller), current_settings().server.invitation_url
     return page("organization/members.html", details=details, invitation_url=link)
 
 
@@ -87,7 +87,7 @@ def leave_organization(*, scope: OrganizationScope, form: Form) -> Response:
 @Page(guard=VIEW)
 def organization_settings(*, scope: OrganizationScope) -> Response:
     """Show the settings of an organization."""
-    return page("organization/settings.html", details=queries.details(scope.organization))
+    return page("organization/settings.html", details=queries.details(scope.organization, viewer=scope.caller))
 
 
 @blueprint.post(f"{BASE}/settings")

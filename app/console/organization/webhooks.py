@@ -249,7 +249,7 @@ def read_webhook(scope: OrganizationScope) -> dict[str, Any]:
 
 
 def _project_names(scope: OrganizationScope) -> dict[object, object]:
-    listed = projects.of_organization(scope.organization.id, status=None)
+    listed = projects.of_organization(scope.organization.id, user=scope.caller, status=None)
     return {project["project_id"]: project["project_name"] for project in listed}
 
 

@@ -48,7 +48,7 @@ def project_connect(*, scope: ProjectScope) -> Response:
 
 def _hooks(scope: ProjectScope) -> list[dict[str, Any]]:
     """Return the webhooks of the project and those of all projects. Editors see none."""
-    if not grants(scope.role, Permission.MANAGE_ORG):
+    if not grants(scope.organization_role, Permission.MANAGE_ORG):
         return []
     listed = [responses.shown(row, keyring) for row in queries.of_organization(scope.organization.id)]
     mine = [webhook for webhook in listed if webhook["project_id"] in (None, scope.project.id)]

@@ -177,9 +177,9 @@ class Frame:
     @property
     def other_projects(self) -> Sequence[Any]:
         """The ids and names of the other projects of the organization, for the menu above the navigation."""
-        if self.project is None:
+        if self.project is None or self.caller is None:
             return ()
-        return queries.other_names(self.project, limit=MAX_PROJECTS)
+        return queries.other_names(self.project, user=self.caller, limit=MAX_PROJECTS)
 
     def may(self, permission: str) -> bool:
         """Return whether the role of the user grants a permission, for example `MANAGE_MEMBERS`."""
@@ -213,7 +213,11 @@ def current() -> Frame:
     load_preferences()
     scope: Scope | None = g.get("console_scope")
     role = scope.role if scope is not None else None
-    granted = frozenset(permission.name for permission in Permission if grants(role, permission))
+    granted = frozenset(
+        permission.name
+        for permission in Permission
+        if scope is not None and grants(scope.organization_role, permission)
+    )
     return Frame(
         authentication.caller(),
         g.get("console_theme", "system"),

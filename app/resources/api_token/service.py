@@ -13,7 +13,7 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import ApiToken
 from app.models.organization import Membership, Organization
-from app.models.project import Project
+from app.models.project import Project, role_in_project
 from app.models.user import User
 from app.security.secrets import hash_token, hint_of, new_api_token
 
@@ -192,15 +192,16 @@ def _reachable(projects: Sequence[str] | None, *, by: User, organization: Organi
     if projects is None:
         return None
     unique = list(dict.fromkeys(projects))
-    rows = db.session.execute(sa.select(Project.id, Project.organization_id).where(Project.id.in_(unique)))
-    owners: dict[str, str] = {row.id: row.organization_id for row in rows}
     permitted = _lock_memberships(by) if organization is None else {organization.id}
+    named = sa.select(Project.id, Project.organization_id, role_in_project(by.id)).where(Project.id.in_(unique))
+    found = {row[0]: row for row in db.session.execute(named)}
     for position, project_id in enumerate(unique):
-        if project_id not in owners:
+        if project_id not in found:
             raise NotFound("Project not found")
-        if owners[project_id] not in permitted and organization is not None:
+        _, owner, role = found[project_id]
+        if owner not in permitted and organization is not None:
             raise InvalidRequest.field(f"projects.{position}", "The project belongs to another organization")
-        if owners[project_id] not in permitted:
+        if owner not in permitted or role is None:
             raise PermissionDenied("You are not a member of the organization of a project")
     return unique
 

@@ -14,7 +14,7 @@ from app.core.permissions import Permission, Role, grants
 from app.extensions import db
 from app.models.media import MediaAsset
 from app.models.organization import Membership, Organization
-from app.models.project import Project
+from app.models.project import Project, role_in_project
 from app.resources.bucket.storage_keys import is_key
 
 
@@ -84,11 +84,11 @@ def _asset(param: str) -> targets.Resolver[AssetScope]:
 
 
 def _asset_with_organization(key: str, caller: Caller | None) -> sa.Select[MediaAsset, Project, Organization, Role]:
-    membership = sa.and_(
-        Membership.organization_id == Organization.id, Membership.user_id == (caller.id if caller is not None else None)
-    )
+    user_id = caller.id if caller is not None else None
+    membership = sa.and_(Membership.organization_id == Organization.id, Membership.user_id == user_id)
+    role = sa.case((Project.id.is_(None), Membership.role), else_=role_in_project(user_id))
     return (
-        sa.select(MediaAsset, Project, Organization, Membership.role)
+        sa.select(MediaAsset, Project, Organization, role)
         .outerjoin(Project, Project.id == MediaAsset.project_id)
         .outerjoin(
             Organization, Organization.id == sa.func.coalesce(MediaAsset.organization_id, Project.organization_id)

@@ -17,8 +17,8 @@ from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetSchedule, ScheduledAction
 from app.models.change_set import ChangeSetState as State
-from app.models.organization import ArchiveStatus, Membership, Organization
-from app.models.project import Project
+from app.models.organization import ArchiveStatus, Organization
+from app.models.project import Project, role_in_project
 from app.models.user import Actor, User
 from app.resources.change_set import host_changes, notices, publishing, reversals, schedule, service, states
 from app.resources.change_set.publishing import UNKNOWN_OUTCOME
@@ -70,10 +70,10 @@ def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, Use
     project = db.session.get_one(Project, change_set.project_id)
     organization = db.session.get_one(Organization, project.organization_id)
     user = db.session.get(User, user_id) if user_id is not None else None
-    membership = db.session.get(Membership, (organization.id, user_id)) if user is not None else None
-    if user is None or membership is None:
+    role = db.session.scalar(sa.select(role_in_project(user_id)).where(Project.id == project.id))
+    if user is None or role is None:
         raise PermissionDenied("The user who chose the time is not a member any more")
-    service.check_publisher(project, membership.role)
+    service.check_publisher(project, role)
     if ArchiveStatus.ARCHIVED in (project.status, organization.status):
         raise PermissionDenied("The project is archived")
     return project, user

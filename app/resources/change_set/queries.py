@@ -21,8 +21,8 @@ from app.models.change_set import (
     ChangeSetState,
     Verdict,
 )
-from app.models.organization import ArchiveStatus, Membership
-from app.models.project import Project
+from app.models.organization import ArchiveStatus
+from app.models.project import Project, role_in_project
 from app.models.user import User
 from app.resources.change_set.states import OPEN
 
@@ -57,7 +57,7 @@ def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
     """Return the approvals of sets by id.
 
     The last review of each user counts. A review that asks for changes invalidates the approvals before it.
-    Approvals of users who changed the set, and of former members, do not count.
+    Approvals of users who changed the set, or who do not see the project any more, do not count.
     """
     is_own = sa.exists().where(
         ChangeSetAuthor.change_set_id == ChangeSetReview.change_set_id,
@@ -66,7 +66,7 @@ def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
     is_member = (
         sa.exists()
         .where(ChangeSet.id == ChangeSetReview.change_set_id, Project.id == ChangeSet.project_id)
-        .where(Membership.organization_id == Project.organization_id, Membership.user_id == ChangeSetReview.user_id)
+        .where(role_in_project(ChangeSetReview.user_id).is_not(None))
     )
     counts = sa.or_(ChangeSetReview.verdict == Verdict.CHANGES, sa.and_(is_member, ~is_own))
     heads = {row.id: row.head_sha for row in change_sets}

@@ -24,8 +24,7 @@ from app.drivers.git.rest.tokens import FixedToken, TokenSupplier
 from app.extensions import current_keyring, current_side, db
 from app.models.base import Row
 from app.models.git_credential import CredentialStatus, GitCredential
-from app.models.organization import Membership
-from app.models.project import ConnectionStatus, Project, Provider
+from app.models.project import ConnectionStatus, Project, Provider, role_in_project
 from app.models.user import User
 from app.resources.git_provider import local_repositories
 from app.resources.git_provider.connection_recovery import MANAGERS, RecoveryAttempts
@@ -259,26 +258,25 @@ class ProjectTokens:
         raise ReconnectRequired(DISCONNECTED)
 
     def _connection_row(self) -> Row | None:
-        """Return the connection, with the credential of the connecting user if that user is a member."""
+        """Return the connection, with the credential of the connecting user if that user has a role in the project."""
+        role = role_in_project(Project.connected_by)
         statement = (
             sa.select(
                 Project.connection_status,
                 Project.installation_id,
                 Project.connection_account,
-                Membership.role,
+                role.label("role"),
                 GitCredential.id.label("credential_id"),
                 GitCredential.status.label("credential_status"),
                 GitCredential.account_login,
             )
             .outerjoin(
-                Membership,
-                sa.and_(
-                    Membership.organization_id == Project.organization_id, Membership.user_id == Project.connected_by
-                ),
-            )
-            .outerjoin(
                 GitCredential,
-                sa.and_(GitCredential.user_id == Membership.user_id, GitCredential.provider == Project.provider),
+                sa.and_(
+                    role.is_not(None),
+                    GitCredential.user_id == Project.connected_by,
+                    GitCredential.provider == Project.provider,
+                ),
             )
             .where(
                 Project.id == self._target.project_id,

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from app.core.cursors import decode_cursor, encode_cursor, paginate
 from app.core.errors import Conflict, ErrorMessage
 from app.core.ids import HasId
+from app.core.permissions import Access
 from app.database import transactions
 from app.database.transactions import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
@@ -106,7 +107,7 @@ def _local(
     statement = (
         sa.select(LocalRepository.name)
         .join(Membership, Membership.organization_id == LocalRepository.organization_id)
-        .where(Membership.user_id == user.id)
+        .where(Membership.user_id == user.id, Membership.access == Access.ALL)
     )
     if search:
         statement = statement.where(LocalRepository.name.icontains(search, autoescape=True))

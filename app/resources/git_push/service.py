@@ -12,8 +12,8 @@ from app.database.inserts import insert_or_ignore
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitDelivery
-from app.models.organization import ArchiveStatus, Membership, Organization
-from app.models.project import Project, Provider
+from app.models.organization import ArchiveStatus, Organization
+from app.models.project import Project, Provider, role_in_project
 from app.resources.project.branches import ChangeSetRequired
 from app.resources.project.events import BranchWriter, branch_written
 
@@ -67,9 +67,8 @@ class PermittedPush:
 def projects_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[ServedProject, ...]:
     """Return all projects on a local repository. The result is empty if the caller reaches none of them."""
     statement = (
-        sa.select(Project, Organization.status, Membership.role)
+        sa.select(Project, Organization.status, role_in_project(user_id))
         .join(Organization, Organization.id == Project.organization_id)
-        .outerjoin(Membership, _is_member(user_id))
         .where(Project.is_local, Project.repository == repository)
     )
     projects = tuple(
@@ -87,23 +86,15 @@ def projects_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[Se
 
 def remote_of(repository: str, *, user_id: str, grant: TokenGrant) -> tuple[Provider, str] | None:
     """Return the host and the name of a repository of another host, if the caller reaches a project on it."""
-    statement = (
-        sa.select(Project)
-        .join(Membership, Membership.organization_id == Project.organization_id)
-        .where(
-            Membership.user_id == user_id,
-            sa.not_(Project.is_local),
-            sa.func.lower(Project.repository) == repository.lower(),
-        )
+    statement = sa.select(Project).where(
+        role_in_project(user_id).is_not(None),
+        sa.not_(Project.is_local),
+        sa.func.lower(Project.repository) == repository.lower(),
     )
     for project in db.session.scalars(statement):
         if grant.covers(project.id, [project.organization_id]):
             return project.provider, project.repository
     return None
-
-
-def _is_member(user_id: str) -> sa.ColumnElement[bool]:
-    return sa.and_(Membership.organization_id == Organization.id, Membership.user_id == user_id)
 
 
 def refusals(updates: Sequence[RefUpdate], projects: Sequence[ServedProject], grant: TokenGrant) -> list[str]:

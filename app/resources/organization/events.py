@@ -30,7 +30,7 @@ member_joined: Event[[MemberChange]] = Event("member_joined")
 """A user became a member."""
 
 member_role_changed: Event[[MemberChange]] = Event("member_role_changed")
-"""A member has another role."""
+"""A member has another role, or sees other projects."""
 
 member_removed: Event[[MemberChange]] = Event("member_removed")
 """A member or an invitation was removed, or a member left."""

@@ -1,18 +1,20 @@
 """Rules of membership: invitation, role change, removal and departure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
 from app.core.emails import email_key
 from app.core.errors import Conflict, ErrorMessage, LimitReached, NotFound, PermissionDenied
 from app.core.limits import CodeLimits
-from app.core.permissions import Role
+from app.core.permissions import Access, Role
 from app.database.inserts import insert_or_ignore
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
-from app.models.organization import Invitation, Membership, Organization
+from app.models.organization import Invitation, InvitationProject, Membership, MembershipProject, Organization
+from app.models.project import Project
 from app.models.user import User
 from app.resources.organization.events import (
     MemberChange,
@@ -30,6 +32,8 @@ from app.settings.server import ServerSettings
 INVITED_FOR = timedelta(seconds=CodeLimits().invitation_ttl_s)
 
 MemberResult = Mapping[str, object]
+Chosen = Sequence[Mapping[str, Any]]
+"""The projects that a member sees: `project_id` and `role` of each."""
 
 
 class OwnerCannotLeave(PermissionDenied):
@@ -41,13 +45,24 @@ class OwnerCannotLeave(PermissionDenied):
     )
 
 
-def invite(organization: Organization, email: str, role: Role, *, by: User, server: ServerSettings) -> MemberResult:
+def invite(
+    organization: Organization,
+    email: str,
+    role: Role,
+    *,
+    by: User,
+    server: ServerSettings,
+    access: Access | None = None,
+    projects: Chosen = (),
+) -> MemberResult:
     """Add a verified user with exactly this e-mail address, or create an invitation for 7 days.
 
-    A repeated invitation is renewed. The mail is sent after the commit.
+    A repeated invitation is renewed. Without `access` it keeps its projects, and a new one is for all. The mail is sent
+    after the commit.
 
     Raises:
         Conflict: the user is already a member.
+        NotFound: a project does not belong to the organization.
         LimitReached: members and open invitations reach the limit of the owner.
     """
     lock_organizations(organization.id)
@@ -64,30 +79,51 @@ def invite(organization: Organization, email: str, role: Role, *, by: User, serv
     open_invitation = _invitation(organization, key)
     if open_invitation is None or open_invitation.expires_at <= utcnow_ms():
         _check_limit(organization)
+    if access is None and role == Role.EDITOR and open_invitation is not None:
+        access, projects = Access(open_invitation.access), _invited_to(open_invitation)
+    access = access or Access.ALL
+    _lock_projects(organization.id, access, projects)
     if user is not None and user.email_verified:
-        outcome = _add(organization, user, role, open_invitation)
+        if open_invitation is not None:
+            db.session.delete(open_invitation)
+        _join(organization.id, user, role, access, projects)
+        outcome = {"email": user.email, "role": role, "user_id": user.id, "status": "active"}
         notify(user, "member_added", inviter=by.name, organization=organization.name, link=server.web_url)
         return outcome
     invitation = _create_invitation(organization, open_invitation, email, key, role, by)
+    _invite_to(invitation, access, projects)
     _mail_invitation(invitation, organization, by, server.invitation_url)
     member_invited.publish(MemberChange(organization.id, None, email, role))
     return {"email": email, "role": role, "user_id": None, "status": "invited"}
 
 
 def change_role(
-    organization: Organization, role: Role, *, by: User, member_id: str | None, email: str | None
+    organization: Organization,
+    role: Role,
+    *,
+    by: User,
+    member_id: str | None,
+    email: str | None,
+    access: Access | None = None,
+    projects: Chosen = (),
 ) -> MemberResult:
-    """Change the role of a member to admin or editor.
+    """Change the role of a member to admin or editor, and the projects that the member sees.
+
+    Without `access` an editor keeps the projects. An admin sees all.
 
     Raises:
-        NotFound: the user is not a member.
+        NotFound: the user is not a member, or a project does not belong to the organization.
         PermissionDenied: the member is the owner or `by`.
     """
     lock_organizations(organization.id)
     membership = _target(organization, by=by, member_id=member_id, email=email)
     is_changed, membership.role = membership.role != role, role
+    if access is not None or role != Role.EDITOR:
+        membership.access = access or Access.ALL
+        _lock_projects(organization.id, Access(membership.access), projects)
+        choose(membership.organization_id, membership.user_id, projects)
     db.session.flush()
-    if is_changed:
+    if is_changed or access is not None:
         member_role_changed.publish(change_of(membership))
     return {"user_id": membership.user_id, "role": role}
 
@@ -132,16 +168,10 @@ def accept_invitations(user: User) -> None:
     invitations = db.session.scalars(sa.select(Invitation).where(Invitation.email_key == user.email_key)).all()
     for invitation in invitations:
         if invitation.expires_at > utcnow_ms():
-            _join(invitation.organization_id, user, invitation.role)
+            access = Access(invitation.access)
+            _join(invitation.organization_id, user, invitation.role, access, _invited_to(invitation))
         db.session.delete(invitation)
     db.session.flush()
-
-
-def _add(organization: Organization, user: User, role: Role, invitation: Invitation | None) -> MemberResult:
-    if invitation is not None:
-        db.session.delete(invitation)
-    _join(organization.id, user, role)
-    return {"email": user.email, "role": role, "user_id": user.id, "status": "active"}
 
 
 def change_of(membership: Membership) -> MemberChange:
@@ -150,13 +180,57 @@ def change_of(membership: Membership) -> MemberChange:
     return MemberChange(membership.organization_id, membership.user_id, email, membership.role)
 
 
-def _join(organization_id: str, user: User, role: Role) -> None:
+def _join(organization_id: str, user: User, role: Role, access: Access, projects: Chosen) -> None:
     """Add a membership. An existing one is not changed."""
-    values = {"organization_id": organization_id, "user_id": user.id, "role": role}
+    values = {"organization_id": organization_id, "user_id": user.id, "role": role, "access": access}
     unique = ("organization_id", "user_id")
     statement = insert_or_ignore(db.engine.dialect.name, Membership, values, unique=unique)
     if db.session.scalar(statement.returning(Membership.user_id)) is not None:
+        choose(organization_id, user.id, projects)
         member_joined.publish(MemberChange(organization_id, user.id, user.email, role))
+
+
+def choose(organization_id: str, user_id: str, projects: Chosen) -> None:
+    """Replace the projects of a membership with the access `projects`."""
+    own = MembershipProject.organization_id == organization_id, MembershipProject.user_id == user_id
+    db.session.execute(sa.delete(MembershipProject).where(*own))
+    db.session.add_all(
+        MembershipProject(organization_id=organization_id, user_id=user_id, **project) for project in projects
+    )
+    db.session.flush()
+
+
+def _invite_to(invitation: Invitation, access: Access, projects: Chosen) -> None:
+    """Replace the projects of an invitation."""
+    invitation.access = access
+    db.session.execute(sa.delete(InvitationProject).where(InvitationProject.invitation_id == invitation.id))
+    db.session.add_all(InvitationProject(invitation_id=invitation.id, **project) for project in projects)
+    db.session.flush()
+
+
+def _invited_to(invitation: Invitation) -> Chosen:
+    """Return the projects of an invitation. They cannot be deleted before the transaction ends."""
+    statement = (
+        sa.select(InvitationProject.project_id, InvitationProject.role)
+        .join(Project, Project.id == InvitationProject.project_id)
+        .where(InvitationProject.invitation_id == invitation.id)
+        .with_for_update(read=True, key_share=True, of=Project)
+    )
+    return [{"project_id": project_id, "role": role} for project_id, role in db.session.execute(statement)]
+
+
+def _lock_projects(organization_id: str, access: Access, projects: Chosen) -> None:
+    """Lock the projects of the organization if the access is limited: a write that a member has begun ends before.
+
+    Raises:
+        NotFound: a chosen project does not belong to the organization.
+    """
+    if access == Access.ALL:
+        return
+    ours = sa.select(Project.id).where(Project.organization_id == organization_id).order_by(Project.id)
+    locked = set(db.session.scalars(ours.with_for_update(key_share=True)))
+    if not locked.issuperset(project["project_id"] for project in projects):
+        raise NotFound("Project not found")
 
 
 def _create_invitation(

@@ -1,17 +1,25 @@
 """Read-only statements that return organizations as response dictionaries (contract 4.4)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from app.core import clock
 from app.core.ids import HasId
+from app.core.permissions import Access
 from app.extensions import db
 from app.models.base import Row, utcnow_ms
-from app.models.organization import ArchiveStatus, Invitation, Membership, Organization
-from app.models.project import Project
+from app.models.organization import (
+    ArchiveStatus,
+    Invitation,
+    InvitationProject,
+    Membership,
+    MembershipProject,
+    Organization,
+)
+from app.models.project import Project, role_in_project
 from app.models.user import User
 
 OrganizationDict = dict[str, object]
@@ -32,18 +40,24 @@ SHORT = (
 )
 
 
-def details(organization: Organization) -> OrganizationDict:
-    """Return an organization with its members and the number of its projects."""
-    count = db.session.scalar(sa.select(sa.func.count()).where(Project.organization_id == organization.id))
-    return _shown(organization, _people([organization.id])[organization.id], count or 0)
+def details(organization: Organization, *, viewer: HasId) -> OrganizationDict:
+    """Return an organization with the members and the number of the projects that the viewer sees."""
+    is_visible = Project.organization_id == organization.id, role_in_project(viewer.id).is_not(None)
+    visible = db.session.scalars(sa.select(Project.id).where(*is_visible)).all()
+    people = _people({organization.id: visible}, viewer)
+    return _shown(organization, people[organization.id], len(visible))
 
 
 def of_user(user: HasId, *, status: ArchiveStatus | None) -> list[OrganizationDict]:
-    """Return the organizations of a user with role and active projects, oldest first. Runs two statements."""
+    """Return the organizations of a user with role and active projects, oldest first.
+
+    Runs two statements, and a third one if a member is limited to projects.
+    """
+    is_visible = sa.and_(Project.organization_id == Organization.id, role_in_project(user.id).is_not(None))
     rows = db.session.execute(
         sa.select(Organization, Membership.role, *SHORT)
         .join(Membership, Membership.organization_id == Organization.id)
-        .outerjoin(Project, Project.organization_id == Organization.id)
+        .outerjoin(Project, is_visible)
         .where(Membership.user_id == user.id, *([Organization.status == status] if status else []))
         .order_by(Organization.created_at, Organization.id, Project.name)
     ).all()
@@ -52,7 +66,8 @@ def of_user(user: HasId, *, status: ArchiveStatus | None) -> list[OrganizationDi
     for row in rows:
         if row[2] is not None:
             projects[row[0].id].append(row[2:])
-    people = _people([organization.id for organization in roles])
+    visible = {organization.id: [str(row[0]) for row in projects[organization.id]] for organization in roles}
+    people = _people(visible, user)
     active = {key: [_short(row) for row in own if row[9] == ArchiveStatus.ACTIVE] for key, own in projects.items()}
     return [
         _shown(organization, people[organization.id], len(projects[organization.id]))
@@ -61,9 +76,12 @@ def of_user(user: HasId, *, status: ArchiveStatus | None) -> list[OrganizationDi
     ]
 
 
-def _people(organization_ids: Iterable[str]) -> dict[str, list[OrganizationDict]]:
-    """Return members and open invitations by organization, ordered by the time of joining. Runs one statement."""
-    unique_ids = list(organization_ids)
+def _people(visible: Mapping[str, Collection[str]], viewer: HasId) -> dict[str, list[OrganizationDict]]:
+    """Return members and open invitations by organization, ordered by the time of joining.
+
+    A viewer who is limited to projects, the visible ones of the organization, sees the members who see one of them.
+    """
+    unique_ids = list(visible)
     members = (
         sa.select(
             Membership.organization_id,
@@ -73,28 +91,71 @@ def _people(organization_ids: Iterable[str]) -> dict[str, list[OrganizationDict]
             User.image,
             Membership.role,
             Membership.joined_at,
+            Membership.access,
+            Membership.user_id,
         )
         .join(User, User.id == Membership.user_id)
         .where(Membership.organization_id.in_(unique_ids))
     )
+    no_text = sa.null()
     invited = sa.select(
-        Invitation.organization_id, sa.null(), Invitation.email, sa.null(), sa.null(), Invitation.role, sa.null()
-    ).where(Invitation.organization_id.in_(unique_ids), Invitation.expires_at > utcnow_ms())
+        Invitation.organization_id, no_text, Invitation.email, no_text, no_text, Invitation.role, sa.null()
+    ).add_columns(Invitation.access, Invitation.id)
+    invited = invited.where(Invitation.organization_id.in_(unique_ids), Invitation.expires_at > utcnow_ms())
     people: dict[str, list[OrganizationDict]] = {unique_id: [] for unique_id in unique_ids}
     rows: Sequence[Any] = db.session.execute(sa.union_all(members, invited)).all()
+    is_limited = any(row.access == Access.PROJECTS for row in rows)
+    chosen = _chosen(unique_ids) if is_limited else {}
     for row in sorted(rows, key=lambda row: (row[6] is None, str(row[6]), row[2])):
-        people[row[0]].append(_person(row[1:]))
-    return people
+        people[row[0]].append(_person(row[1:-1], chosen.get((row[0], row[-1]), [])))
+    if not is_limited:
+        return people
+    return {unique_id: _known(listed, visible[unique_id], viewer) for unique_id, listed in people.items()}
 
 
-def _person(row: Sequence[Any]) -> OrganizationDict:
-    user_id, email, name, image, role, joined_at = row
+def _chosen(organization_ids: Collection[str]) -> dict[tuple[str, str], list[OrganizationDict]]:
+    """Return the chosen projects by organization and user, or by organization and invitation."""
+    members = sa.select(MembershipProject.organization_id, MembershipProject.user_id).add_columns(
+        MembershipProject.project_id, MembershipProject.role
+    )
+    invited = (
+        sa.select(Invitation.organization_id, Invitation.id, InvitationProject.project_id, InvitationProject.role)
+        .join(Invitation, Invitation.id == InvitationProject.invitation_id)
+        .where(Invitation.organization_id.in_(organization_ids))
+    )
+    members = members.where(MembershipProject.organization_id.in_(organization_ids))
+    chosen: dict[tuple[str, str], list[OrganizationDict]] = defaultdict(list)
+    for organization_id, key, project_id, role in db.session.execute(sa.union_all(members, invited)):
+        chosen[organization_id, key].append({"project_id": project_id, "role": role})
+    return chosen
+
+
+def _known(people: list[OrganizationDict], visible: Collection[str], viewer: HasId) -> list[OrganizationDict]:
+    """Return the people whom the viewer sees, with the projects that the viewer sees."""
+    if not any(person["user_id"] == viewer.id and person["access"] == Access.PROJECTS for person in people):
+        return people
+    shared: list[Any] = [
+        person | {"projects": [item for item in person["projects"] if item["project_id"] in visible]}  # type: ignore[attr-defined]
+        for person in people
+        if person["user_id"] is not None
+    ]
+    return [
+        person
+        for person in shared
+        if person["access"] == Access.ALL or person["projects"] or person["user_id"] == viewer.id
+    ]
+
+
+def _person(row: Sequence[Any], projects: list[OrganizationDict]) -> OrganizationDict:
+    user_id, email, name, image, role, joined_at, access = row
     return {
         "user_id": user_id,
         "email": email,
         "full_name": name,
         "image": image,
         "role": role,
+        "access": access,
+        "projects": projects,
         "status": "invited" if user_id is None else "active",
         "joined_at": None if joined_at is None else clock.iso(joined_at),
     }

@@ -35,8 +35,8 @@ def list_own(*, scope: Scope, query: s.StatusQuery) -> PageResult:
 @blueprint.get("/<org_id>")
 @endpoint(guard=permission(Permission.VIEW_PROJECTS), result=s.OrganizationSchema)
 def details(*, scope: OrganizationScope) -> queries.OrganizationDict:
-    """Return an organization with its members."""
-    return queries.details(scope.organization)
+    """Return an organization with its members, for a limited member with those of the same projects."""
+    return queries.details(scope.organization, viewer=scope.caller)
 
 
 @blueprint.post("")
@@ -51,7 +51,8 @@ def details(*, scope: OrganizationScope) -> queries.OrganizationDict:
 )
 def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.OrganizationDict:
     """Create an organization."""
-    return queries.details(service.create(**body.sent(), by=scope.user, limit=limits_of(scope.caller.id).organizations))
+    created = service.create(**body.sent(), by=scope.user, limit=limits_of(scope.caller.id).organizations)
+    return queries.details(created, viewer=scope.caller)
 
 
 @blueprint.post("/ensure-default")
@@ -64,7 +65,7 @@ def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.Organizat
 )
 def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
     """Return the default organization of the caller. Create it if it does not exist."""
-    return queries.details(service.ensure_default(scope.user))
+    return queries.details(service.ensure_default(scope.user), viewer=scope.caller)
 
 
 @blueprint.patch("/member/<org_id>")
@@ -91,7 +92,7 @@ def invite(*, scope: OrganizationScope, body: s.InviteMemberBody) -> ViewResult:
     message="Member role updated",
 )
 def update_role(*, scope: OrganizationScope, body: s.ChangeRoleBody) -> members.MemberResult:
-    """Change the role of a member to admin or editor."""
+    """Change the role of a member to admin or editor, and the projects that an editor sees."""
     return members.change_role(scope.organization, **body.sent(), by=scope.user)
 
 
@@ -129,7 +130,7 @@ def leave(*, scope: OrganizationScope) -> members.MemberResult:
 )
 def transfer(*, scope: OrganizationScope, body: s.TransferOwnershipBody) -> queries.OrganizationDict:
     """Transfer the organization to another member."""
-    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.user))
+    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.user), viewer=scope.caller)
 
 
 @blueprint.patch("/status/<org_id>")
@@ -142,7 +143,7 @@ def transfer(*, scope: OrganizationScope, body: s.TransferOwnershipBody) -> quer
 )
 def set_status(*, scope: OrganizationScope, body: s.ChangeStatusBody) -> queries.OrganizationDict:
     """Archive or reactivate the organization."""
-    return queries.details(service.set_status(scope.organization, body.status))
+    return queries.details(service.set_status(scope.organization, body.status), viewer=scope.caller)
 
 
 @blueprint.patch("/<org_id>")
@@ -155,7 +156,7 @@ def set_status(*, scope: OrganizationScope, body: s.ChangeStatusBody) -> queries
 )
 def update(*, scope: OrganizationScope, body: s.UpdateOrganizationBody) -> queries.OrganizationDict:
     """Change the name, the image or the settings."""
-    return queries.details(service.update(scope.organization, body.sent(), by=scope.user))
+    return queries.details(service.update(scope.organization, body.sent(), by=scope.user), viewer=scope.caller)
 
 
 @blueprint.delete("/<org_id>")

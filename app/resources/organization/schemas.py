@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.limits import TextLengths
-from app.core.permissions import Role
+from app.core.permissions import Access, Role
 from app.http.json_schema import OPTIONAL
 from app.http.validation import (
     ABSENT,
     Absent,
+    BoundedList,
     IdField,
     ListQuery,
     NameField,
@@ -23,9 +24,11 @@ from app.models.organization import ArchiveStatus
 from app.resources.user.schemas import Email
 
 MAX_SETTINGS_BYTES = 64 * 1024
+ACCESS = "Whether the member sees all projects of the organization or the chosen ones"
 SETTINGS = "An object that clients store. The service does not read it"
 ALL = "all"
 ASSIGNABLE = "Must be one of: admin, editor."
+MAX_CHOSEN = 1000
 
 
 def assignable_role() -> fields.Enum[Role]:
@@ -79,12 +82,50 @@ class ChangeStatusBody(RequestBody):
     status: Annotated[ArchiveStatus, fields.Enum(ArchiveStatus, by_value=True, required=True)]
 
 
+class ChosenProjectSchema(Schema):
+    """A project that a member sees, and the role of the member in it."""
+
+    project_id = IdField("prj", required=True)
+    role = assignable_role()
+
+
 @dataclass(frozen=True, kw_only=True)
-class InviteMemberBody(RequestBody):
+class AccessBody(RequestBody):
+    """The projects of an organization that a member sees. Only an editor can be limited to some of them."""
+
+    role: Annotated[Role, assignable_role()]
+    access: Annotated[
+        Access | Absent,
+        fields.Enum(Access, by_value=True, metadata={"description": "All projects, or those in `projects`"}),
+    ] = ABSENT
+    projects: Annotated[
+        list[dict[str, Any]] | Absent,
+        BoundedList(
+            fields.Nested(ChosenProjectSchema),
+            max_length=MAX_CHOSEN,
+            metadata={"description": "The projects that the member sees, with `access: projects`"},
+        ),
+    ] = ABSENT
+
+    def __post_init__(self) -> None:
+        """Compare the role, the access and the projects."""
+        chosen = [] if self.projects is ABSENT else [project["project_id"] for project in self.projects]
+        is_limited = self.access == Access.PROJECTS
+        if is_limited and self.role != Role.EDITOR:
+            raise ValidationError("An administrator sees all projects.", "access")
+        if is_limited and not chosen:
+            raise ValidationError("Choose at least one project.", "projects")
+        if not is_limited and chosen:
+            raise ValidationError("Projects need the access: projects.", "projects")
+        if len(set(chosen)) < len(chosen):
+            raise ValidationError("A project is named twice.", "projects")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InviteMemberBody(AccessBody):
     """An invitation."""
 
     email: Annotated[str, Email(required=True, metadata={"format": "email"})]
-    role: Annotated[Role, assignable_role()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +152,13 @@ class MemberBody(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeRoleBody(MemberBody):
-    """A new role of a member."""
+class ChangeRoleBody(MemberBody, AccessBody):
+    """A new role of a member, and the projects that the member sees."""
 
-    role: Annotated[Role, assignable_role()]
+    def __post_init__(self) -> None:
+        """Check the fields of both bodies."""
+        MemberBody.__post_init__(self)
+        AccessBody.__post_init__(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +194,10 @@ class MemberSchema(Schema):
     full_name = fields.String(allow_none=True)
     image = fields.String(allow_none=True, metadata={"description": "The key of an upload, or null"})
     role = fields.Enum(Role, by_value=True)
+    access = fields.Enum(Access, by_value=True, metadata={"description": ACCESS})
+    projects = fields.List(
+        fields.Nested(ChosenProjectSchema), metadata={"description": "The chosen projects that the caller sees"}
+    )
     status = fields.String(validate=validate.OneOf(["active", "invited"]))
     joined_at = fields.String(allow_none=True, metadata={"format": "date-time"})
 

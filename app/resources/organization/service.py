@@ -5,7 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, ErrorMessage, InvalidRequest, LimitReached, NotFound, PermissionDenied
-from app.core.permissions import Role
+from app.core.permissions import Access, Role
 from app.database.transactions import savepoint
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -15,7 +15,7 @@ from app.models.user import User
 from app.resources.media_asset.service import image_error, release_image
 from app.resources.organization.events import member_role_changed, organization_deleting
 from app.resources.organization.locks import lock_organizations, lock_users
-from app.resources.organization.members import change_of
+from app.resources.organization.members import change_of, choose
 from app.resources.user.creation_limits import limits_of
 
 DEFAULT_NAME = "Personal"
@@ -148,11 +148,15 @@ def _insert(name: str, *, owner_id: str, **values: object) -> Organization:
 
 
 def _swap(organization: Organization, old: Membership, new: Membership) -> None:
-    """Change both roles. The unique index allows one owner, so the previous owner is changed first."""
+    """Change both roles. The unique index allows one owner, so the previous owner is changed first.
+
+    The new owner sees all projects.
+    """
     with savepoint(_name_taken, Organization.owner_id, Organization.name):
         old.role = Role.ADMIN
         db.session.flush()
-        new.role = Role.OWNER
+        new.role, new.access = Role.OWNER, Access.ALL
+        choose(organization.id, new.user_id, ())
         organization.owner_id, organization.updated_at = new.user_id, utcnow_ms()
     for membership in (old, new):
         member_role_changed.publish(change_of(membership))

@@ -14,7 +14,7 @@ from app.access.tokens import TokenRule
 from app.core.api_tokens import TokenScope
 from app.core.errors import NotFound
 from app.core.ids import is_id
-from app.core.permissions import Permission, grants
+from app.core.permissions import Access, Permission, grants
 from app.extensions import db
 from app.http.actions import DeclaredAction
 from app.models.organization import Membership, Organization
@@ -24,7 +24,7 @@ from app.models.project import Project
 _ADMIN = frozenset({TokenScope.ADMIN})
 RULE = TokenRule(_ADMIN, _ADMIN)
 ENDPOINT_ID, DELIVERY_ID = targets.IdKind("whe", "a webhook"), targets.IdKind("dlv", "a delivery")
-HIDDEN = "Needs the permission `org:MANAGE_ORG` in the organization of the webhook. Strangers receive 404."
+HIDDEN = "Needs the permission `org:MANAGE_ORG` in the organization of the webhook. Others receive 404."
 
 _E = WebhookEndpoint
 _FIND = (
@@ -32,7 +32,11 @@ _FIND = (
     .join(Organization, Organization.id == _E.organization_id)
     .join(
         Membership,
-        sa.and_(Membership.organization_id == _E.organization_id, Membership.user_id == sa.bindparam("user_id")),
+        sa.and_(
+            Membership.organization_id == _E.organization_id,
+            Membership.user_id == sa.bindparam("user_id"),
+            Membership.access == Access.ALL,
+        ),
     )
     .outerjoin(Project, sa.and_(Project.id == _E.project_id, Project.organization_id == _E.organization_id))
     .where(_E.id == sa.bindparam("endpoint_id"))

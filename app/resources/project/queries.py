@@ -5,9 +5,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.core.ids import HasId
 from app.extensions import db
 from app.models.organization import ArchiveStatus, Organization
-from app.models.project import Project
+from app.models.project import Project, role_in_project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex, IndexStatus
 from app.resources.project.schemas import ConnectionSchema, IndexSchema, ProjectSchema
 
@@ -25,7 +26,8 @@ _LIST = (
 # Built once: the construction of a statement costs more than its execution.
 _OWNED = sa.select(Organization.id).where(Organization.owner_id == sa.bindparam("target_id"))
 _OF_STATUS, _ACTIVE = Project.status == sa.bindparam("status"), {"status": ArchiveStatus.ACTIVE}
-_OF_ORGANIZATION = _LIST.where(Project.organization_id == sa.bindparam("target_id"))
+_IS_VISIBLE = role_in_project(sa.bindparam("user_id")).is_not(None)
+_OF_ORGANIZATION = _LIST.where(Project.organization_id == sa.bindparam("target_id"), _IS_VISIBLE)
 _OF_OWNER = _LIST.where(Project.organization_id.in_(_OWNED))
 _OF_ORGANIZATION_AND_STATUS, _OF_OWNER_AND_STATUS = _OF_ORGANIZATION.where(_OF_STATUS), _OF_OWNER.where(_OF_STATUS)
 _NO_PATHS: Shown = {"content": None, "media": None, "public": None}
@@ -41,22 +43,23 @@ def reload_project(project: Project) -> Shown:
     return shown(project, index)
 
 
-def of_organization(organization_id: str, *, status: ArchiveStatus | None) -> list[Shown]:
-    """Return the projects of an organization by name. Runs one statement."""
+def of_organization(organization_id: str, *, user: HasId, status: ArchiveStatus | None) -> list[Shown]:
+    """Return the projects of an organization that a user sees, by name. Runs one statement."""
     statement = _OF_ORGANIZATION if status is None else _OF_ORGANIZATION_AND_STATUS
-    return _listed(statement, organization_id, status)
+    return _listed(statement, status, target_id=organization_id, user_id=user.id)
 
 
 def of_owner(user_id: str, *, status: ArchiveStatus | None) -> list[Shown]:
     """Return the projects of all organizations that the user owns, by name. Runs one statement."""
-    return _listed(_OF_OWNER if status is None else _OF_OWNER_AND_STATUS, user_id, status)
+    return _listed(_OF_OWNER if status is None else _OF_OWNER_AND_STATUS, status, target_id=user_id)
 
 
-def other_names(project: Project, *, limit: int) -> Sequence[object]:
-    """Return the ids and names of the other active projects of the organization by name."""
+def other_names(project: Project, *, user: HasId, limit: int) -> Sequence[object]:
+    """Return the ids and names of the other active projects of the organization that a user sees, by name."""
     own = Project.organization_id == project.organization_id
-    statement = sa.select(Project.id, Project.name).where(own, Project.id != project.id)
-    return db.session.execute(statement.where(_OF_STATUS).order_by(Project.name).limit(limit), _ACTIVE).all()
+    statement = sa.select(Project.id, Project.name).where(own, _IS_VISIBLE, Project.id != project.id)
+    parameters = _ACTIVE | {"user_id": user.id}
+    return db.session.execute(statement.where(_OF_STATUS).order_by(Project.name).limit(limit), parameters).all()
 
 
 def site_urls_of(project_ids: Collection[str]) -> dict[str, str | None]:
@@ -65,8 +68,8 @@ def site_urls_of(project_ids: Collection[str]) -> dict[str, str | None]:
     return dict(iter(db.session.execute(statement)))
 
 
-def _listed(statement: sa.Select[object], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
-    parameters = {"target_id": target_id} | ({} if status is None else {"status": status})
+def _listed(statement: sa.Select[object], status: ArchiveStatus | None, **parameters: object) -> list[Shown]:
+    parameters |= {} if status is None else {"status": status}
     return [_listed_project(iter(row)) for row in db.session.execute(statement, parameters)]
 
 

@@ -11,7 +11,7 @@ from app.database.transactions import flushed, savepoint
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus, Organization
-from app.models.project import ConnectionStatus, Project
+from app.models.project import ConnectionStatus, Project, role_in_project
 from app.models.user import User
 from app.resources.git_provider import local_repositories
 from app.resources.media_asset.service import image_error, release_image
@@ -197,14 +197,17 @@ def hand_over_repository(name: str, organization_id: str) -> None:
 
 
 def mark_disconnected(user_id: str, organization_id: str | None = None) -> None:
-    """Mark the projects that use the credential of a former member. Installations stay connected (contract 4.13)."""
+    """Mark the projects that use the credential of a user who has no role in them any more.
+
+    Without an organization, mark all that use it. Installations stay connected (contract 4.13).
+    """
     where = [
         Project.connected_by == user_id,
         sa.not_(Project.is_local),
         Project.installation_id.is_(None),
     ]
     if organization_id is not None:
-        where.append(Project.organization_id == organization_id)
+        where += [Project.organization_id == organization_id, role_in_project(user_id).is_(None)]
     db.session.execute(
         sa.update(Project).where(*where).values(connection_status=ConnectionStatus.NEEDS_RECONNECT),
         execution_options={"synchronize_session": False},

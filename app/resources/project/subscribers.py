@@ -3,10 +3,15 @@
 import sqlalchemy as sa
 
 from app.extensions import db, jobs
-from app.models.organization import Membership, Organization
-from app.models.project import ConnectionStatus, Project
+from app.models.organization import InvitationProject, MembershipProject, Organization
+from app.models.project import ConnectionStatus, Project, role_in_project
 from app.models.user import User
-from app.resources.organization.events import membership_ended, organization_deleting
+from app.resources.organization.events import (
+    MemberChange,
+    member_role_changed,
+    membership_ended,
+    organization_deleting,
+)
 from app.resources.project import service
 from app.resources.project.events import project_connected, project_deleting, project_moved
 from app.resources.user.events import user_deleting
@@ -34,13 +39,27 @@ def disconnect_member_projects(organization: Organization, user_id: str) -> None
     service.mark_disconnected(user_id, organization.id)
 
 
+@member_role_changed.subscribe
+def disconnect_hidden_projects(change: MemberChange) -> None:
+    """Mark the projects that use the credential of a member who does not see them any more."""
+    if change.user_id is not None:
+        service.mark_disconnected(change.user_id, change.organization_id)
+
+
+@project_moved.subscribe
+def end_chosen_access(project: Project, _previous_organization_id: str) -> None:
+    """Remove the project from members and invitations of the previous organization that are limited to it."""
+    for table in (MembershipProject, InvitationProject):
+        db.session.execute(sa.delete(table).where(table.project_id == project.id))
+
+
 @project_moved.subscribe
 def check_connection(project: Project, _previous_organization_id: str) -> None:
-    """Mark a project that uses the credential of a user who is not a member of its new organization."""
+    """Mark a project that uses the credential of a user who has no role in it after the move."""
     by = project.connected_by
     if project.is_local or project.installation_id is not None or by is None:
         return
-    if db.session.get(Membership, (project.organization_id, by)) is None:
+    if db.session.scalar(sa.select(role_in_project(by)).where(Project.id == project.id)) is None:
         project.connection_status = ConnectionStatus.NEEDS_RECONNECT
 
 

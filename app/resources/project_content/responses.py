@@ -91,7 +91,7 @@ def index_events(scope: ProjectScope, branch: str | None) -> Response:
     disconnected, user_id = threading.Event(), scope.caller.id
     statement = queries.progress_of(scope.project.id, branch or scope.project.branch)
     reading = current_app.extensions["reading_engine"]
-    allowed = membership_check(reading, scope.organization.id, user_id)
+    allowed = membership_check(reading, scope.project.id, user_id)
 
     def read() -> Any:
         with reading.connect() as connection:

@@ -14,7 +14,7 @@ from app.security.preview_links import PreviewLinkSigner
 
 def connect(project: Project, user: User, body: CreateSandboxBody, *, git: GitHosts, host: SandboxHost) -> CreateResult:
     """Connect to the sandbox of the project or start it. Only starts count in the rate `sandbox_create`."""
-    settings, user_id, organization_id = current_settings(), user.id, project.organization_id
+    settings, user_id, project_id = current_settings(), user.id, project.id
     signer = PreviewLinkSigner(settings.security.secret_key)
     urls = PreviewUrls(settings.server.base_url, settings.sandbox.preview_host, signer)
     handle = lifecycle.create(
@@ -28,4 +28,4 @@ def connect(project: Project, user: User, body: CreateSandboxBody, *, git: GitHo
     )
     if handle is not None and handle.is_new:
         confirm_start()
-    return CreateResult(handle, user_id, organization_id, urls, host, body.uncommitted_file is not None)
+    return CreateResult(handle, user_id, project_id, urls, host, body.uncommitted_file is not None)

@@ -186,7 +186,7 @@ class CreateResult:
 
     handle: SandboxHandle | None
     user_id: str
-    organization_id: str
+    project_id: str
     urls: PreviewUrls
     host: SandboxHost
     has_file: bool

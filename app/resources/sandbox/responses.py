@@ -36,7 +36,7 @@ def stream(result: CreateResult) -> Response:
     """Return the stream of a start. It ends when the caller loses the membership."""
     app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
     disconnected = threading.Event()
-    allowed = membership_check(app.extensions["reading_engine"], result.organization_id, result.user_id)
+    allowed = membership_check(app.extensions["reading_engine"], result.project_id, result.user_id)
     blocks = prefetch(_blocks(app, result, disconnected))
     events = EventStream(blocks, cancel=disconnected.set, failed=failure_event, allowed=allowed)
     return sse_response(events, timing=StreamSettings(total_s=STREAM_S))

@@ -16,8 +16,8 @@ from app.core.errors import LimitReached
 from app.core.limits import MIB, SandboxLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.organization import Membership, Organization
-from app.models.project import Project
+from app.models.organization import Organization
+from app.models.project import Project, role_in_project
 from app.models.sandbox import ACTIVE_STATES, PreviewState, ProjectPreview, Sandbox
 from app.models.user import User
 from app.resources.project_preview import service as previews
@@ -113,12 +113,11 @@ class StartFailure:
 
 
 def find_of_member(label: str, user_id: str) -> Sandbox | None:
-    """Return the sandbox of a preview host if the user is a member of its organization, else None."""
+    """Return the sandbox of a preview host if the user has a role in its project, else None."""
     return db.session.scalar(
         sa.select(Sandbox)
         .join(Project, Project.id == Sandbox.project_id)
-        .join(Membership, Membership.organization_id == Project.organization_id)
-        .where(Sandbox.label == label, Membership.user_id == user_id)
+        .where(Sandbox.label == label, role_in_project(user_id).is_not(None))
     )
 
 

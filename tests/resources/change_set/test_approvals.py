@@ -16,6 +16,7 @@ from app.resources.change_set.states import SetOutcome
 from app.resources.git_push import service as git_push
 from app.resources.git_push.service import PermittedPush
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, run_due, run_job, update
+from tests.support.factories import limit
 from tests.support.world import Answer, Person
 
 APPROVE = {"verdict": "approve"}
@@ -121,10 +122,15 @@ def add(team: Team, person: Person) -> None:
     team.owner.again().patch(f"/organization/member/{team.organization}", body).ok()
 
 
+def hide(team: Team, person: Person) -> None:
+    limit(team.world, team.organization, person)
+
+
 class TestFormerMembers:
-    def test_approval_of_a_removed_member_does_not_count(self, team: Team) -> None:
+    @pytest.mark.parametrize("end", [remove, hide])
+    def test_approval_of_a_removed_member_does_not_count(self, team: Team, end: Callable[[Team, Person], None]) -> None:
         made = team.approved()
-        remove(team, team.reviewer)
+        end(team, team.reviewer)
         team.call(made, "publish").fails(409, "NOT_APPROVED")
         assert team.read(made)["approvals"] == 0
         team.call(made, "reviews", APPROVE, by=team.admin).ok(201)

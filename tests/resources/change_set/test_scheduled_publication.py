@@ -21,6 +21,7 @@ from app.resources.change_set.errors import NothingToPublish, StaleApproval
 from app.resources.project_content.source import source_of
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, come, mails_of, run_due, run_job, update
 from tests.resources.change_set.races import trailers
+from tests.support.factories import limit
 from tests.support.world import Person
 
 NEW = TEXT.replace("First", "New")
@@ -35,6 +36,10 @@ def mails(team: Team, person: Person) -> list[str]:
 def remove_member(team: Team) -> None:
     path = f"/organization/remove-member/{team.organization}"
     team.owner.again().patch(path, {"member_id": team.editor.id}).ok()
+
+
+def hide_project(team: Team) -> None:
+    limit(team.world, team.organization, team.editor)
 
 
 def limit_publishers(team: Team) -> None:
@@ -55,6 +60,7 @@ def change_the_same(team: Team) -> None:
 
 REFUSALS: dict[Callable[[Team], None], str] = {
     remove_member: "The user who chose the time is not a member any more",
+    hide_project: "The user who chose the time is not a member any more",
     limit_publishers: "In this project only owners and admins may publish",
     archive: "The project is archived",
     delete_user: "The user who chose the time is not a member any more",

@@ -24,7 +24,7 @@ OBJECT = {
     *("org_id", "org_name", "org_image", "settings", "owner", "default", "status"),
     *("members", "projectCount", "createdAt", "updatedAt"),
 }
-MEMBER = {"user_id", "email", "full_name", "image", "role", "status", "joined_at"}
+MEMBER = {"user_id", "email", "full_name", "image", "role", "status", "joined_at", "access", "projects"}
 
 
 def invite(by: Person, org: str, email: str, role: str = "editor") -> dict[str, object]:
@@ -267,7 +267,9 @@ def _members(app: Flask, org: str) -> list[dict[str, str]]:
     from app.resources.organization import queries
 
     with app.app_context():
-        result: list[dict[str, str]] = queries.details(db.session.get_one(Organization, org))["members"]
+        found = db.session.get_one(Organization, org)
+        viewer = db.session.get_one(User, found.owner_id)
+        result: list[dict[str, str]] = queries.details(found, viewer=viewer)["members"]
         return result
 
 

@@ -48,8 +48,8 @@ def details(*, scope: ProjectScope) -> queries.Shown:
     many=True,
 )
 def list_of_organization(*, scope: OrganizationScope, query: s.ActiveProjectsQuery) -> PageResult:
-    """List the projects of an organization, the active ones by default."""
-    return _page(queries.of_organization(scope.organization.id, status=query.status), query)
+    """List the projects of an organization that the caller sees, the active ones by default."""
+    return _page(queries.of_organization(scope.organization.id, user=scope.caller, status=query.status), query)
 
 
 @blueprint.get("/user/<userId>")
