@@ -24,8 +24,8 @@ class Scope:
         path: the ids from which the objects were resolved.
         target_id: the id of the user that the URL names.
         is_self: the caller is the named user or owns the named object.
-        role: the role of the caller in the project, else in the organization. None stands for a stranger: a caller who
-            is no member, or who is limited to other projects.
+        role: the role of the caller in the project, else in the organization. None stands for a caller who is no
+            member, or who is limited to other projects.
         organization_role: the role of the caller in the organization, or None for a caller who is no member. It decides
             what changes more than the project.
         second_role: the role of the caller in `destination`.

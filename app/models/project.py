@@ -119,9 +119,9 @@ class Project(Timestamps, Base):
 
 
 def role_in_project(user_id: object) -> sa.ScalarSelect[Role]:
-    """Return the expression of the role of a user in a project of the statement. It is NULL for a stranger.
+    """Return the expression of the role of a user in a project of the statement. It is NULL if the user has none.
 
-    A member with the access `projects` has the role that an admin chose for the project, and is a stranger elsewhere.
+    A member with the access `projects` has the role that an admin chose for the project, and none in other projects.
     """
     member, chosen = aliased(Membership), aliased(MembershipProject)
     is_chosen = sa.and_(

@@ -6,7 +6,10 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app.core.permissions import Role
 from tests.console.conftest import ConsoleScene
+from tests.support.factories import organization, project, repository
+from tests.support.samples.sites import SMALL
 from tests.support.world import Person, World
 
 pytestmark = pytest.mark.one_database
@@ -53,3 +56,29 @@ def test_ended_session_keeps_the_values(console: ConsoleScene) -> None:
     response = anonymous.client.post(f"/console/organizations/{console.ids['org_id']}/settings", data={"name": "Typed"})
     assert response.status_code == 401
     assert 'value="Typed"' in response.text
+
+
+def test_members_are_limited_to_sites_with_plain_forms(app: Flask, world: World) -> None:
+    owner, client = world.person(), world.person()
+    org = organization(world, owner, (client, Role.EDITOR))
+    mine, hidden = (project(world, owner, org, repository(world, SMALL)[0]) for _ in range(2))
+    url, limits = (
+        f"/console/organizations/{org}",
+        {"access": "projects", f"site.{mine}": "editor", f"site.{hidden}": ""},
+    )
+    assert submit(owner, f"{url}/members/role", member_id=client.id, role="editor", **limits).status_code == 303
+    assert f"/console/projects/{mine}" in (home := client.client.get("/console").text)
+    assert hidden not in home
+    assert hidden not in client.client.get(url).text
+    assert client.client.get(f"/console/projects/{hidden}").status_code == 403
+    assert hidden not in client.client.get(f"/console/projects/{mine}").text
+    invited = {"email": "new@mail.example.org", "role": "editor"}
+    assert submit(owner, f"{url}/members/invite", **invited, **limits).status_code == 303
+    assert submit(owner, f"{url}/members/invite", **invited).status_code == 303
+    members = owner.get(f"/organization/{org}").ok()["members"]
+    assert sorted(one["access"] for one in members) == ["all", "projects", "projects"]
+    nothing = submit(owner, f"{url}/members/role", member_id=client.id, role="editor", access="projects")
+    assert nothing.status_code == 400
+    assert "Choose at least one project." in nothing.text
+    assert submit(owner, f"{url}/members/role", member_id=client.id, role="editor", access="all").status_code == 303
+    assert hidden in client.client.get("/console").text

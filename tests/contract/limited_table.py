@@ -1,7 +1,7 @@
 """Expected status of every endpoint for members of O who are limited to projects, derived from the table.
 
-A limited member has the chosen role in a chosen project and is a stranger in the others. In the organization the member
-is an editor.
+A limited member has the chosen role in a chosen project and none in the others. In the organization the member is an
+editor.
 """
 
 from tests.contract.expected import Expected

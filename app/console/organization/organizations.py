@@ -10,7 +10,7 @@ from app.console.blueprint import ROOT, blueprint
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
-from app.core.permissions import Permission, grants
+from app.core.permissions import Access, Permission, Role, grants
 from app.extensions import current_settings
 from app.http.actions import DeclaredAction, run
 from app.resources.organization import guards, queries, service
@@ -22,6 +22,10 @@ from app.resources.project import queries as projects
 BASE = "/organizations/<org_id>"
 VIEW = permission(Permission.VIEW_PROJECTS)
 SETTINGS_SAVED = "/settings?done=saved"
+SITE = "site."
+"""The beginning of the name of an input with the role in a project."""
+
+ACCESS = ("access", f"{SITE}*")
 
 
 def _change(
@@ -46,23 +50,35 @@ def organization(*, scope: OrganizationScope) -> Response:
 def members(*, scope: OrganizationScope) -> Response:
     """Show the members and the open invitations of an organization."""
     details, link = queries.details(scope.organization, viewer=scope.caller), current_settings().server.invitation_url
-    return page("organization/members.html", details=details, invitation_url=link)
+    sites = projects.of_organization(scope.organization.id, user=scope.caller, status=None)
+    return page("organization/members.html", details=details, invitation_url=link, sites=sites)
+
+
+def _access(form: Form) -> dict[str, object]:
+    """Return the fields of a body for the sites that the form chooses. An administrator sees all."""
+    if form.text("role") != Role.EDITOR or not form.text("access"):
+        return {}
+    if form.text("access") == Access.ALL:
+        return {"access": Access.ALL}
+    roles = {name.removeprefix(SITE): value for name, value in form.values.items() if name.startswith(SITE) and value}
+    chosen = [{"project_id": project_id, "role": role} for project_id, role in roles.items()]
+    return {"access": form.text("access"), "projects": chosen}
 
 
 @blueprint.post(f"{BASE}/members/invite")
-@Page(guard=guards.INVITE.guard, inputs=("email", "role"), shown_by="members")
+@Page(guard=guards.INVITE.guard, inputs=("email", "role", *ACCESS), shown_by="members")
 def invite_member(*, scope: OrganizationScope, form: Form) -> Response:
     """Invite a person by e-mail, or send the invitation again."""
-    values = s.InviteMemberBody.loaded(form.texts("email", "role"), is_change=True).sent()
+    values = s.InviteMemberBody.loaded(form.texts("email", "role") | _access(form), is_change=True).sent()
     values["server"] = current_settings().server
     return _change(scope, guards.INVITE, memberships.invite, values, "/members?done=invited")
 
 
 @blueprint.post(f"{BASE}/members/role")
-@Page(guard=guards.CHANGE_ROLE.guard, inputs=("member_id", "role"), shown_by="members")
+@Page(guard=guards.CHANGE_ROLE.guard, inputs=("member_id", "role", *ACCESS), shown_by="members")
 def change_role(*, scope: OrganizationScope, form: Form) -> Response:
-    """Change the role of a member."""
-    values = s.ChangeRoleBody.loaded(form.texts("member_id", "role"), is_change=True).sent()
+    """Change the role of a member, and the sites that an editor sees."""
+    values = s.ChangeRoleBody.loaded(form.texts("member_id", "role") | _access(form), is_change=True).sent()
     return _change(scope, guards.CHANGE_ROLE, memberships.change_role, values, "/members?done=saved")
 
 

@@ -194,11 +194,11 @@ def _reachable(projects: Sequence[str] | None, *, by: User, organization: Organi
     unique = list(dict.fromkeys(projects))
     permitted = _lock_memberships(by) if organization is None else {organization.id}
     named = sa.select(Project.id, Project.organization_id, role_in_project(by.id)).where(Project.id.in_(unique))
-    found = {row[0]: row for row in db.session.execute(named)}
+    rows = {row[0]: row for row in db.session.execute(named)}
     for position, project_id in enumerate(unique):
-        if project_id not in found:
+        if project_id not in rows:
             raise NotFound("Project not found")
-        _, owner, role = found[project_id]
+        _, owner, role = rows[project_id]
         if owner not in permitted and organization is not None:
             raise InvalidRequest.field(f"projects.{position}", "The project belongs to another organization")
         if owner not in permitted or role is None:

@@ -21,8 +21,7 @@ from app.models.change_set import (
     NoticeKind,
     Verdict,
 )
-from app.models.organization import Membership
-from app.models.project import Project
+from app.models.project import Project, role_in_project
 from app.models.user import User, UserPreference
 from app.resources.change_set import queries
 from app.resources.project_content.tree.folder_listing import titles_in_projects
@@ -83,13 +82,7 @@ def _store(row: ChangeSet, *groups: Group, by: str | None, text: str = "") -> No
 def _members(row: ChangeSet) -> Sequence[Row]:
     """Return id, name and e-mail address of the users who may see the project of a set."""
     statement = sa.select(User.id, User.name, User.email).join(Project, Project.id == row.project_id)
-    return db.session.execute(statement.where(_may_see()).order_by(User.id)).all()
-
-
-def _may_see() -> sa.ColumnElement[bool]:
-    """The condition that a user may see a project."""
-    own = Membership.organization_id == Project.organization_id, Membership.user_id == User.id
-    return sa.exists().where(*own).correlate(Project, User)
+    return db.session.execute(statement.where(role_in_project(User.id).is_not(None)).order_by(User.id)).all()
 
 
 def _authors(row: ChangeSet) -> set[str | None]:
@@ -140,7 +133,7 @@ def _visible(statement: sa.Select[Any], user_id: str, *where: sa.ColumnElement[b
         .join(Project, Project.id == ChangeSet.project_id)
         .join(User, User.id == Notice.user_id)
     )
-    return own.where(User.id == user_id, _may_see(), *where)
+    return own.where(User.id == user_id, role_in_project(User.id).is_not(None), *where)
 
 
 def mark_read(user_id: str, change_set_id: str | None = None) -> None:

@@ -21,7 +21,7 @@ from app.models.change_set import (
     ChangeSetState,
     Verdict,
 )
-from app.models.organization import ArchiveStatus
+from app.models.organization import ArchiveStatus, Membership
 from app.models.project import Project, role_in_project
 from app.models.user import User
 from app.resources.change_set.states import OPEN
@@ -57,7 +57,7 @@ def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
     """Return the approvals of sets by id.
 
     The last review of each user counts. A review that asks for changes invalidates the approvals before it.
-    Approvals of users who changed the set, or who do not see the project any more, do not count.
+    Approvals of users who changed the set, or who no longer see the project, do not count.
     """
     is_own = sa.exists().where(
         ChangeSetAuthor.change_set_id == ChangeSetReview.change_set_id,
@@ -137,7 +137,8 @@ def reviewers_of(change_set_ids: Collection[str]) -> dict[str, list[Shown]]:
 def possible_reviewers(project: Project, user_ids: Collection[str]) -> dict[str, str | None]:
     """Return the names of the members who can approve changes of some users, by id and in the order of the names."""
     members = sa.select(User.id, User.name).join(Membership, Membership.user_id == User.id)
-    members = members.where(Membership.organization_id == project.organization_id, User.id.not_in(user_ids))
+    members = members.join(Project, Project.organization_id == Membership.organization_id)
+    members = members.where(Project.id == project.id, role_in_project(User.id).is_not(None), User.id.not_in(user_ids))
     return dict(db.session.execute(members.order_by(User.name, User.id)).all())
 
 

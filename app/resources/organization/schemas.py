@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from app.core.errors import ErrorMessage
 from app.core.limits import TextLengths
 from app.core.permissions import Access, Role
 from app.http.json_schema import OPTIONAL
@@ -114,7 +115,7 @@ class AccessBody(RequestBody):
         if is_limited and self.role != Role.EDITOR:
             raise ValidationError("An administrator sees all projects.", "access")
         if is_limited and not chosen:
-            raise ValidationError("Choose at least one project.", "projects")
+            raise ValidationError(ErrorMessage("Choose at least one project."), "projects")
         if not is_limited and chosen:
             raise ValidationError("Projects need the access: projects.", "projects")
         if len(set(chosen)) < len(chosen):

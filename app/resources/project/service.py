@@ -197,7 +197,7 @@ def hand_over_repository(name: str, organization_id: str) -> None:
 
 
 def mark_disconnected(user_id: str, organization_id: str | None = None) -> None:
-    """Mark the projects that use the credential of a user who has no role in them any more.
+    """Mark the projects that use the credential of a user who has no role in them.
 
     Without an organization, mark all that use it. Installations stay connected (contract 4.13).
     """

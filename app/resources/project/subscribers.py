@@ -41,7 +41,7 @@ def disconnect_member_projects(organization: Organization, user_id: str) -> None
 
 @member_role_changed.subscribe
 def disconnect_hidden_projects(change: MemberChange) -> None:
-    """Mark the projects that use the credential of a member who does not see them any more."""
+    """Mark the projects that use the credential of a member who no longer sees them."""
     if change.user_id is not None:
         service.mark_disconnected(change.user_id, change.organization_id)
 

@@ -70,7 +70,7 @@ def _rows(app: Flask, table: type[MembershipProject | InvitationProject], projec
 
 
 class TestLimitedMember:
-    def test_hidden_project_is_answered_as_to_a_stranger(self, agency: Agency) -> None:
+    def test_hidden_project_has_the_response_to_a_nonmember(self, agency: Agency) -> None:
         stranger, path = agency.world.person(), f"/project/{agency.hidden}"
         answers = [who.get(path).fails(403) for who in (agency.client, stranger)]
         assert answers[0] == answers[1]

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0034"
-down_revision = "0033"
+revision = "0037"
+down_revision = "0036"
 
 ID = sa.String(40)
 ROLE = ("owner", "admin", "editor")
