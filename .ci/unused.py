@@ -37,7 +37,7 @@ EXCEPTIONS = [
     ),
     (
         "app/console/editor/*field*.py",
-        r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images|shown_choices",
+        r"is_required|marks_optional|is_unfit|kind_name|is_wide|other_names|items_name|image_names|stored_titles|notation_name|has_help|draft_input|draft_values|has_images|shown_choices",
         "used by templates",
     ),
     (

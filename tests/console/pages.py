@@ -134,7 +134,7 @@ PAGES = (
     ),
     *(
         Row("GET", f"/console/account{path}", VERIFIED)
-        for path in ("", "/sessions", "/preferences", "/tokens", "/connections", "/billing")
+        for path in ("", "/sessions", "/preferences", "/notices", "/tokens", "/connections", "/billing")
     ),
     *(
         Row("POST", f"/console/account/{path}", VERIFIED)

@@ -39,7 +39,7 @@ MAX_RENDERED = 16 * 1024
 MAX_TERMS = 3
 """The number of terms before or after the path in the message of a save."""
 
-_PATH = re.compile(r"(?<!\S)[^\s“”]+/[^\s“”]*[^\s“”.,;:/]")
+_TOKEN = re.compile(r"(?<!\S)[^\s“”]+")
 _TAG = re.compile(r"(<[^<>]*>)")
 
 
@@ -156,12 +156,14 @@ def _with_names(line: str, roots: Collection[str], titles: Mapping[str, str]) ->
     """Return a line with names instead of paths below the folders of the content, for example of deleted pages."""
 
     def name_of(match: re.Match[str]) -> str:
-        path = match[0]
-        if path.partition("/")[0] not in roots:
-            return path
-        return f"“{titles.get(path) or page_name(path if '.' in path.rpartition('/')[2] else f'{path}/index.md')}”"
+        path = match[0].rstrip(".,;:/")
+        folder, separator, _below = path.partition("/")
+        if not separator or folder not in roots:
+            return match[0]
+        name = titles.get(path) or page_name(path if "." in path.rpartition("/")[2] else f"{path}/index.md")
+        return f"“{name}”{match[0].removeprefix(path)}"
 
-    return _PATH.sub(name_of, line)
+    return _TOKEN.sub(name_of, line)
 
 
 def _possible_paths(line: str) -> Iterator[str]:
