@@ -239,7 +239,7 @@ class TestSteps:
         assert editor.done(made, "publish") == "Published"
         assert team.repo.show(PAGE).decode() == TEXT.replace("First", "Few")
 
-        assert "Take back “Words of spring”" in editor.read(editor.undo_url(made))
+        assert "<b><bdi>Words of spring</bdi></b>" in editor.read(editor.undo_url(made))
         taken = submit(team.editor, editor.undo_url(made), next=editor.url(made))
         assert taken.location.startswith(f"{editor.url(made)}?done=taken-back&undo=")
         assert "have been taken back" in editor.read(taken.location)

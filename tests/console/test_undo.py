@@ -56,7 +56,12 @@ class TestCommit:
         listed = team.editor.client.get(f"{base(team)}/history/{PAGE}").text
         [link] = re.findall(rf'href="([^"]*/undo/{sha}[^"]*)"', listed)
         question = team.editor.client.get(html.unescape(link)).text
-        for text in ("Undo: Edit the words", "<del>New</del>", "<ins>First</ins>", "This changes the site at once."):
+        for text in (
+            "<bdi>Edit the words</bdi>",
+            "<del>New</del>",
+            "<ins>First</ins>",
+            "This changes the site at once.",
+        ):
             assert text in question
         done = submit(team.editor, link, **form_of(team.editor.client.get(html.unescape(link)), 'id="undo"'))
         head = team.repo.head()

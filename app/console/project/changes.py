@@ -111,7 +111,7 @@ def shown_versions(
     scope: ProjectScope, versions: Sequence[Mapping[str, Any]], file: str | None = None
 ) -> list[ShownVersion]:
     """Return versions as a list shows them. The summary replaces the message of a save without a text of the user."""
-    texts = _message_texts(scope, [version["message"] for version in versions])
+    texts = message_texts(scope, [version["message"] for version in versions])
     summaries = _summaries(scope, versions) if file is not None else {}
     shown = []
     for version, text, before in zip_longest(versions, texts, versions[1:]):
@@ -133,7 +133,7 @@ def shown_versions(
     return shown
 
 
-def _message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
+def message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
     """Return the first line of each message with titles of pages instead of their paths."""
     lines = [message.partition("\n")[0] for message in messages]
     titles = titles_of(scope.project, scope.index, {path for line in lines for path in _possible_paths(line)})

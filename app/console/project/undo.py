@@ -53,6 +53,7 @@ def undo_question(*, scope: ProjectScope, query: UndoQuery) -> Response:
     return page(
         "project/undo.html",
         reversal=reversal,
+        subject=changes.message_texts(scope, [reversal.subject])[0],
         is_at_once=actions.takes_back_at_once(branch_of(scope), scope.role, reversal),
         next=local_path(current_form().text("next") or query.next or back),
         **_difference(scope, reversal),
