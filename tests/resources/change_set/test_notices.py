@@ -200,6 +200,7 @@ class TestParallelWorkers:
         def work() -> None:
             while not is_written.is_set():
                 run_job(team, "change_sets.mail_notices")
+                is_written.wait(0.05)  # The writer has its turn.
 
         together([write, work, work, work])
         mails = [text for text in mails_of(team, team.editor) if "Race" in text]
