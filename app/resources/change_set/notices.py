@@ -58,8 +58,8 @@ def published(row: ChangeSet) -> None:
 
 
 def publication_failed(row: ChangeSet, reason: str, *, user_id: str | None) -> None:
-    """Store notices with the reason for the creator of a set and the user of its publication."""
-    _store(row, (NoticeKind.PUBLISH_FAILED, (user_id, row.creator_id)), by=None, text=reason)
+    """Store notices with the reason for the people of a set and the user of its publication."""
+    _store(row, (NoticeKind.PUBLISH_FAILED, {user_id, *_people(row)}), by=None, text=reason)
 
 
 def _store(row: ChangeSet, *groups: Group, by: str | None, text: str = "") -> None:

@@ -16,6 +16,7 @@ from app.resources.change_set import notices
 from app.resources.system import jobs as system_jobs
 from tests.resources.change_set.conftest import TEXT, Team, age_notices, mails_of, run_due, run_job, update
 from tests.support.assertions.mailbox import Mailbox
+from tests.support.factories import limit
 from tests.support.parallel import together
 from tests.support.world import Person
 
@@ -74,7 +75,8 @@ class TestRecipients:
         news(team)
         run_due(team, made)
         listed = news(team)
-        assert [(name, kind) for name, kind, _ in listed] == [("admin", "publish_failed"), ("editor", "publish_failed")]
+        expected = [(name, "publish_failed") for name in ("admin", "editor", "reviewer")]
+        assert [(name, kind) for name, kind, _ in listed] == expected
         assert "hello.md" not in listed[0][2]
 
     @pytest.mark.parametrize(
@@ -105,10 +107,14 @@ class TestRecipients:
         comment(team, made, "@Grace yes")
         assert news(team) == [("reviewer", "mentioned", "@Grace yes")]
 
-    def test_former_member_receives_no_notice(self, team: Team) -> None:
+    @pytest.mark.parametrize("is_member", [False, True])
+    def test_person_without_access_receives_no_notice(self, team: Team, is_member: bool) -> None:
         made = team.new()
         comment(team, made, "First", by=team.reviewer)
-        leave(team, team.reviewer)
+        if is_member:
+            limit(team.world, team.organization, team.reviewer)
+        else:
+            leave(team, team.reviewer)
         news(team)
         comment(team, made, "Second")
         assert news(team) == []

@@ -97,13 +97,16 @@ class TestPublication:
                 db.session.execute(sa.update(ChangeSet).filter_by(id=made["id"]).values(creator_id=team.admin.id))
                 db.session.commit()
             recipient = team.admin
+        elif change in (remove_member, hide_project):
+            recipient = team.reviewer
         for _ in range(2):
             run_due(team, made)
         failed = team.read(made)
         assert (failed["state"], failed["schedule"], team.repo.head()) == ("failed", None, head)
         assert REFUSALS[change] in failed["problem"]
-        [mail] = [text for text in mails(team, recipient) if made["title"] in text]
-        assert failed["problem"] in mail
+        [mail] = [text for text in mails(team, recipient) if failed["problem"] in text]
+        assert made["title"] in mail
+        assert recipient is not team.reviewer or failed["problem"] not in " ".join(mails(team, team.editor))
 
     def test_set_that_conflicts_already_is_not_scheduled(self, team: Team) -> None:
         made, merged = team.approved(), team.approved("Other", TEXT.replace("Second", "Other"))
@@ -137,8 +140,8 @@ class TestPublication:
         run_due(team, made)
         left = team.read(made)
         assert (left["state"], left["schedule"], left["problem"], trailers(team, made)) == ("in_review", None, None, 0)
-        [mail] = [text for text in mails(team, team.reviewer) if made["title"] in text]
-        assert "UTC" in mail
+        [mail] = [text for text in mails(team, team.reviewer) if "cancelled" in text]
+        assert (made["title"] in mail, "UTC" in mail) == (True, True)
 
     def test_removed_schedule_returns_to_approved(self, team: Team) -> None:
         made = team.approved()
