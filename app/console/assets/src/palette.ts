@@ -49,7 +49,7 @@ export function initSearchField(input: HTMLInputElement): void {
 function initResults(input: HTMLInputElement, id: string, commands: Command[], close: () => void): () => void {
   const first = commands.length ? 0 : -1;
   const list = create("ul", { class: "palette__list", role: "listbox", id: `${id}-list`, "aria-label": text("Results") });
-  for (const [name, value] of [["role", "combobox"], ["aria-controls", list.id]] as const) input.setAttribute(name, value);
+  for (const [name, value] of [["role", "combobox"], ["aria-controls", list.id], ["aria-expanded", "false"]] as const) input.setAttribute(name, value);
   input.after(list);
   let shown: Command[] = [];
   let active = first;
