@@ -444,3 +444,26 @@ def test_changes_of_another_project_are_not_found(me: Proposer, world: World) ->
         assert me.person.client.get(url).status_code == 404
     sent = me.typed(me.edit) | {"save-to": "proposal", "change-set": made["id"]}
     assert submit(me.person, me.edit, **sent).status_code == 400
+
+
+def test_proposal_is_the_request_and_the_next_one_is_added_to_it(me: Proposer) -> None:
+    reviewer = me.console.people["admin"]
+    assert isinstance(reviewer, Person)
+    more = {"save-to": "review", "reviewers": reviewer.id, "review-message": "Are the words right?"}
+    url = me.propose(**more)
+    [made] = me.sets()
+    assert "done=proposed" in url
+    assert (made["state"], [one["id"] for one in made["reviewers"]]) == ("in_review", [reviewer.id])
+    page = me.person.client.get(me.edit).text
+    assert f'<option value="{made["id"]}" selected>' in page
+    assert re.search(rf'name="reviewers" value="{reviewer.id}"[^>]* checked', page)
+    other = f"{me.base}/edit/content/posts/second.md"
+    sent = me.form(other) | {"body": "Other words.\n", "add-to": made["id"]}
+    assert "done=saved" in submit(me.person, other, **sent).location
+    assert [(one["state"], one["files"]) for one in me.sets()] == [("in_review", 2)]
+
+
+def test_refused_reviewer_keeps_the_text_and_creates_nothing(me: Proposer) -> None:
+    sent = me.typed(me.edit) | NEW | {"save-to": "review", "reviewers": me.person.id}
+    refused = submit(me.person, me.edit, **sent)
+    assert (refused.status_code, "My line." in refused.text, me.sets()) == (400, True, [])

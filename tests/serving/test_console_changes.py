@@ -82,6 +82,12 @@ def sign_in(browser: Browser, service: Service, role: str, *, has_scripts: bool,
     return person
 
 
+def ask_for_review(person: Person) -> None:
+    """Open the menu of the request and send it."""
+    person.use(person.page.locator("summary").filter(has_text="Ask for a review").first)
+    person.press("Ask for a review")
+
+
 def propose(changes: Changes, title: str, text: bytes) -> str:
     """Create a set with a changed page and new pages through the API, and return the path of its page."""
     repo = repository(changes.service)
@@ -122,7 +128,7 @@ def test_changes_are_proposed_reviewed_scheduled_published_and_taken_back_by_key
     changes.check(editor, "board-draft")
     editor.use_entry(title)
     shows_state(editor, "Draft")
-    editor.press("Ask for a review")
+    ask_for_review(editor)
     shows_state(editor, "In review")
     changes.check(editor, "set-own")
 
@@ -147,7 +153,7 @@ def test_changes_are_proposed_reviewed_scheduled_published_and_taken_back_by_key
     editor.open(url)
     editor.press("Resolve")
     expect(editor.page.get_by_text("Resolved")).to_be_visible()
-    editor.press("Ask for a review")
+    ask_for_review(editor)
     shows_state(editor, "In review")
     admin.open(url)
     changes.check(admin, "set-review")
@@ -195,7 +201,7 @@ def test_conflicts_with_the_site_are_chosen_by_keyboard(service: Service, browse
     site = before.replace(OLD_TITLE.encode(), b"title: Fog horns").replace(PARAGRAPH.encode(), b"In fog, wait.")
     repo.commit({FILE: site}, "Change the same words")
     editor.open(url)
-    editor.press("Ask for a review")
+    ask_for_review(editor)
     shows_state(editor, "In review")
     admin.open(url)
     admin.press("Approve")

@@ -75,7 +75,7 @@ def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
     page.keyboard.press("Enter")
     page.wait_for_url("**/edit/**set=chg_**")
     page.locator(".ProseMirror").wait_for()
-    expect(page.locator(".toast")).to_contain_text("Saved in “Listening”")
+    expect(page.locator(".toast")).to_contain_text("Proposed. The site has not changed yet.")
     expect(page.locator("[data-set-banner]")).to_have_text(
         "You are editing “Listening”. Not on the site yet. Show these changes"
     )
@@ -101,10 +101,7 @@ def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
     page.evaluate(REQUIRE, project.rpartition("/")[2])
     console.open(url, ".ProseMirror")
     expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
-    write(page, "Wait. ")
-    page.keyboard.press("Control+s")
-    expect(page.locator("#change-set")).to_be_focused()
-    page.keyboard.type("Listening")
+    expect(page.get_by_role("button", name="Add to “Listening”")).to_be_visible()
     check(console, "required", menu=True)
     page.get_by_text("Delete", exact=True).first.focus()
     page.keyboard.press("Enter")

@@ -13,7 +13,16 @@ from flask import Response
 
 from app.access.scope import ProjectScope
 from app.console.editor.draft_images import finish_draft, images_of, move_draft_images, taken_names
-from app.console.files.destinations import SetEnded, SetPublishing, chosen_set, destination, is_proposal, save
+from app.console.files.destinations import (
+    REVIEW,
+    SAVE_TO,
+    SetEnded,
+    SetPublishing,
+    chosen_set,
+    destination,
+    is_proposal,
+    save,
+)
 from app.console.files.page_source import (
     OpenFile,
     branch_source,
@@ -155,7 +164,7 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
             raise
         present = _present(to, opened.path)
         if present is not None and present.data == plan.data and not plan.files:  # The same form was sent twice.
-            return _saved(scope, to, opened, plan, present.base_sha, mode, opened.path)
+            return _saved(scope, to, opened, plan, present.base_sha, _done(form, to, plan, mode), opened.path)
         if change_set is not None:
             return _compare_in_set(scope, to, opened, data)
         write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
@@ -166,16 +175,21 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
     own = {str(file["path"]) for file in plan.files}
     new = [file["path"] for file in saved["files"] if file["path"] not in own]  # A merge follows the rename of a file.
     path = opened.path if opened.path in new else next(iter(new), opened.path)
-    return _saved(scope, to, opened, plan, saved["commit_sha"], mode, path)
+    return _saved(scope, to, opened, plan, saved["commit_sha"], _done(form, to, plan, mode), path)
+
+
+def _done(form: Form, to: EditorScope, plan: ImagePlan, mode: str) -> str:
+    """Return the query of the editor after a save: the mode, and the notice."""
+    is_requested = to.change_set is not None and form.text(SAVE_TO) == REVIEW
+    return f"mode={mode}&done={'saved-renamed' if plan.is_renamed else 'proposed' if is_requested else 'saved'}"
 
 
 def _saved(
-    scope: EditorScope, to: EditorScope, opened: OpenFile, plan: ImagePlan, commit_sha: str, mode: str, path: str
+    scope: EditorScope, to: EditorScope, opened: OpenFile, plan: ImagePlan, commit_sha: str, done: str, path: str
 ) -> Response:
     finish_draft(scope, opened.path, plan.ids)
     change = f"&since={opened.base_sha}&change={commit_sha}" if to.change_set is None else ""
-    done = "saved-renamed" if plan.is_renamed else "saved"
-    return see_other(edit_url(to, path, f"mode={mode}{change}&done={done}"))
+    return see_other(edit_url(to, path, f"{done}{change}"))
 
 
 def _compare_in_set(scope: EditorScope, to: EditorScope, opened: OpenFile, data: bytes) -> Response:

@@ -17,12 +17,13 @@ from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.outbound import UnrecordedAct
 from app.http.actions import run
 from app.models.change_set import ChangeSet, ChangeSetState
-from app.resources.change_set import actions
+from app.resources.change_set import actions, queries
 from app.resources.change_set.actions import MemberSet
 from app.resources.change_set.errors import MissingBranch, StateConflict
 from app.resources.change_set.guards import member_of_set, set_of
 from app.resources.change_set.queries import NamedSet, Shown, open_sets, sets_of_paths
-from app.resources.change_set.schemas import CreateChangeSetBody
+from app.resources.change_set.reviews import ReviewRequest
+from app.resources.change_set.schemas import CreateChangeSetBody, SubmitBody
 from app.resources.change_set.service import MAX_TITLE, is_publisher
 from app.resources.change_set.states import OPEN
 from app.resources.project.branches import requires_change_sets
@@ -35,10 +36,14 @@ from app.resources.project_content.service import UnrecordedSave
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
-SAVE_TO, PROPOSAL = "save-to", "proposal"
+SAVE_TO, PROPOSAL, REVIEW = "save-to", "proposal", "review"
 CHOSEN, NEW, TITLE = "change-set", "new", "change-set-title"
-INPUTS = (SAVE_TO, CHOSEN, TITLE)
-"""The fields of a form that can save in a change set. Without a value of `change-set` it saves on the site."""
+ADD_TO, REVIEWERS, MESSAGE = "add-to", "reviewers", "review-message"
+INPUTS = (SAVE_TO, CHOSEN, TITLE, ADD_TO, REVIEWERS, MESSAGE)
+"""The fields of a form that can save in a change set. Without a value of `change-set` it saves on the site.
+
+`add-to` is a button with the id of a set. `save-to` is `review` if a review is requested after the save.
+"""
 
 _APPROVED = (ChangeSetState.APPROVED, ChangeSetState.SCHEDULED)
 
@@ -64,6 +69,28 @@ class SetPublishing(Conflict):
 
 
 @dataclass(frozen=True)
+class PossibleReviewer:
+    """A member who can be asked for a review. `is_suggested` if the form suggests the member."""
+
+    id: str
+    name: str | None
+    is_suggested: bool
+
+
+def possible_reviewers(scope: ProjectScope, change_set: ChangeSet | None) -> list[PossibleReviewer]:
+    """Return the members who can review: those of the set are suggested, else those who reviewed last."""
+    present = (
+        [str(person["id"]) for person in queries.reviewers_of([change_set.id]).get(change_set.id, [])]
+        if change_set
+        else []
+    )
+    suggested = present or queries.last_reviewers(scope.project.id, scope.caller.id)
+    authors = {scope.caller.id, *(queries.author_ids(change_set.id) if change_set else ())}
+    members = queries.possible_reviewers(scope.project, authors)
+    return [PossibleReviewer(user_id, name, user_id in suggested) for user_id, name in members.items()]
+
+
+@dataclass(frozen=True)
 class Proposals:
     """The change sets in which a form can save, the latest first.
 
@@ -75,18 +102,23 @@ class Proposals:
     is_required: bool
     title: str
     """The title of a new set."""
+    own: ChangeSet | None = None
+    """The set that the user changed last."""
+    people: Sequence[PossibleReviewer] = ()
 
 
 def proposals(scope: ProjectScope, title: str) -> Proposals | None:
     """Return the change sets of the project, or None for a page that belongs to one."""
     if isinstance(scope, EditorScope) and scope.change_set is not None:
         return None
-    listed = open_sets(scope.project.id)
+    listed, own = open_sets(scope.project.id), queries.latest_of(scope.project.id, scope.caller.id)
     return Proposals(
         [other for other in listed if other.state not in _APPROVED],
         [other for other in listed if other.state in _APPROVED],
         may_only_propose(scope),
         title[:MAX_TITLE],
+        own,
+        possible_reviewers(scope, own),
     )
 
 
@@ -104,7 +136,24 @@ def may_only_propose(scope: ProjectScope) -> bool:
 
 def is_proposal(form: Form) -> bool:
     """Return whether a form saves in a change set that it names."""
-    return form.text(SAVE_TO) == PROPOSAL and form.text(CHOSEN) != ""
+    return form.text(ADD_TO) != "" or (form.text(SAVE_TO) in (PROPOSAL, REVIEW) and form.text(CHOSEN) != "")
+
+
+def _chosen(form: Form) -> str:
+    return form.text(ADD_TO) or form.text(CHOSEN)
+
+
+def review_request(form: Form) -> ReviewRequest:
+    """Return the reviewers and the message of a form. Raises InvalidRequest."""
+    sent = {"reviewers": list(form.all(REVIEWERS)), "message": form.text(MESSAGE).strip()}
+    return ReviewRequest(**vars(SubmitBody.loaded(sent)))
+
+
+def _ask(to: EditorScope, form: Form) -> None:
+    """Request the review of the set in which a form was saved, if the form says so. Raises InvalidRequest."""
+    if to.change_set is not None and form.text(SAVE_TO) == REVIEW and not form.text(ADD_TO):
+        request = review_request(form)
+        run_on(to.change_set.id, lambda target: actions.submit(target, request, is_addition=True))
 
 
 @contextmanager
@@ -119,11 +168,14 @@ def destination(scope: ProjectScope, form: Form, title: str) -> Iterator[EditorS
     """
     if not is_proposal(form):
         yield scope if isinstance(scope, EditorScope) else in_set(scope, None)
-    elif form.text(CHOSEN) == NEW:
+    elif _chosen(form) == NEW:
         with new_set(scope, form.text(TITLE).strip() or title) as to:
             yield to
+            _ask(to, form)
     else:
-        yield in_set(scope, chosen_set(scope, form))
+        to = in_set(scope, chosen_set(scope, form))
+        yield to
+        _ask(to, form)
 
 
 def chosen_set(scope: ProjectScope, form: Form) -> ChangeSet | None:
@@ -132,10 +184,10 @@ def chosen_set(scope: ProjectScope, form: Form) -> ChangeSet | None:
     Raises:
         InvalidRequest: it cannot change.
     """
-    if not is_proposal(form) or form.text(CHOSEN) == NEW:
+    if not is_proposal(form) or _chosen(form) == NEW:
         return None
     try:
-        change_set = find_set(scope, form.text(CHOSEN))
+        change_set = find_set(scope, _chosen(form))
     except NotFound:
         raise InvalidRequest.field(CHOSEN, _("These changes do not exist. Choose others.")) from None
     if change_set.state not in OPEN:

@@ -8,7 +8,7 @@ from flask import Response
 from marshmallow import ValidationError
 
 from app.console.blueprint import blueprint
-from app.console.files.destinations import run_on
+from app.console.files.destinations import MESSAGE, REVIEWERS, review_request, run_on
 from app.console.project.change_set_texts import BLOCK, POINTER
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.shell import dates
@@ -49,10 +49,11 @@ def change_details(*, scope: ChangeSetScope, form: Form) -> Response:
 
 
 @blueprint.post(f"{SET}/submit")
-@Page(guard=SET_MEMBER, inputs=(), shown_by="change_set")
+@Page(guard=SET_MEMBER, inputs=(REVIEWERS, MESSAGE), shown_by="change_set", names={"message": MESSAGE})
 def submit_set(*, scope: ChangeSetScope, form: Form) -> Response:
     """Ask for a review."""
-    run_on(scope.change_set.id, actions.submit)
+    request = review_request(form)
+    run_on(scope.change_set.id, lambda target: actions.submit(target, request))
     return see_other(set_url(scope, "?done=submitted"))
 
 

@@ -10,7 +10,7 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.files.destinations import create_in
+from app.console.files.destinations import PossibleReviewer, create_in, possible_reviewers
 from app.console.files.page_source import branch_source
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.files.simple_page import value_text
@@ -166,6 +166,11 @@ class ShownSet:
         """True if an approval of the reader counts."""
         row = self.scope.change_set
         return self.scope.caller.id in queries.approvals_of([row])[row.id].valid
+
+    @property
+    def people(self) -> Sequence[PossibleReviewer]:
+        """The members who can be asked for a review."""
+        return possible_reviewers(self.scope, self.scope.change_set)
 
     @property
     def revert(self) -> ChangeSet | None:

@@ -170,8 +170,10 @@ def compare(target: MemberSet, *, file: str | None, cursor: str | None, limit: i
     return compare_commits(source, base=base, head=head, file=file, cursor=cursor, limit=limit)
 
 
-def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN) -> UnrecordedAct[Shown]:
+def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN, *, is_addition: bool = False) -> UnrecordedAct[Shown]:
     """Ask for a review of a draft, or again after requested changes.
+
+    With `is_addition`, a set in review stays there and receives the reviewers and the message.
 
     Raises StateConflict, MissingBranch, and the errors of `reviews.ask`.
     """
@@ -180,9 +182,12 @@ def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN) -> UnrecordedA
     def record() -> Shown:
         row = target.lock()
         service.update_content(row, present)
-        states.require(row, Step.SUBMIT)
+        stays = is_addition and row.state == State.IN_REVIEW
+        if not stays:
+            states.require(row, Step.SUBMIT)
         reviews.ask(row, target.project, request, by=db.session.get_one(User, target.site.by.id))
-        states.take(row, Step.SUBMIT)
+        if not stays:
+            states.take(row, Step.SUBMIT)
         notices.ask_review(row, request.message, by=target.site.by.id)
         return target.shown(row)
 

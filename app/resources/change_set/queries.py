@@ -24,7 +24,7 @@ from app.models.change_set import (
 from app.models.organization import ArchiveStatus, Membership
 from app.models.project import Project, role_in_project
 from app.models.user import User
-from app.resources.change_set.states import OPEN
+from app.resources.change_set.states import OPEN, UNAPPROVED
 
 Shown = dict[str, object]
 _CURSOR, _COMMENT_CURSOR, _REVIEW_CURSOR = "change_sets", "change_set_comments", "change_set_reviews"
@@ -223,6 +223,25 @@ def open_sets(project_id: str) -> Sequence[ChangeSet]:
     """Return the sets of a project that can change, the latest first."""
     own = ChangeSet.project_id == project_id, ChangeSet.state.in_(OPEN)
     return db.session.scalars(sa.select(ChangeSet).where(*own).order_by(ChangeSet.id.desc())).all()
+
+
+def latest_of(project_id: str, user_id: str) -> ChangeSet | None:
+    """Return the set without an approval that a user created or changed, the last one that was changed, or None."""
+    is_author = sa.exists().where(ChangeSetAuthor.change_set_id == ChangeSet.id, ChangeSetAuthor.user_id == user_id)
+    own = sa.select(ChangeSet).where(ChangeSet.project_id == project_id, ChangeSet.state.in_(UNAPPROVED))
+    own = own.where(ChangeSet.reverts_id.is_(None), sa.or_(ChangeSet.creator_id == user_id, is_author))
+    return db.session.scalar(own.order_by(ChangeSet.updated_at.desc(), ChangeSet.id.desc()).limit(1))
+
+
+def last_reviewers(project_id: str, user_id: str) -> frozenset[str]:
+    """Return the other users who reviewed the set with the latest review of a project."""
+    review = sa.select(ChangeSetReview.user_id).where(ChangeSetReview.verdict != Verdict.COMMENT)
+    review = review.where(ChangeSetReview.user_id != user_id)
+    latest = review.with_only_columns(ChangeSetReview.change_set_id).join(
+        ChangeSet, ChangeSet.id == ChangeSetReview.change_set_id
+    )
+    latest = latest.where(ChangeSet.project_id == project_id).order_by(ChangeSetReview.id.desc()).limit(1)
+    return frozenset(db.session.scalars(review.where(ChangeSetReview.change_set_id == latest.scalar_subquery())))
 
 
 @dataclass(frozen=True)
