@@ -166,9 +166,8 @@ def edit_documentation_with_colleague(
     source, commit = documentation.repository(folder / "documentation")
     page = documentation.editable(source, commit)
     docs, connected_docs = connect(person, service, source, commit, f"docs-{name}", folder)
-    person.open_until(
-        f"{docs}/search?q={page.title}", lambda: person.page.get_by_role("main").get_by_text(page.path).count() > 0
-    )
+    hits = person.page.get_by_role("main").locator(f"a[href$='/edit/{page.path}']")
+    person.open_until(f"{docs}/search?q={page.title}", lambda: hits.count() > 0)
     person.page.goto(f"{service.base}{docs}/edit/{page.path}")
     edit(person, title="New title", text="Edited. ")
     assert connected_docs.changed() == [

@@ -90,6 +90,10 @@ class ChosenProjectSchema(Schema):
     role = assignable_role()
 
 
+class MemberProjectSchema(ChosenProjectSchema):
+    """A chosen project of a member, and the role of the member in it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AccessBody(RequestBody):
     """The projects of an organization that a member sees. Only an editor can be limited to some of them."""
@@ -197,7 +201,7 @@ class MemberSchema(Schema):
     role = fields.Enum(Role, by_value=True)
     access = fields.Enum(Access, by_value=True, metadata={"description": ACCESS})
     projects = fields.List(
-        fields.Nested(ChosenProjectSchema), metadata={"description": "The chosen projects that the caller sees"}
+        fields.Nested(MemberProjectSchema), metadata={"description": "The chosen projects that the caller sees"}
     )
     status = fields.String(validate=validate.OneOf(["active", "invited"]))
     joined_at = fields.String(allow_none=True, metadata={"format": "date-time"})

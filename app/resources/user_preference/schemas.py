@@ -13,6 +13,9 @@ from app.models.user import Theme
 
 THEMES, NOTICES = [theme.value for theme in Theme], [kind.value for kind in NoticeKind]
 
+DEVELOPER_VIEW = {"description": "Whether the console shows paths, branches and versions"}
+MUTED_MAILS = {"description": "News about change sets that are not mailed"}
+
 
 def _theme(*, required: bool) -> fields.String:
     return fields.String(required=required, validate=validate.OneOf(THEMES))
@@ -44,8 +47,10 @@ class PreferencesBody(RequestBody):
     language: Annotated[str | Absent, _language(required=False)] = ABSENT
     timezone: Annotated[str | Absent, _timezone(required=False)] = ABSENT
     impersonate: Annotated[bool | Absent, StrictBoolean()] = ABSENT
-    developer_view: Annotated[bool | Absent, StrictBoolean()] = ABSENT
-    muted_mails: Annotated[list[str] | Absent, BoundedList(_notice(), max_length=len(NOTICES))] = ABSENT
+    developer_view: Annotated[bool | Absent, StrictBoolean(metadata=DEVELOPER_VIEW)] = ABSENT
+    muted_mails: Annotated[
+        list[str] | Absent, BoundedList(_notice(), max_length=len(NOTICES), metadata=MUTED_MAILS)
+    ] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +89,7 @@ class PreferenceSchema(Schema):
     language = fields.String(validate=validate.OneOf(LANGUAGES))
     timezone = fields.String()
     impersonate = fields.Boolean()
-    developer_view = fields.Boolean()
-    muted_mails = fields.List(_notice(), metadata={"description": "News about change sets that are not mailed"})
+    developer_view = fields.Boolean(metadata=DEVELOPER_VIEW)
+    muted_mails = fields.List(_notice(), metadata=MUTED_MAILS)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)
