@@ -175,7 +175,7 @@ def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: 
     assert repo.show(entry).endswith(b"The moon is full.\n")
     expect(page.get_by_text("This page is not part of the site yet.")).to_be_hidden()
     page.keyboard.type(" Bring boots.")
-    with page.expect_response(f"**/edit/{entry}?mode=rich&since=**"):
+    with page.expect_response(f"**/edit/{entry}?mode=rich&done=saved&since=**"):
         page.keyboard.press("Control+s")
     console.open(f"{project}/edit/{entry}", ".ProseMirror")
     expect(page.locator(".ProseMirror")).to_contain_text("The moon is full. Bring boots.")
@@ -541,9 +541,9 @@ def test_palette_opens_a_file_by_a_word_of_its_text(console: Console, project: s
     console.open(project)
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search and commands").fill("knots")
-    expect(page.get_by_role("option").filter(has_text="Knots")).to_be_visible()
+    expect(page.get_by_role("option").filter(has_text="Four knots")).to_be_visible()
     assert page.evaluate(FINDINGS) == []
-    page.get_by_role("option").filter(has_text="Knots").click()
+    page.get_by_role("option").filter(has_text="Four knots").click()
     page.wait_for_url("**/edit/content/docs/knots.md")
 
 
