@@ -11,10 +11,11 @@ import pytest
 import sqlalchemy as sa
 
 from app.console.project import preview
+from app.drivers.errors import UpstreamUnavailable
 from app.extensions import db
 from app.models.change_set import ChangeSet, ChangeSetState
 from app.models.project_content import ProjectDraft
-from app.resources.change_set import branches, service
+from app.resources.change_set import actions, branches, service
 from app.resources.sandbox.schemas import CreateSandboxBody
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import FILE, form_of
@@ -467,3 +468,26 @@ def test_refused_reviewer_keeps_the_text_and_creates_nothing(me: Proposer) -> No
     sent = me.typed(me.edit) | NEW | {"save-to": "review", "reviewers": me.person.id}
     refused = submit(me.person, me.edit, **sent)
     assert (refused.status_code, "My line." in refused.text, me.sets()) == (400, True, [])
+
+
+def test_refused_reviewer_of_an_existing_set_saves_nothing(me: Proposer) -> None:
+    me.propose()
+    [made] = me.sets()
+    sent = me.form(f"{me.base}/edit/content/posts/second.md") | {"body": "Other words.\n", "save-to": "review"}
+    refused = submit(
+        me.person,
+        f"{me.base}/edit/content/posts/second.md",
+        **sent | {"change-set": made["id"], "reviewers": me.person.id},
+    )
+    assert (refused.status_code, "Other words." in refused.text) == (400, True)
+    assert [one["files"] for one in me.sets()] == [1]
+
+
+def test_save_stays_if_the_request_of_the_review_fails(me: Proposer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def submit_set(*_arguments: object, **_options: object) -> None:
+        raise UpstreamUnavailable("The Git host is unreachable")
+
+    monkeypatch.setattr(actions, "submit", submit_set)
+    location = me.propose(**{"save-to": "review"})
+    assert "done=saved" in location
+    assert [(one["state"], one["files"]) for one in me.sets()] == [("draft", 1)]

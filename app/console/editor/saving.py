@@ -33,7 +33,7 @@ from app.console.files.page_source import (
     read_draft,
     write_draft,
 )
-from app.console.files.scope import EditorScope, edit_url, file_url, in_set
+from app.console.files.scope import EditorScope, edit_url, file_url, find_set, in_set
 from app.console.shell.forms import Form
 from app.console.shell.pages import see_other
 from app.console.shell.translation import gettext as _
@@ -42,6 +42,7 @@ from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.paths import folded
 from app.drivers.git.object_ids import blob_sha
 from app.http.body_admission import hold
+from app.models.change_set import ChangeSetState
 from app.models.project_content import DraftImage
 from app.resources.project_content.images import site_roots
 from app.resources.project_content.tree.folder_listing import names_in_folder
@@ -180,7 +181,8 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
 
 def _done(form: Form, to: EditorScope, plan: ImagePlan, mode: str) -> str:
     """Return the query of the editor after a save: the mode, and the notice."""
-    is_requested = to.change_set is not None and form.text(SAVE_TO) == REVIEW
+    change_set = find_set(to, to.change_set.id) if to.change_set is not None and form.text(SAVE_TO) == REVIEW else None
+    is_requested = change_set is not None and change_set.state == ChangeSetState.IN_REVIEW
     return f"mode={mode}&done={'saved-renamed' if plan.is_renamed else 'proposed' if is_requested else 'saved'}"
 
 

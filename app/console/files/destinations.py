@@ -13,8 +13,9 @@ from app.console.shell.forms import Form
 from app.console.shell.translation import gettext as _
 from app.content.entry_files import EntryFiles
 from app.content.slugs import file_name_of
-from app.core.errors import Conflict, InvalidRequest, NotFound
+from app.core.errors import AppError, Conflict, InvalidRequest, NotFound
 from app.core.outbound import UnrecordedAct
+from app.drivers.errors import DriverError
 from app.http.actions import run
 from app.models.change_set import ChangeSet, ChangeSetState
 from app.resources.change_set import actions, queries
@@ -22,7 +23,7 @@ from app.resources.change_set.actions import MemberSet
 from app.resources.change_set.errors import MissingBranch, StateConflict
 from app.resources.change_set.guards import member_of_set, set_of
 from app.resources.change_set.queries import NamedSet, Shown, open_sets, sets_of_paths
-from app.resources.change_set.reviews import ReviewRequest
+from app.resources.change_set.reviews import NO_REVIEWER, ReviewRequest
 from app.resources.change_set.schemas import CreateChangeSetBody, SubmitBody
 from app.resources.change_set.service import MAX_TITLE, is_publisher
 from app.resources.change_set.states import OPEN
@@ -149,11 +150,25 @@ def review_request(form: Form) -> ReviewRequest:
     return ReviewRequest(**vars(SubmitBody.loaded(sent)))
 
 
-def _ask(to: EditorScope, form: Form) -> None:
-    """Request the review of the set in which a form was saved, if the form says so. Raises InvalidRequest."""
-    if to.change_set is not None and form.text(SAVE_TO) == REVIEW and not form.text(ADD_TO):
-        request = review_request(form)
-        run_on(to.change_set.id, lambda target: actions.submit(target, request, is_addition=True))
+def _requested(scope: ProjectScope, form: Form, change_set: ChangeSet | None) -> ReviewRequest | None:
+    """Return the request for a review of a form that saves in a set, None for a new one. Raises InvalidRequest."""
+    if form.text(SAVE_TO) != REVIEW or form.text(ADD_TO):
+        return None
+    request = review_request(form)
+    if not {person.id for person in possible_reviewers(scope, change_set)} >= set(request.reviewers or ()):
+        raise InvalidRequest.field(REVIEWERS, NO_REVIEWER)
+    return request
+
+
+def _ask(to: EditorScope, request: ReviewRequest | None) -> None:
+    """Request the review of the set in which a form was saved. The save stays if the request fails."""
+    if to.change_set is None or request is None:
+        return
+    set_id = to.change_set.id
+    try:
+        run_on(set_id, lambda target: actions.submit(target, request, is_addition=True))
+    except (AppError, DriverError):
+        log.exception("change_set.review_not_requested", change_set_id=set_id)
 
 
 @contextmanager
@@ -163,19 +178,21 @@ def destination(scope: ProjectScope, form: Form, title: str) -> Iterator[EditorS
     `title` is that of a new set, if the form has none.
 
     Raises:
-        InvalidRequest: the form names a set that cannot change.
+        InvalidRequest: the form names a set that cannot change, or a person who cannot review it.
         LimitReached: the project has the maximum number of open sets.
     """
     if not is_proposal(form):
         yield scope if isinstance(scope, EditorScope) else in_set(scope, None)
-    elif _chosen(form) == NEW:
+        return
+    change_set = chosen_set(scope, form)
+    request = _requested(scope, form, change_set)
+    if change_set is None:
         with new_set(scope, form.text(TITLE).strip() or title) as to:
             yield to
-            _ask(to, form)
     else:
-        to = in_set(scope, chosen_set(scope, form))
+        to = in_set(scope, change_set)
         yield to
-        _ask(to, form)
+    _ask(to, request)
 
 
 def chosen_set(scope: ProjectScope, form: Form) -> ChangeSet | None:

@@ -66,7 +66,7 @@ def _difference(scope: ProjectScope, reversal: Reversal) -> dict[str, Any]:
     """Return the values of the page for what the reversal changes. Calls the Git host."""
     files, count = _compare(scope, reversal, None)
     titles = titles_of_changed(scope, files, reversal.before)
-    opened = [file for each in files[:OPENED] for file in _compare(scope, reversal, each["path"])[0]]
+    opened = [file for changed in files[:OPENED] for file in _compare(scope, reversal, changed["path"])[0]]
     texts = [changes.compared_text(file["path"], changes.read_page_changes(scope, file)) for file in opened]
     return {
         "compared": list(zip(opened, texts, strict=True)),

@@ -106,7 +106,7 @@ def _mentioned(text: str, people: Iterable[Row]) -> set[str]:
         user_id
         for name, user_ids in called.items()
         for user_id in user_ids
-        if len(user_ids) == 1 and re.search(rf"(?<![\w.+-]){re.escape(name)}(?!\.?[\w-])", line)
+        if name in line and len(user_ids) == 1 and re.search(rf"(?<![\w.+-]){re.escape(name)}(?!\.?[\w-])", line)
     }
 
 

@@ -18,6 +18,7 @@ from app.resources.change_set.service import update_content
 from app.resources.change_set.states import SetOutcome, Step
 
 MAX_REVIEWS, MAX_REVIEWERS = 1_000, 50
+NO_REVIEWER = ErrorMessage("Choose members who have no changes in the set")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def ask(row: ChangeSet, project: Project, request: ReviewRequest, *, by: User) -
     if request.reviewers is not None:
         possible = queries.possible_reviewers(project, {row.creator_id or "", *queries.author_ids(row.id)})
         if not possible.keys() >= set(request.reviewers):
-            raise InvalidRequest.field("reviewers", ErrorMessage("Choose members who have no changes in the set"))
+            raise InvalidRequest.field("reviewers", NO_REVIEWER)
         db.session.execute(sa.delete(ChangeSetReviewer).where(ChangeSetReviewer.change_set_id == row.id))
         rows = [{"change_set_id": row.id, "user_id": user_id} for user_id in dict.fromkeys(request.reviewers)]
         if rows:
