@@ -367,7 +367,7 @@ def test_translation_starts_with_a_copy_that_is_saved_at_its_path(news: ConsoleS
     assert path not in news.site.repo.entries()
     page = owner.client.get(started.location)
     fields = form_of(page, "editor-form") | {"fm.title": "Älter"}
-    assert submit(owner, started.location, **fields).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, started.location, **fields).location
     saved = news.site.repo.show(path)
     assert saved == copy.replace(b"Older", "Älter".encode())
     assert submit(owner, start, language="de").location == started.location
@@ -468,5 +468,5 @@ def test_new_page_is_listed_in_its_collection_for_its_author_only(news: ConsoleS
     assert line not in news.people["editor"].client.get(url_of(news)).text
     assert "<bdi>Fog horn</bdi></a>" in owner.client.get(url_of(news, "")).text
     fields = form_of(owner.client.get(made.location), "editor-form")
-    assert submit(owner, made.location, **fields).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, made.location, **fields).location
     assert line not in open_list(news, "state=all").text

@@ -144,7 +144,7 @@ def test_image_is_named_by_links_of_any_notation(editor: Editor, text: str) -> N
 def test_image_without_another_change_is_committed(editor: Editor) -> None:
     editor.save(body="![x](/img/a.png)\r\n")
     editor.upload("a.png")
-    assert editor.save().location.endswith("done=saved")
+    assert "done=saved" in editor.save().location
     assert editor.changed() == {"assets/posts/a.png"}
 
 
@@ -176,7 +176,7 @@ def test_conflict_keeps_the_images_and_its_result_commits_them(editor: Editor) -
     assert stopped.location == f"{editor.base}/conflict/{FILE}"
     assert editor.rows() == ["assets/posts/a.png"]
     fields = form_of(editor.owner.client.get(stopped.location), "conflict-form")
-    assert submit(editor.owner, stopped.location, **fields).location.endswith("done=saved")
+    assert "done=saved" in submit(editor.owner, stopped.location, **fields).location
     assert editor.changed() == {FILE, "assets/posts/a.png"}
     assert editor.rows() == []
 
@@ -188,7 +188,7 @@ def test_new_entry_is_committed_with_its_images(editor: Editor) -> None:
     file = "content/posts/tides.md"
     assert made.location.endswith(file)
     editor.upload("a.png", file=file, field="cover")
-    assert editor.save(file, **{"fm.cover": "a.png"}).location.endswith("done=saved")
+    assert "done=saved" in editor.save(file, **{"fm.cover": "a.png"}).location
     assert editor.changed() == {file, "content/posts/a.png"}
 
 
@@ -211,7 +211,7 @@ def test_name_that_was_taken_since_the_upload_is_changed_in_the_text_and_the_fie
     editor.site.repo.commit(taken)
     body = "![x](/img/a.png) ![y](/other/img/a.png) ![z](/img/same.png)\r\n"
     saved = editor.save(**{"body": body, "fm.cover": "cover.png"})
-    assert saved.location.endswith("done=saved-renamed")
+    assert "done=saved-renamed" in saved.location
     assert editor.changed() == {FILE, "assets/posts/a-2.png", "content/posts/cover-2.png"}
     text = editor.site.repo.show(FILE).decode()
     assert "![x](/img/a-2.png) ![y](/other/img/a.png) ![z](/img/same.png)" in text

@@ -57,7 +57,7 @@ def test_folder_lists_titles_and_a_new_page_is_created_by_the_first_save(console
     assert "\nFog &amp; Räder</textarea>" in editor.text
     assert site.repo.head() == head
     saved = submit(owner, made.location, **form_of(editor, "editor-form"))
-    assert saved.location.endswith("done=saved")
+    assert "done=saved" in saved.location
     assert "title: Fog & Räder" in site.repo.git("show", "main:content/posts/fog-räder.md").decode()
     again = submit(owner, f"{base}/new", **sent | {"title": "Fog & Räder"})
     assert again.status_code == 400
@@ -90,7 +90,7 @@ def test_save_changes_only_the_edited_lines(console: ConsoleScene) -> None:
         "body": sent["body"].replace("Another", "Other"),
     }
     edited.pop("fm.draft")
-    assert submit(owner, url, **edited).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, url, **edited).location
     assert diff(site) == [
         "-title: First post", '+title: "New: title"', "-draft: true", "-tags: [a, b]", "+draft: false",
         "+tags: [a, b, c]", "-Another line.", "+Other line.",
@@ -112,7 +112,7 @@ def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) ->
         assert text in view.text
     fields = form_of(view, "conflict-form")
     final = fields | {"body": fields["body"].replace("My line.", "Our line.")}
-    assert submit(owner, stopped.location, **final).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, stopped.location, **final).location
     assert diff(site) == ["-Their line.", "+Our line."]
     assert owner.client.get(stopped.location).status_code == 303
 
@@ -148,7 +148,7 @@ def test_chosen_side_is_shown_and_saved(console: ConsoleScene, side: str, expect
     fields = form_of(chosen, "conflict-form")
     assert fields["part-0"] == side
     assert "Corrected." in fields["body"]
-    assert submit(owner, conflict, **fields).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, conflict, **fields).location
     assert site.repo.show(FILE).decode() == fields["body"].replace("\r\n", "\n")
     assert site.repo.show(FILE).decode().endswith(f"{expected}\nCorrected.\n")
 
@@ -165,7 +165,7 @@ def test_changes_of_different_parts_are_saved_by_one_button(console: ConsoleScen
     view = owner.client.get(conflict)
     assert "Keep both changes" in view.text
     assert "Ada Author changed this page while you were editing." in view.text
-    assert submit(owner, conflict, **form_of(view, "conflict-form")).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, conflict, **form_of(view, "conflict-form")).location
     assert site.repo.show(FILE) == theirs.replace(b"One line.", b"My line.").replace(b"[a,", b"[mine, a,")
 
 
@@ -189,7 +189,7 @@ def test_conflict_of_a_field_and_a_paragraph_has_a_choice_for_each(console: Cons
     fields = form_of(submit(owner, conflict, **fields | {"choose": "0:theirs"}), "conflict-form")
     fields = form_of(submit(owner, conflict, **fields | {"choose": "1:both"}), "conflict-form")
     assert (fields["part-0"], fields["part-1"]) == ("theirs", "both")
-    assert submit(owner, conflict, **fields).location.endswith("done=saved")
+    assert "done=saved" in submit(owner, conflict, **fields).location
     assert site.repo.show(FILE) == theirs.replace(b"Their line.", b"My line.\nTheir line.")
 
 
@@ -335,7 +335,7 @@ class TestVersionsOutsideOfTheBranch:
         assert "hunter2" not in view.text
         assert site.repo.head() == head
         fields = form_of(view, "conflict-form") | {"action": "save", "body": "Ours.\r\n"}
-        assert submit(owner, answer.location, **fields).location.endswith("done=saved")
+        assert "done=saved" in submit(owner, answer.location, **fields).location
         assert site.repo.show(FILE).endswith(b"Ours.\n")
 
     @pytest.mark.parametrize("action", ["edit", "draft", "preview-text", "suggest-message", "conflict"])

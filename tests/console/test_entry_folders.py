@@ -339,7 +339,7 @@ class TestRemovedPage:
 
     def choose(self, blog: Blog, action: str) -> None:
         sent = form_of(blog.page(f"/conflict/{POST}"), "removed-form") | {"action": action}
-        assert submit(blog.console.site.owner, f"{blog.base}/removed/{POST}", **sent).location.endswith("done=saved")
+        assert "done=saved" in submit(blog.console.site.owner, f"{blog.base}/removed/{POST}", **sent).location
 
     def test_text_is_restored_with_the_pictures(self, blog: Blog, shown: str) -> None:
         self.choose(blog, "restore")
