@@ -66,6 +66,15 @@ def test_draft_of_a_deleted_page_is_listed_and_opens(editor: Editor) -> None:
     assert "Typed." in editor.owner.client.get(f"{editor.base}/conflict/{FILE}").text
 
 
+def test_address_of_before_a_renaming_leads_to_the_page_and_that_of_a_deleted_page_does_not(editor: Editor) -> None:
+    editor.site.repo.commit({FILE: None, MOVED: editor.before})
+    answer = editor.owner.client.get(f"{editor.url}?mode=source")
+    assert answer.location == f"{editor.base}/edit/{quote(MOVED)}?mode=source"
+    assert editor.owner.client.get(answer.location).status_code == 200
+    editor.site.repo.commit({MOVED: None})
+    assert editor.owner.client.get(editor.url).status_code == 404
+
+
 def test_restore_commits_the_text_at_the_same_path(editor: Editor) -> None:
     editor.site.repo.commit({FILE: None})
     editor.save()

@@ -144,6 +144,8 @@ class TestCommit:
             assert (refused.status_code, reason in refused.text) == (status, True)
         assert team.repo.head() == large
         assert undo(team, large, by=team.stranger).status_code == 403
+        history = team.editor.client.get(f"{base(team)}/history").text
+        assert (f"/undo/{large}?" in history, f"/undo/{first}?" in history) == (True, False)
 
     @pytest.mark.one_database
     @pytest.mark.parametrize("target", ["https://other.example/", "//other.example", "javascript:alert(1)"])
@@ -162,13 +164,15 @@ class TestCommit:
 
 
 class TestMessage:
-    def undone(self, team: Team, done: TestResponse) -> None:
-        """Press "Undo" in the message after an action."""
+    def undone(self, team: Team, done: TestResponse) -> TestResponse:
+        """Press "Undo" in the message after an action, and return the page that follows."""
         assert done.status_code == 303, done.text
         page = team.editor.client.get(done.location)
         [action] = re.findall(r'action="([^"]*/undo/\w+)"', page.text)
         assert ">Undo</button>" in page.text
-        assert "done=undone" in submit(team.editor, action, **form_of(page, "/undo/")).location
+        location = submit(team.editor, action, **form_of(page, "/undo/")).location
+        assert "done=undone" in location
+        return team.editor.client.get(location)
 
     def test_button_in_the_message_undoes_a_deletion_a_move_and_a_restore(self, team: Team) -> None:
         editor, url = team.editor, base(team)
@@ -178,7 +182,8 @@ class TestMessage:
         assert team.repo.entries() == before
 
         fields = form_of(editor.client.get(f"{url}/edit/{PAGE}"), f"{url}/rename/")
-        self.undone(team, submit(editor, f"{url}/rename/{PAGE}", **fields | {"new_path": "content/posts/moved.md"}))
+        moved = submit(editor, f"{url}/rename/{PAGE}", **fields | {"new_path": "content/posts/moved.md"})
+        assert self.undone(team, moved).location.startswith(f"{url}/edit/{PAGE}?done=undone&undo=")
         assert team.repo.entries() == before
 
         selected = {"select": PAGE, "base_sha": team.repo.head(), "folder": "content"}

@@ -49,6 +49,7 @@ from app.resources.project_content.entry_changes import read_entries
 from app.resources.project_content.images import site_roots, site_url
 from app.resources.project_content.search.missing_links import missing_links
 from app.resources.project_content.search.references import Backlink
+from app.resources.project_content.versions.history import find_removal
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
 MDX_GENERATORS = (Generator.DOCUSAURUS, Generator.NEXTJS)
@@ -84,7 +85,7 @@ class OpenEditor(NamedTuple):
     """The file, or None if only the draft of a removed file exists, the schema, and the choices of relations.
 
     `scope` is the version that the page shows: the site, if the change set of the URL has ended. `entry` are the files
-    that are moved and deleted with a page.
+    that are moved and deleted with a page. `new_path` is the present path of a file that was renamed.
     """
 
     scope: EditorScope
@@ -92,12 +93,13 @@ class OpenEditor(NamedTuple):
     schema: ContentSchema
     relate: Relate
     entry: EntryFiles
+    new_path: str | None = None
 
 
 def open_page(scope: EditorScope, query: EditorQuery) -> OpenEditor:
     """Read the file, the schema and the entries that relations can name."""
     path, form = scope.path["file"], current_form()
-    opened: OpenFile | None
+    opened, new_path = None, None
     if has_ended(scope):
         scope = in_set(scope, None)
     try:
@@ -106,15 +108,17 @@ def open_page(scope: EditorScope, query: EditorQuery) -> OpenEditor:
         draft = read_draft(scope, path)
         if form.was_sent() and "start" in form.values:
             opened = open_new(scope, path, sent_start(form))
-        elif draft is None:
-            raise
-        else:
+        elif draft is not None:
             opened = open_new(scope, path, draft["content"]) if draft["base_blob_sha"] is None else None
+        else:
+            new_path = find_removal(branch_source(scope), path).new_path
+            if new_path is None:
+                raise
     schema, entry = read_schema(scope), _read_entry(scope, path, opened)
     text = opened.page if opened is not None else None
     collection = collection_of(schema, path, text.values) if text is not None else None
     if text is None or collection is None:
-        return OpenEditor(scope, opened, schema, no_choices, entry)
+        return OpenEditor(scope, opened, schema, no_choices, entry, new_path)
     return OpenEditor(scope, opened, schema, read_choices(scope, schema, collection.fields, text.values or {}), entry)
 
 

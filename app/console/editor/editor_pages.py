@@ -1,6 +1,7 @@
 """Pages of the editor: the file, saving, and drafts."""
 
 from contextlib import suppress
+from urllib.parse import urlencode
 
 from flask import Response, request
 
@@ -24,7 +25,7 @@ from app.console.files.page_source import (
     read_schema,
     write_draft,
 )
-from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, project_url, set_query
+from app.console.files.scope import BASE, EDITOR, SET, EditorScope, edit_url, file_url, in_set, project_url, set_query
 from app.console.shell.forms import Form
 from app.console.shell.messages import notice
 from app.console.shell.pages import Page, current_form, page_again, see_other
@@ -42,7 +43,10 @@ MAX_IMAGES = DraftLimits.images
 @blueprint.get(f"{BASE}/edit/<path:file>")
 @Page(guard=EDITOR, query=EditorQuery, upstream=open_page)
 def edit(*, scope: EditorScope, query: EditorQuery, prepared: OpenEditor) -> Response:
-    """Show a file in the editor, with the draft of the user if there is one."""
+    """Show a file in the editor, with the draft of the user if there is one. The former path of a file leads to it."""
+    if prepared.new_path is not None:
+        query_of_file = urlencode({name: value for name, value in request.args.items() if name != SET})
+        return see_other(edit_url(prepared.scope, prepared.new_path, query_of_file))
     if prepared.scope.branch != scope.branch and not current_form().was_sent():
         return move_to_site(scope)
     if prepared.file is None:
