@@ -20,6 +20,7 @@ from app.core.permissions import Role
 from app.extensions import db
 from app.models.project import Project
 from tests.support import factories
+from tests.support.pace import within
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.service import Service
 from tests.support.tokens import new_token
@@ -241,7 +242,7 @@ class Site:
 
     def wait_for_no_process(self, *, within_s: float = END_S) -> None:
         """Wait until no process of a Git request uses the repository."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + within(within_s)
         while self.processes():
             assert time.monotonic() < deadline, "a process of a Git request still runs"
             time.sleep(0.05)
@@ -308,7 +309,7 @@ class Site:
 
     @staticmethod
     def wait_for(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + END_S
+        deadline = time.monotonic() + within(END_S)
         while not condition():
             assert time.monotonic() < deadline, "the requests have not started"
             time.sleep(0.05)
