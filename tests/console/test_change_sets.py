@@ -156,6 +156,27 @@ class TestPageOfASet:
         assert "do not change this page" in editor.see(made, f"/pages/{OTHER}")
         assert editor.person.client.get(editor.url(made, "/pages/none.md")).status_code == 404
 
+    def test_unresolved_comments_are_named_with_links_before_the_approval(
+        self, team: Team, editor: Reader, reviewer: Reader
+    ) -> None:
+        made, bodies = reach(team, "in_review"), {"Which words?": PAGE, "And the title?": None, "Gone now": OTHER}
+        ids = [
+            team.call(made, "comments", {"body": body, "path": path}, by=team.reviewer).ok(201)["id"]
+            for body, path in bodies.items()
+        ]
+        assert team.read(made)["unresolved_comments"] == 3
+        assert editor.done(made, f"comments/{ids[1]}", resolved="1") == "Saved"
+        page = reviewer.see(made)
+        before, _button, _rest = page.rpartition('name="verdict" value="approve"')
+        assert "2 comments are not resolved" in before.rpartition('id="review-form"')[2]
+        for id_, body, title in ((ids[0], "Which words?", "Hello"), (ids[2], "Gone now", "About")):
+            link = rf'<a href="#{id_}"><bdi>“{re.escape(body)}”</bdi></a> <span class="muted"><bdi>{title}<'
+            assert len(re.findall(link, page)) == 2  # In the notice at the top, too.
+            assert page.count(f'id="{id_}"') == 1
+        sent = form_of(reviewer.person.client.get(reviewer.url(made)), "/review")
+        assert reviewer.done(made, "review", **sent | {"verdict": "approve"}) == "Approved"
+        assert team.read(made)["unresolved_comments"] == 2
+
     def test_title_and_description_change_and_a_refused_value_stays_in_the_form(
         self, team: Team, editor: Reader
     ) -> None:

@@ -17,7 +17,7 @@ from app.resources.change_set.states import Step
 
 POINTER, BLOCK = "pointer:", "block:"
 MAX_QUOTE = 60
-"""The characters of a paragraph that a comment names."""
+"""The characters of a paragraph or a comment that a line names."""
 
 
 def state_label(state: str) -> str:
@@ -160,11 +160,12 @@ def parts_of(pointers: Iterable[str], changes: PageChanges | None) -> list[PageP
     parts = [PagePart(f"{POINTER}{pointer}", pointer_label(pointer)) for pointer in pointers]
     texts = [change.after or change.before for change in changes.texts] if changes is not None else []
     blocks = [block for text in texts for block in text.split("\n\n")]
-    parts += [PagePart(f"{BLOCK}{block_hash(block)}", _quote(block)) for block in blocks]
+    parts += [PagePart(f"{BLOCK}{block_hash(block)}", quote(block)) for block in blocks]
     return list({part.value: part for part in parts}.values())
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
+    """Return the beginning of a text in quotation marks."""
     line = " ".join(text.split())
     return f"“{line[:MAX_QUOTE]}…”" if len(line) > MAX_QUOTE else f"“{line}”"
 

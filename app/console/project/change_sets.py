@@ -22,6 +22,7 @@ from app.console.project.change_set_texts import (
     next_step,
     parts_of,
     problem_text,
+    quote,
     schedule_time,
 )
 from app.console.shell import frame
@@ -197,9 +198,15 @@ class ShownSet:
         return [comment for comment in self.comments if comment["path"] == path]
 
     @property
-    def timeline(self) -> list[dict[str, Any]]:
-        """The reviews and the comments on the whole set, oldest first."""
-        return sorted([*self.reviews, *self.comments_on(None)], key=lambda entry: str(entry["createdAt"]))
+    def unresolved(self) -> list[dict[str, Any]]:
+        """The comments that are not resolved."""
+        return [comment for comment in self.comments if comment["resolved_at"] is None]
+
+    def timeline(self, listed: Sequence["ChangedPage"]) -> list[dict[str, Any]]:
+        """Return the reviews, and the comments on the whole set and on pages that are not listed, oldest first."""
+        paths = {page.file["path"] for page in listed}
+        others = [comment for comment in self.comments if comment["path"] not in paths]
+        return sorted([*self.reviews, *others], key=lambda entry: str(entry["createdAt"]))
 
 
 @dataclass(frozen=True)
@@ -227,6 +234,7 @@ def _texts() -> dict[str, Any]:
     return {
         **STATE_TEXTS,
         "comment_label": comment_label,
+        "quote": quote,
         "label_of": label_of,
         "value_text": value_text,
         "max_title": MAX_TITLE,

@@ -105,7 +105,7 @@ def shown(change_set: ChangeSet, project: Project) -> Shown:
 
 
 def shown_all(change_sets: Sequence[ChangeSet], project: Project) -> list[Shown]:
-    """Return the response dictionaries of sets of a project. Runs four statements."""
+    """Return the response dictionaries of sets of a project. Runs five statements."""
     ids = [row.id for row in change_sets]
     approvals = approvals_of(change_sets)
     schedules = {
@@ -113,11 +113,20 @@ def shown_all(change_sets: Sequence[ChangeSet], project: Project) -> list[Shown]
         for schedule in db.session.scalars(sa.select(ChangeSetSchedule).where(ChangeSetSchedule.change_set_id.in_(ids)))
     }
     names, reviewers = _names(row.creator_id for row in change_sets), reviewers_of(ids)
+    unresolved = _unresolved_comments(ids)
     return [
         _shown(row, project, len(approvals[row.id].valid), schedules.get(row.id), names)
-        | {"reviewers": reviewers.get(row.id, [])}
+        | {"reviewers": reviewers.get(row.id, []), "unresolved_comments": unresolved.get(row.id, 0)}
         for row in change_sets
     ]
+
+
+def _unresolved_comments(change_set_ids: Collection[str]) -> dict[str, int]:
+    """Return the numbers of comments of sets that are not resolved. Sets without one are omitted."""
+    comment = ChangeSetComment
+    where = comment.change_set_id.in_(change_set_ids), comment.resolved_at.is_(None)
+    statement = sa.select(comment.change_set_id, sa.func.count()).where(*where).group_by(comment.change_set_id)
+    return dict(db.session.execute(statement).all())
 
 
 def reviewers_of(change_set_ids: Collection[str]) -> dict[str, list[Shown]]:

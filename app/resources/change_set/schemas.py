@@ -381,6 +381,7 @@ class ChangeSetSchema(PassthroughSchema):
     required_approvals = fields.Integer(metadata={"description": "The number of approvals that the project requires"})
     created_by = fields.Nested(CreatorSchema)
     reviewers = fields.List(fields.Nested(PersonSchema), metadata={"description": "The users who were asked to review"})
+    unresolved_comments = fields.Integer(metadata={"description": "The number of comments that are not resolved"})
     schedule = fields.Nested(
         ScheduleSchema, allow_none=True, metadata={"description": "The time of the next step, or null"}
     )
