@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.console.project import preview
+from app.console.project.change_set_texts import block_hash
 from app.drivers.errors import UpstreamUnavailable
 from app.extensions import db
 from app.models.change_set import ChangeSet, ChangeSetState
@@ -491,3 +492,101 @@ def test_save_stays_if_the_request_of_the_review_fails(me: Proposer, monkeypatch
     location = me.propose(**{"save-to": "review"})
     assert "done=saved" in location
     assert [(one["state"], one["files"]) for one in me.sets()] == [("draft", 1)]
+
+
+class TestReviewInTheEditor:
+    """Comments on the page, replies, and the request for a review, in the editor of a page of a set."""
+
+    @pytest.fixture
+    def reviewer(self, me: Proposer) -> Person:
+        person = me.console.people["admin"]
+        assert isinstance(person, Person)
+        return person
+
+    @pytest.fixture
+    def set_id(self, me: Proposer) -> str:
+        return set_of(me.propose())
+
+    def comment(self, reviewer: Person, set_id: str, **more: Any) -> str:
+        comment = reviewer.again().post(f"/change-set/{set_id}/comments", {"body": "Look", "path": FILE} | more)
+        return str(comment.ok(201)["id"])
+
+    def answer(self, me: Proposer, set_id: str, command: str, **more: str) -> Any:
+        url = f"{me.edit}?set={set_id}"
+        return submit(me.person, url, **me.form(url) | {"body": "Typed.\n", "list-action": command} | more)
+
+    def test_last_text_of_the_reviewer_and_comments_on_the_page_are_shown(
+        self, me: Proposer, reviewer: Person, set_id: str
+    ) -> None:
+        url = f"{me.edit}?set={set_id}"
+        assert "editor__review" not in (before := me.person.client.get(url).text)
+        assert "editor__comments" not in before
+        parts: tuple[dict[str, Any], ...] = (
+            {},
+            {"pointer": "/title"},
+            {"block": block_hash("My line.")},
+            {"block": "a" * 64},
+            {"path": "content/posts/second.md"},
+            {"path": None},
+        )
+        ids = [self.comment(reviewer, set_id, **part) for part in parts]
+        page = me.person.client.get(url).text
+        shown = re.findall(
+            r'<li class="comment" id="(\w+)".*?<span class="muted small">(?:<bdi>(.*?)</bdi>)?', page, re.DOTALL
+        )
+        labels = ["", "Title", "“My line.”", "A paragraph that has changed since"]
+        assert shown == list(zip(ids[:4], labels, strict=True))
+        assert "Look" in page.partition("editor__review")[2].partition('id="editor-form"')[0]
+        me.call("post", f"/change-set/{set_id}/submit")
+        changes = {"verdict": "changes", "body": "Shorter, please."}
+        reviewer.again().post(f"/change-set/{set_id}/reviews", changes).ok(201)
+        self.comment(reviewer, set_id, path=None, body="And thanks")
+        notice = me.person.client.get(url).text.partition("editor__review")[2].partition('id="editor-form"')[0]
+        assert ("Shorter, please." in notice, "Changes requested" in notice) == (True, True)
+
+    def test_reply_and_resolution_keep_the_typed_text(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+        first, second = (self.comment(reviewer, set_id, pointer=pointer) for pointer in ("/title", None))
+        other = f"reply-{second}"
+        page = self.answer(me, set_id, f"reply {first}", **{f"reply-{first}": " Done. ", other: "Later"})
+        assert (page.status_code, "Typed." in page.text, "Done." in page.text) == (200, True, True)
+        assert form_of(page, "editor-form")[other] == "Later"
+        assert form_of(page, "editor-form")[f"reply-{first}"] == ""
+        comments = me.person.again().get(f"/change-set/{set_id}/comments").ok()
+        assert [(one["body"], one["pointer"], one["path"]) for one in comments][2:] == [("Done.", "/title", FILE)]
+        page = self.answer(me, set_id, f"resolve {second}", **{other: "Later"})
+        assert (page.status_code, form_of(page, "editor-form")[other]) == (200, "Later")
+        assert me.sets()[0]["unresolved_comments"] == 2
+        self.answer(me, set_id, f"reopen {second}")
+        assert me.sets()[0]["unresolved_comments"] == 3
+        assert "Typed." in next(iter(me.drafts().values()))
+
+    def test_refused_reply_keeps_the_typed_text(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+        comment = self.comment(reviewer, set_id)
+        empty = self.answer(me, set_id, f"reply {comment}")
+        assert (empty.status_code, "Write a reply." in empty.text, "Typed." in empty.text) == (400, True, True)
+        other = (
+            me.person.again().post(f"/project/{me.console.ids['project_id']}/change-sets", {"title": "Other"}).ok(201)
+        )
+        foreign = self.comment(reviewer, other["id"])
+        for command in (f"reply {foreign}", f"resolve {foreign}"):
+            failed = self.answer(me, set_id, command, **{f"reply-{foreign}": "Mine"})
+            assert (failed.status_code, "Typed." in failed.text) == (404, True)
+        assert other["id"] in {one["id"] for one in me.sets() if one["unresolved_comments"] == 1}
+
+    def test_review_is_requested_from_the_editor_with_and_without_a_change(
+        self, me: Proposer, reviewer: Person, set_id: str
+    ) -> None:
+        url, ask = (
+            f"{me.edit}?set={set_id}",
+            {"save-to": "review", "reviewers": reviewer.id, "review-message": "Please"},
+        )
+        assert 'form="editor-form" name="save-to" value="review"' in me.person.client.get(url).text
+        refused = submit(me.person, url, **me.form(url) | ask | {"reviewers": me.person.id})
+        assert (refused.status_code, me.sets()[0]["state"]) == (400, "draft")
+        assert "done=proposed" in submit(me.person, url, **me.form(url) | ask).location
+        assert (me.sets()[0]["state"], [one["id"] for one in me.sets()[0]["reviewers"]]) == ("in_review", [reviewer.id])
+        assert 'name="save-to" value="review"' not in me.person.client.get(url).text
+        reviewer.again().post(f"/change-set/{set_id}/reviews", {"verdict": "changes", "body": "Shorter"}).ok(201)
+        sent = submit(me.person, url, **me.typed(url, "Mine.", "My line.") | ask)
+        assert "done=proposed" in sent.location
+        assert (me.sets()[0]["state"], "Mine." in me.text(me.sets()[0]["branch"])) == ("in_review", True)

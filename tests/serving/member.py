@@ -16,7 +16,8 @@ class Member(Visitor):
         password = (service.home / "instance" / "demo_password").read_text().strip()
         self.call("/api/v1/auth/sign-in/email", {"email": f"{role}@demo.example.org", "password": password})
         me = self.call("/api/v1/auth/get-session")["user"]["id"]
-        self.project = str(self.call(f"/api/v1/project/user/{me}")[0]["project_id"])
+        projects = self.call(f"/api/v1/project/user/{me}")
+        self.project = str(projects[0]["project_id"]) if projects else ""
 
     def call(self, path: str, body: Any = None, *, method: str | None = None) -> Any:
         """Return the `result` of a successful call: POST with a body, GET without."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.serving.member import Member
 from tests.serving.test_console_screens import FILE, RELOADS, VIEWS, Console, repository, running_console
 
 REQUIRE = """async (id) => {
@@ -107,4 +108,41 @@ def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Delete the file").scroll_into_view_if_needed()
     check(console, "delete")
+    assert page.evaluate("problems") == []
+
+
+@pytest.mark.server
+def test_comment_is_answered_beside_the_text_which_stays(console: Console) -> None:
+    page, editor = console.page, Member(console.service, "editor")
+    project = console.sign_in()
+    api, text = "/api/v1/change-set", repository(console.service).show(FILE).decode()
+    owner = Member(console.service)
+    made = owner.call(f"/api/v1/project/{owner.project}/change-sets", {"title": "Reviewed"})
+    file = {"path": FILE, "action": "update", "content": text.replace("In fog", "In thick fog")}
+    owner.call(f"{api}/{made['id']}/commit", {"message": "Fog", "base_sha": made["head_sha"], "files": [file]})
+    owner.call(f"{api}/{made['id']}/submit", {})
+    editor.call(f"{api}/{made['id']}/reviews", {"verdict": "changes", "body": "Please say where the horn stands."})
+    for pointer, body in (("/title", "Shorter, please."), (None, "Is this the right picture for the autumn?")):
+        editor.call(f"{api}/{made['id']}/comments", {"body": body, "path": FILE, "pointer": pointer})
+    console.open(f"{project}/edit/{FILE}?set={made['id']}", ".ProseMirror")
+    expect(page.locator(".editor__review")).to_contain_text("Please say where the horn stands.")
+    write(page, "Typed now. ")
+    check(console, "comments")
+    comment = page.locator(".editor__comments .comment").first
+    comment.locator("summary").click()
+    comment.get_by_label("Your reply").fill("Done.")
+    comment.get_by_role("button", name="Reply").click()
+    expect(page.locator(".editor__comments .comment")).to_have_count(3)
+    page.locator(".editor__comments .comment").nth(1).get_by_role("button", name="Resolve").click()
+    expect(page.locator(".editor__comments .badge")).to_have_text(["Resolved"])
+    assert "Typed now. " in page.locator("textarea[name=body]").input_value()
+    check(console, "answered")
+    page.locator("details.propose > summary").click()
+    check(console, "ask-review", menu=True)
+    page.locator("details.propose button").click()
+    expect(page.locator(".toast")).to_contain_text("Proposed. The site has not changed yet.")
+    expect(page.locator("details.propose")).to_have_count(0)
+    console.open(f"{project}/changes/{made['id']}")
+    expect(page.get_by_text("2 comments are not resolved").first).to_be_visible()
+    check(console, "unresolved")
     assert page.evaluate("problems") == []

@@ -10,6 +10,7 @@ from app.console.blueprint import blueprint
 from app.console.editor.draft_images import take_files
 from app.console.editor.editor_page import EditorPage, EditorQuery, OpenEditor, editor_page, open_page
 from app.console.editor.saving import leave_set, move_to_site, save_or_leave
+from app.console.editor.set_review import TEXT, answer_comment, read_review
 from app.console.files.destinations import INPUTS, proposals
 from app.console.files.field_lists import ACTION, apply_action
 from app.console.files.page_source import (
@@ -64,6 +65,7 @@ def _shown(scope: EditorScope, editor: EditorPage, query: EditorQuery) -> Respon
         query=query,
         change_set=scope.change_set,
         set_query=set_query(scope),
+        review=read_review(scope, editor.opened),
         proposals=proposals(scope, _("New page: %(title)s", title=title) if editor.opened.is_new else title),
         notice=_notice(scope),
     )
@@ -81,7 +83,7 @@ def _notice(scope: EditorScope) -> str | None:
 @Page(
     guard=EDITOR,
     query=EditorQuery,
-    inputs=(*EDITOR_INPUTS, *INPUTS),
+    inputs=(*EDITOR_INPUTS, *INPUTS, f"{TEXT}*"),
     shown_by="edit",
     upstream=read_schema,
     max_files=MAX_IMAGES,
@@ -98,14 +100,15 @@ def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: C
     return save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
 
 
-def _change_list(scope: ProjectScope, opened: OpenFile, form: Form) -> Response:
-    """Return the editor with the values of the form, after a button added, moved or removed an item of a list."""
+def _change_list(scope: EditorScope, opened: OpenFile, form: Form) -> Response:
+    """Return the editor with the values of the form, after a button changed a list or answered a comment."""
     apply_action(form)
     if "body" in form.values:
         form.values["body"] = form.text("body").replace("\r\n", "\n")
     form.is_repeated = True
     with suppress(InvalidRequest, UnprocessableEntity):
         _store_draft(scope, opened, edited(opened, form))
+    answer_comment(scope, form, form.text(ACTION))
     return page_again("edit", dict(scope.path), form)
 
 

@@ -18,6 +18,7 @@ from app.console.files.destinations import (
     SAVE_TO,
     SetEnded,
     SetPublishing,
+    ask_without_save,
     chosen_set,
     destination,
     is_proposal,
@@ -146,7 +147,8 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
     is_changed = plan.data != opened.data or opened.is_new
     if not is_changed and not plan.files:
         finish_draft(scope, opened.path, plan.ids)
-        return see_other(edit_url(scope, opened.path, f"mode={mode}&done=unchanged"))
+        done = "proposed" if ask_without_save(scope, form) else "unchanged"
+        return see_other(edit_url(scope, opened.path, f"mode={mode}&done={done}"))
     file = {
         "path": opened.path,
         "action": "create" if opened.is_new else "update",

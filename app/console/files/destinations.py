@@ -171,6 +171,18 @@ def _ask(to: EditorScope, request: ReviewRequest | None) -> None:
         log.exception("change_set.review_not_requested", change_set_id=set_id)
 
 
+def ask_without_save(scope: EditorScope, form: Form) -> bool:
+    """Request the review of the set of a page whose form changes nothing, if the form asks for it.
+
+    Returns whether it was requested. Raises the errors of `actions.submit`.
+    """
+    own = scope.change_set
+    request = _requested(scope, form, own) if own is not None and not is_proposal(form) else None
+    if own is not None and request is not None:
+        run_on(own.id, lambda target: actions.submit(target, request, is_addition=True))
+    return request is not None
+
+
 @contextmanager
 def destination(scope: ProjectScope, form: Form, title: str) -> Iterator[EditorScope]:
     """Yield the scope in which a form saves. A new change set is deleted again if the block raises an error.
@@ -181,10 +193,11 @@ def destination(scope: ProjectScope, form: Form, title: str) -> Iterator[EditorS
         InvalidRequest: the form names a set that cannot change, or a person who cannot review it.
         LimitReached: the project has the maximum number of open sets.
     """
-    if not is_proposal(form):
-        yield scope if isinstance(scope, EditorScope) else in_set(scope, None)
+    own = scope.change_set if isinstance(scope, EditorScope) else None
+    if not is_proposal(form) and own is None:
+        yield in_set(scope, None)
         return
-    change_set = chosen_set(scope, form)
+    change_set = chosen_set(scope, form) if is_proposal(form) else own
     request = _requested(scope, form, change_set)
     if change_set is None:
         with new_set(scope, form.text(TITLE).strip() or title) as to:

@@ -239,11 +239,23 @@ def comment(
     return queries.comment(stored.id)
 
 
-def resolve_comment(target: MemberSet, comment_id: str, *, resolved: bool) -> Shown:
-    """Mark a comment as resolved, or as open again. Raises NotFound."""
+def reply(target: MemberSet, comment_id: str, *, body: str) -> Shown:
+    """Comment on the part that another comment concerns. Raises NotFound, LimitReached."""
+    target.lock()
+    row = _locked_comment(target, comment_id)
+    return comment(target, body=body, path=row.path, pointer=row.pointer, block=row.block)
+
+
+def _locked_comment(target: MemberSet, comment_id: str) -> ChangeSetComment:
     row = db.session.get(ChangeSetComment, comment_id, with_for_update=True) if is_id(comment_id, "cmt") else None
     if row is None or row.change_set_id != target.change_set.id:
         raise NotFound("Comment not found")
+    return row
+
+
+def resolve_comment(target: MemberSet, comment_id: str, *, resolved: bool) -> Shown:
+    """Mark a comment as resolved, or as open again. Raises NotFound."""
+    row = _locked_comment(target, comment_id)
     if resolved != (row.resolved_at is not None):
         row.resolved_at = utcnow_ms() if resolved else None
         row.resolved_by = target.site.by.id if resolved else None

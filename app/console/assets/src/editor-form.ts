@@ -71,10 +71,11 @@ class EditorForm {
     return this.snapshotWithout([]);
   }
 
+  /** Replies to comments are no part of the page. */
   private snapshotWithout(names: string[]): string {
     const data = new FormData(this.form);
     for (const name of names) data.delete(name);
-    return [...data].map(([name, value]) => `${name}=${typeof value === "string" ? value : value.name}`).join("\n");
+    return [...data].filter(([name]) => !name.startsWith("reply-")).map(([name, value]) => `${name}=${typeof value === "string" ? value : value.name}`).join("\n");
   }
 
   private isChanged(): boolean {
@@ -154,16 +155,17 @@ class EditorForm {
       this.submitNatively(submitter);
       return;
     }
-    const isRenamed = new URL(response.url).searchParams.get("done") === "saved-renamed";
+    // After a rename of an image and a request for a review, other parts of the page differ.
+    const isOther = ["saved-renamed", "proposed"].includes(new URL(response.url).searchParams.get("done") ?? "");
     const isMoved = setOf(response.url) !== setOf(location.href);
     const isSamePage = response.redirected && !isMoved && new URL(response.url).pathname === location.pathname;
-    if (isSamePage && !isRenamed && (await this.takeOver(await response.text(), body, snapshot))) {
+    if (isSamePage && !isOther && (await this.takeOver(await response.text(), body, snapshot))) {
       this.isSaving = false;
       this.onInput();
       return;
     }
     // The draft keeps what was typed during the save. Without that, the stored text is newer than the form.
-    this.isSaving = (isRenamed || isMoved) && this.snapshotWithout(READ_ON_SAVE) === snapshot;
+    this.isSaving = (isOther || isMoved) && this.snapshotWithout(READ_ON_SAVE) === snapshot;
     location.assign(response.url);
   }
 
