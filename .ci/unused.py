@@ -48,7 +48,7 @@ EXCEPTIONS = [
     ("app/console/project/rebuild.py", r"menu|button", "used by templates"),
     ("app/content/schema/columns.py", r"has_drafts", "used by templates"),
     ("app/console/files/destinations.py", r"approved|is_suggested", "used by templates"),
-    ("app/console/project/change_sets.py", r"is_opened|timeline", "used by templates"),
+    ("app/console/project/change_sets.py", r"is_opened|timeline|comments_on", "used by templates"),
     (
         "app/resources/project_content/tree/folder_listing.py",
         r"is_draft|changed_by|changed_at|has_hidden",

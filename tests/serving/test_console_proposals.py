@@ -112,7 +112,7 @@ def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
 
 
 @pytest.mark.server
-def test_comment_is_answered_beside_the_text_which_stays(console: Console) -> None:
+def test_reply_to_a_comment_in_the_editor_keeps_the_text(console: Console) -> None:
     page, editor = console.page, Member(console.service, "editor")
     project = console.sign_in()
     api, text = "/api/v1/change-set", repository(console.service).show(FILE).decode()
@@ -128,6 +128,12 @@ def test_comment_is_answered_beside_the_text_which_stays(console: Console) -> No
     expect(page.locator(".editor__review")).to_contain_text("Please say where the horn stands.")
     write(page, "Typed now. ")
     check(console, "comments")
+    console.resize(*VIEWS[1])
+    comments, typed = (page.locator(selector).bounding_box() for selector in (".editor__comments", ".ProseMirror"))
+    assert comments is not None
+    assert typed is not None
+    assert comments["y"] > typed["y"] + typed["height"]
+    console.resize(*VIEWS[0])
     comment = page.locator(".editor__comments .comment").first
     comment.locator("summary").click()
     comment.get_by_label("Your reply").fill("Done.")

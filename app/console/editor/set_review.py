@@ -62,7 +62,7 @@ def _latest(row: ChangeSet, comments: Sequence[Mapping[str, Any]], user_id: str)
     if row.state == ChangeSetState.CHANGES_REQUESTED:
         return next((review for review in reversed(listed) if review["verdict"] == Verdict.CHANGES), None)
     is_open = (comment for comment in comments if comment["path"] is None and comment["resolved_at"] is None)
-    on_set = ({"verdict": Verdict.COMMENT, "valid": True} | comment for comment in is_open)
+    on_set = ({**comment, "verdict": Verdict.COMMENT, "valid": True} for comment in is_open)
     entries = [entry for entry in [*listed, *on_set] if entry["body"] and dict(entry["user"])["id"] != user_id]
     return max(entries, key=lambda entry: str(entry["createdAt"]), default=None)
 
@@ -79,8 +79,12 @@ def answer_comment(scope: EditorScope, form: Form, command: str) -> None:
         return
     ids = {"change_set_id": scope.change_set.id}
     if verb != REPLY:
-        resolved = {"comment_id": comment_id, "resolved": verb == RESOLVE}
-        run(lambda scope: actions.resolve_comment(set_of(scope), **resolved), ids, guard=member_of_set())
+        is_resolved = verb == RESOLVE
+        run(
+            lambda scope: actions.resolve_comment(set_of(scope), comment_id, resolved=is_resolved),
+            ids,
+            guard=member_of_set(),
+        )
         return
     name = f"{TEXT}{comment_id}"
     if not form.text(name).strip():
