@@ -322,7 +322,7 @@ class EditorSession:
             page.wait_for_load_state()
             page.keyboard.press("Control+k")
             self.person.fill_in(page.get_by_role("combobox"), title)
-            option = page.get_by_role("option").filter(has_text=self.entry.path)
+            option = page.get_by_role("option").filter(has_text=title)
             expect(option.first).to_be_visible()
             if self.person.has_pointer:
                 option.first.click()
