@@ -142,7 +142,21 @@ class TestPageOfASet:
             assert text in page
         assert "<p>It is warm.</p>" in page
         edits = re.findall(r'href="[^"]*/edit/([^"?]+)\?set=([^"]+)"', page)
-        assert edits == [(PAGE, made["id"]), ("content/posts/spring.md", made["id"])]
+        paths = (PAGE, "content/posts/spring.md")
+        assert edits == [(path, made["id"] + more) for path in paths for more in ("&amp;panel=preview", "")]
+
+    def test_changed_page_is_seen_in_the_preview_of_its_set(self, team: Team, editor: Reader) -> None:
+        made = team.edited()
+        picture = {"path": "static/pier.png", "action": "create", "content": "iVBORwA=", "encoding": "base64"}
+        team.commit(made, picture).ok(201)
+        [link] = re.findall(r'href="([^"]+panel=preview)"', editor.see(made))
+        shown = editor.person.client.get(html.unescape(link)).text
+        [panel] = re.findall(r'<div[^>]* data-panel-part="preview"[^>]*>', shown)
+        assert (f'data-branch="{made["branch"]}"' in panel, " hidden" in panel, "New words." in shown) == (
+            True,
+            False,
+            True,
+        )
 
     def test_pages_beyond_the_first_ones_are_opened_by_a_link(self, team: Team, editor: Reader) -> None:
         made = team.new()
