@@ -37,15 +37,16 @@ def is_data(path: str) -> bool:
     return file_type(path).language in LANGUAGES
 
 
-def read_data(path: str, data: bytes) -> dict[str, object] | None:
+def read_data(path: str, data: bytes, *, has_notation: bool = True) -> dict[str, object] | None:
     """Return the values of a data file, or None if it cannot be edited as values.
 
-    This is the case if it is too long, invalid, contains several documents, or is neither a mapping nor a list.
+    This is the case if it is too long, invalid, contains several documents, or is neither a mapping nor a list. With
+    `has_notation`, decimal numbers are `WrittenFloat`.
     """
     text, encoding = decode(data)
     if text is None or encoding not in ("utf-8", "utf-8-sig") or not is_data(path):
         return None
-    document = _read(file_type(path).language or "", _body(path, text)[1])
+    document = _read(file_type(path).language or "", _body(path, text)[1], has_notation=has_notation)
     return document.values if document is not None else None
 
 
@@ -85,11 +86,12 @@ def _body(path: str, text: str) -> tuple[str, str]:
     return text[:end], text[end:]
 
 
-def _read(language: str, text: str) -> _Document | None:
+def _read(language: str, text: str, *, has_notation: bool = True) -> _Document | None:
     if language == "toml" and is_too_long(text):
         return None
     for document in (_Document({}, text), *_as_list(language, text)):
-        values, problem = read_values(language, f"{document.before}{document.text}{document.after}", has_notation=True)
+        complete = f"{document.before}{document.text}{document.after}"
+        values, problem = read_values(language, complete, has_notation=has_notation)
         if problem is None and isinstance(values, dict):
             return document._replace(values=values)
     return None

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.content.data_text import read_data
 from app.content.front_matter.item_diff import changed_values
-from app.content.page_text import read_page
+from app.content.page_text import PageText, read_page
 from app.content.sequence_diff import RangeChange, find_changes
 from app.content.unified_diff import InlineDiff
 
@@ -30,7 +31,7 @@ class TextChange:
 
 @dataclass(frozen=True)
 class PageChanges:
-    """The names of the changed fields at the top of the front matter, and the changes of the text."""
+    """The names of the changed fields at the top of the front matter or data file, and the changes of the text."""
 
     fields: tuple[str, ...]
     texts: tuple[TextChange, ...]
@@ -43,7 +44,7 @@ class PageChanges:
 
 def page_changes(path: str, before: bytes, after: bytes) -> PageChanges | None:
     """Return the changes between two versions of a page, or None if one of them is not text."""
-    old, new = read_page(path, before), read_page(path, after)
+    old, new = _sides(path, (before, after))
     if old is None or new is None:
         return None
     names = [change.pointer[1:].partition("/")[0] for change in changed_values(old.values, new.values)]
@@ -54,6 +55,14 @@ def page_changes(path: str, before: bytes, after: bytes) -> PageChanges | None:
     return PageChanges(
         tuple(fields), tuple(_text_change(change, paragraphs, new_paragraphs, inline) for change in changes)
     )
+
+
+def _sides(path: str, contents: Sequence[bytes]) -> list[PageText | None]:
+    """Return the texts of versions. Those of a data file have values only, if all of them can be read."""
+    values = [read_data(path, content) for content in contents]
+    if None not in values:
+        return [PageText(own, "") for own in values]
+    return [read_page(path, content) for content in contents]
 
 
 def _text_change(change: RangeChange, old: Sequence[str], new: Sequence[str], inline: InlineDiff) -> TextChange:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from app.content.field_values import moment_of
 from app.content.front_matter.edits import UnsupportedEdit, values_equal
-from app.content.front_matter.item_diff import equal_share, key_of
+from app.content.front_matter.item_diff import Named, equal_share, named_items
 from app.content.front_matter.values import WrittenDate
 from app.content.front_matter.yaml_tree import Kind, Node, compose
 from app.content.sequence_diff import find_changes
@@ -28,9 +28,6 @@ class Absence(Enum):
 MISSING: Final = Absence.MISSING
 TIME_KEYS = frozenset(("lastmod", "updated", "updated_at", "modified", "date_modified"))
 """Keys that programs write with each change. The later value is used, if both can be read."""
-
-IDENTITY_KEYS = ("id", "slug", "name", "path", "url", "href", "key", "title")
-"""Keys by which the objects of a list are matched. The first one that is unique in all versions is used."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d\d:\d\d:\d\d.*")
 _NUMBER = re.compile(r"[-+]?(?:\d{19,}|\.?inf|\.?nan|infinity)", re.IGNORECASE)
@@ -75,10 +72,6 @@ def merge_values(
     return MergedValues(values if isinstance(values, dict) else {}, merger.conflicts)
 
 
-Named = Mapping[str, object]
-"""The values of a mapping by key, or the items of a list by their identity, in their order."""
-
-
 class _Merger:
     def __init__(self, choices: Sequence[Choice]) -> None:
         self.conflicts: list[ValueConflict] = []
@@ -110,7 +103,7 @@ class _Merger:
             return self._named(pointer, sides, lambda key: key.replace("~", "~0").replace("/", "~1"))
         if not all(isinstance(side, list) for side in sides):
             return None
-        named = _named_items(*sides)
+        named = named_items(*sides)
         if named is None:
             return self._aligned(pointer, *sides)
         if _is_rewritten(*named):
@@ -243,28 +236,6 @@ def _instant(time: object) -> float | None:
     day, zone = moment.toordinal() * 86_400, moment.utcoffset()
     seconds = moment.hour * 3_600 + moment.minute * 60 + moment.second + moment.microsecond / 1e6
     return day + seconds - (zone.total_seconds() if zone else 0)
-
-
-def _named_items(*sides: Sequence[object]) -> list[Named] | None:
-    """Return the items of lists by their identity, or None if they have none.
-
-    Different scalars have one, and objects that differ in the first possible one of `IDENTITY_KEYS`.
-    """
-    if not any(isinstance(item, Mapping | list) for side in sides for item in side):
-        named = [{key_of(item): item for item in side} for side in sides]
-        return named if list(map(len, named)) == list(map(len, sides)) else None  # type: ignore[return-value]
-    for key in IDENTITY_KEYS:
-        named = [
-            {
-                key_of(item[key]): item
-                for item in side
-                if isinstance(item, Mapping) and not isinstance(item.get(key), Mapping | list | None)
-            }
-            for side in sides
-        ]
-        if list(map(len, named)) == list(map(len, sides)):
-            return named  # type: ignore[return-value]
-    return None
 
 
 def _is_rewritten(base: Named, mine: Named, theirs: Named) -> bool:

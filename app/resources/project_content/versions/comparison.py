@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 from app.concurrency.bounded import run_with_concurrency
+from app.content.data_text import is_data, read_data
 from app.content.filetypes import file_type
 from app.content.front_matter.item_diff import ValueChange, changed_values
 from app.content.front_matter.reader import split_front_matter
@@ -55,9 +56,9 @@ class FileComparison:
 
     A version is None if the file does not exist at this commit.
 
-    `diff` and `front_matter` are None for a binary file and for one that is too large (`truncated`). `front_matter` is
-    also None if the front matter of a version cannot be read. `ranges_truncated` is True if the changed words of some
-    lines are missing because of a limit.
+    `diff` and `front_matter` are None for a binary file and for one that is too large (`truncated`). `front_matter`
+    contains the values of a data file too, and is also None if those of a version cannot be read. `ranges_truncated`
+    is True if the changed words of some lines are missing because of a limit.
     """
 
     before: FileVersion | None
@@ -107,7 +108,9 @@ def compare_file(source: Source, base: str, head: str, difference: FileDifferenc
         after,
         image=is_image,
         diff=lines.hunks,
-        front_matter=_front_matter(old_bytes, new_bytes),
+        front_matter=_changed_values(
+            (old_path or difference.path, old_bytes), (new_path or difference.path, new_bytes)
+        ),
         truncated=lines.truncated,
         ranges_truncated=lines.ranges_truncated,
     )
@@ -150,14 +153,20 @@ def _read(source: Source, entry: TreeEntry | None) -> bytes | None:
         return None
 
 
-def _front_matter(old: bytes, new: bytes) -> list[ValueChange] | None:
-    values = []
-    for content in (old, new):
-        front_matter = split_front_matter(decode(content)[0] or "")
-        if front_matter.problem is not None:
+def _changed_values(*versions: tuple[str, bytes]) -> list[ValueChange] | None:
+    """Return the changed values of front matter or of a data file, or None if one of them cannot be read."""
+    sides = []
+    for path, content in versions:
+        if is_data(path):
+            values = read_data(path, content, has_notation=False)
+            is_readable = values is not None
+        else:
+            front_matter = split_front_matter(decode(content)[0] or "")
+            values, is_readable = front_matter.values, front_matter.problem is None
+        if not is_readable:
             return None
-        values.append(front_matter.values)
-    return changed_values(*values)
+        sides.append(values)
+    return changed_values(*sides)
 
 
 @dataclass(frozen=True)
