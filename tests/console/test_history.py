@@ -49,8 +49,13 @@ def test_comparison_shows_values_and_marked_text_before_the_lines(console: Conso
     shown = console.send(
         "owner", "GET", f"/console/projects/:project_id/history/{FILE}?base={before}&head={after}"
     ).text
-    values = re.findall(r"<td[^>]*table__value[^>]*>(?:<(?:del|ins)>)?(.*?)(?:</(?:del|ins)>)?</td>", shown)
-    assert values == ["May 27, 2026", "June 1, 2026", "Yes", "No", "a, b", "a, c"]
+    values = re.findall(r"<td[^>]*table__value[^>]*>(.*?)</td>", shown)
+    removed, added = '<bdi class="visually-hidden">removed: </bdi>', '<bdi class="visually-hidden">added: </bdi>'
+    assert values == [
+        *(f"{removed}<del>May 27, 2026</del>", f"{added}<ins>June 1, 2026</ins>"),
+        *(f"{removed}<del>Yes</del>", f"{added}<ins>No</ins>"),
+        *(f"{removed}<del>b</del>", "", "", f"{added}<ins>c</ins>"),
+    ]
     assert "<p>One <del>line</del>.</p>" in shown
     assert "<ins>word</ins></strong>" in shown
     assert shown.index("<del>line</del>") < shown.index("Changed lines")

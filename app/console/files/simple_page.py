@@ -10,7 +10,7 @@ from babel.dates import format_date
 from markupsafe import Markup
 
 from app.access.scope import ProjectScope
-from app.console.files.page_source import branch_source, draft_key, present_head
+from app.console.files.page_source import branch_source, draft_key, present_head, read_schema
 from app.console.files.rendered_text import LANGUAGES, MAX_CHARACTERS, image_sources, render_markdown
 from app.console.files.scope import EditorScope, file_url
 from app.console.shell import dates
@@ -23,6 +23,7 @@ from app.content.image_types import is_image
 from app.content.page_text import PageText, read_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import collection_of
+from app.database import transactions
 from app.resources.project_content.images import candidates, find_images, known_folders, raw_url, site_roots
 from app.resources.project_draft import images
 
@@ -32,12 +33,16 @@ MAX_SOURCES = 500
 
 @dataclass(frozen=True)
 class ShownValue:
-    """A value with its label: a text, a picture, or the values inside."""
+    """A value with its label: a text, a picture, or the values inside. The text of a picture is its address.
+
+    `is_missing` is true for the address of an image that does not exist.
+    """
 
     label: str
     text: str = ""
     image: str = ""
     children: Sequence["ShownValue"] = ()
+    is_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ def simple_page(scope: EditorScope, schema: ContentSchema, path: str, data: byte
         body = body.rpartition("\n\n")[0] or body
     collection = collection_of(schema, path, own)
     is_markdown = file_type(path).language in LANGUAGES
-    sources = [*_texts(own), *(image_sources(body) if is_markdown else ())]
+    sources = [*image_texts(own), *(image_sources(body) if is_markdown else ())]
     pictures = image_urls(scope, collection, path, sources[:MAX_SOURCES])
     title = own.pop("title", None)
     labels = {field.name: field.label for field in collection.fields} if collection is not None else {}
@@ -77,9 +82,9 @@ def simple_page(scope: EditorScope, schema: ContentSchema, path: str, data: byte
 
 
 def shown_value(label: str, value: object, pictures: Mapping[str, str]) -> ShownValue:
-    """Return a value as it is shown. `pictures` are the URLs of images by their addresses."""
+    """Return a value as it is shown. `pictures` are the URLs of images by their addresses, empty for missing ones."""
     if isinstance(value, str) and value in pictures:
-        return ShownValue(label, image=pictures[value])
+        return ShownValue(label, value, pictures[value], is_missing=not pictures[value])
     if isinstance(value, Mapping):
         items = ((label_of(str(name)), inner) for name, inner in value.items())
         return ShownValue(label, children=[shown_value(name, inner, pictures) for name, inner in items])
@@ -121,21 +126,40 @@ def _images_of_set(scope: EditorScope, files: Mapping[str, Sequence[str]]) -> di
     """
     if scope.change_set is None or not files:
         return {}
+    return _images_at(scope, present_head(scope), files)
+
+
+def _images_at(scope: ProjectScope, commit: str, files: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return the URLs of the images of a commit by their addresses. `files` are those that each address may name."""
     possible = {source: list(filter(is_image, paths)) for source, paths in files.items()}
-    branch, head = branch_source(scope), present_head(scope)
-    entries = branch.repository.entries(head, sorted({file for paths in possible.values() for file in paths}))
+    paths = sorted({file for paths in possible.values() for file in paths})
+    entries = branch_source(scope).repository.entries(commit, paths)
     present = {source: next((file for file in paths if file in entries), None) for source, paths in possible.items()}
-    return {source: raw_url(scope.project, item, head) for source, item in present.items() if item is not None}
+    return {source: raw_url(scope.project, item, commit) for source, item in present.items() if item is not None}
 
 
-def _texts(value: object) -> Iterator[str]:
+def version_images(scope: ProjectScope, path: str, commit: str, sources: Iterable[str]) -> dict[str, str]:
+    """Return the URLs of the images of a page at a commit by their addresses, empty ones for missing images.
+
+    Calls the Git host. Addresses of other sites are not contained.
+    """
+    site = site_roots(scope.project, scope.index)
+    folders = known_folders(site, collection_of(read_schema(scope), path, None), path)
+    files = {source: candidates(site, source, path, folders) for source in sources}
+    local = {source: paths for source, paths in files.items() if paths}
+    with transactions.outside_transaction():
+        urls = _images_at(scope, commit, local) if local else {}
+    return {source: urls.get(source, "") for source in local}
+
+
+def image_texts(value: object) -> Iterator[str]:
     """Yield the texts of a value that can be the address of an image."""
     if isinstance(value, str):
         if is_image(re.sub(r"[?#].*", "", value)):
             yield value
     elif isinstance(value, Mapping | list):
         for inner in value.values() if isinstance(value, Mapping) else value:
-            yield from _texts(inner)
+            yield from image_texts(inner)
 
 
 def value_text(value: object) -> str:

@@ -13,7 +13,6 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import PossibleReviewer, create_in, possible_reviewers
 from app.console.files.page_source import branch_source
 from app.console.files.scope import BASE, MEMBER, project_url
-from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.project.change_set_texts import (
     STATE_TEXTS,
@@ -26,7 +25,7 @@ from app.console.project.change_set_texts import (
     schedule_time,
 )
 from app.console.shell import frame
-from app.console.shell.field_labels import label_of, page_name
+from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
@@ -231,14 +230,7 @@ def change_set(*, scope: ChangeSetScope, query: ChangedPagesQuery) -> Response:
 
 
 def _texts() -> dict[str, Any]:
-    return {
-        **STATE_TEXTS,
-        "comment_label": comment_label,
-        "quote": quote,
-        "label_of": label_of,
-        "value_text": value_text,
-        "max_title": MAX_TITLE,
-    }
+    return {**STATE_TEXTS, "comment_label": comment_label, "quote": quote, "max_title": MAX_TITLE}
 
 
 def _changed_pages(scope: ChangeSetScope, cursor: str | None) -> ChangedPages:
@@ -291,7 +283,7 @@ def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[st
     [compared] = difference["files"]
     page_changes = changes.read_page_changes(scope, compared)
     parts = parts_of([change["pointer"] for change in compared["front_matter"] or ()], page_changes)
-    return ChangedPage(compared, title, changes.compared_text(file["path"], page_changes), parts, is_opened=True)
+    return ChangedPage(compared, title, changes.compared_text(scope, compared, page_changes), parts, is_opened=True)
 
 
 @blueprint.get(f"{SET}/pages/<path:file>")

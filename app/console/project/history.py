@@ -15,11 +15,9 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import commit, may_only_propose, new_set, save, sent_edit
 from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
-from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.project.project_home import read_log
 from app.console.shell import dates, frame
-from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, lead_back, see_other
 from app.console.shell.rendering import page
@@ -111,8 +109,6 @@ def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) 
         query=query,
         head=head,
         only_proposes=may_only_propose(scope),
-        label_of=label_of,
-        value_text=value_text,
     )
 
 
@@ -140,9 +136,9 @@ def _sides(scope: ProjectScope, path: str, file: Mapping[str, Any], head: str) -
                 yield ComparedVersion(label, side["commit_sha"], people, change.date, is_present)
 
 
-def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> changes.ComparedText | None:
+def _text_of(scope: ProjectScope, file: Mapping[str, Any]) -> changes.ComparedText:
     """Return the changes of a page. Reads both versions from the Git host."""
-    return changes.compared_text(file["path"], changes.read_page_changes(scope, file))
+    return changes.compared_text(scope, file, changes.read_page_changes(scope, file))
 
 
 @blueprint.post(f"{BASE}/restore/<path:file>")

@@ -9,10 +9,8 @@ from marshmallow import fields
 from app.access.scope import ProjectScope
 from app.console.blueprint import blueprint
 from app.console.files.scope import BASE, MEMBER, project_url
-from app.console.files.simple_page import value_text
 from app.console.project import changes
 from app.console.project.change_sets import FILES, OPENED, titles_of_changed
-from app.console.shell.field_labels import label_of
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, lead_back, local_path, see_other
 from app.console.shell.rendering import page
@@ -57,8 +55,6 @@ def undo_question(*, scope: ProjectScope, query: UndoQuery) -> Response:
         is_at_once=actions.takes_back_at_once(branch_of(scope), scope.role, reversal),
         next=local_path(current_form().text("next") or query.next or back),
         **_difference(scope, reversal),
-        label_of=label_of,
-        value_text=value_text,
     )
 
 
@@ -67,7 +63,7 @@ def _difference(scope: ProjectScope, reversal: Reversal) -> dict[str, Any]:
     files, count = _compare(scope, reversal, None)
     titles = titles_of_changed(scope, files, reversal.before)
     opened = [file for changed in files[:OPENED] for file in _compare(scope, reversal, changed["path"])[0]]
-    texts = [changes.compared_text(file["path"], changes.read_page_changes(scope, file)) for file in opened]
+    texts = [changes.compared_text(scope, file, changes.read_page_changes(scope, file)) for file in opened]
     return {
         "compared": list(zip(opened, texts, strict=True)),
         "listed": files[OPENED:],
