@@ -138,7 +138,8 @@ def test_direction_follows_each_text_and_not_the_labels(console: ConsoleScene) -
     body = page({"title": "שלום עולם"}) + "\nשורה\n", page({"title": "שלום לכולם"}) + "\nשורה אחרת\n"
     shown = compared(console, *body)
     assert re.search(
-        r'<td class="table__value" data-label="Before" dir="auto">שלום <bdi class="visually-hidden">removed: </bdi><del>', shown
+        r'<td class="table__value" data-label="Before" dir="auto">שלום <bdi class="visually-hidden">removed: </bdi><del>',
+        shown,
     )
     assert '<div class="compare">' in shown
     assert shown.count('prose" dir="auto" role="group"') == 2
