@@ -13,7 +13,7 @@ from app.access.scope import ProjectScope
 from app.console.files.page_source import branch_source
 from app.console.files.rendered_text import END, LANGUAGES, START, render_markdown
 from app.console.files.simple_page import value_text
-from app.console.project.compared_fields import ShownField, compared_fields
+from app.console.project.compared_fields import ComparedFields, compared_fields
 from app.console.shell import frame
 from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.translation import current_language, ngettext, translations
@@ -180,8 +180,7 @@ class ComparedText:
     """The summary of the change of a page, its changed values and its changed texts."""
 
     summary: str
-    fields: Sequence[ShownField]
-    has_all_fields: bool
+    fields: ComparedFields
     parts: Sequence["ShownChange"]
     is_complete: bool
 
@@ -207,7 +206,7 @@ def compared_text(scope: ProjectScope, file: Mapping[str, Any], difference: Page
     """Return the changes of a compared file as a person reads them. Calls the Git host."""
     parts, is_complete = rendered_changes(file["path"], difference) if difference is not None else ([], False)
     summary = summary_text(difference) if difference is not None else ""
-    return ComparedText(summary, *compared_fields(scope, file), parts, is_complete)
+    return ComparedText(summary, compared_fields(scope, file), parts, is_complete)
 
 
 @dataclass(frozen=True)

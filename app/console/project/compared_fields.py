@@ -58,15 +58,23 @@ class ShownField:
     after: ShownSide | None
 
 
-def compared_fields(scope: ProjectScope, file: Mapping[str, Any]) -> tuple[list[ShownField], bool]:
-    """Return the changed values of a compared file, and whether all of them are contained. Calls the Git host."""
+@dataclass(frozen=True)
+class ComparedFields:
+    """The changed values of a file. `is_complete` is false if there are more."""
+
+    rows: Sequence[ShownField]
+    is_complete: bool
+
+
+def compared_fields(scope: ProjectScope, file: Mapping[str, Any]) -> ComparedFields:
+    """Return the changed values of a compared file. Calls the Git host."""
     comparison = ValueComparison()
     rows = comparison.rows(ValueChange(**change) for change in file["front_matter"] or ())
     pictures = [
         _pictures(scope, file["before"], (row.before for row in rows)),
         _pictures(scope, file["after"], (row.after for row in rows)),
     ]
-    return [_field(comparison, row, pictures) for row in rows], comparison.is_complete
+    return ComparedFields([_field(comparison, row, pictures) for row in rows], comparison.is_complete)
 
 
 def _pictures(scope: ProjectScope, version: Mapping[str, Any] | None, values: Iterator[object]) -> dict[str, str]:
