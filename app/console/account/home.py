@@ -8,7 +8,7 @@ from app.access.guards import verified
 from app.access.scope import Scope
 from app.console.blueprint import ROOT, blueprint
 from app.console.project.change_set_texts import STATE_TEXTS, notice_text
-from app.console.project.project_home import read_log
+from app.console.project.history import read_log
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page

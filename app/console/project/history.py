@@ -16,7 +16,6 @@ from app.console.files.destinations import commit, may_only_propose, new_set, sa
 from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
 from app.console.project import changes
-from app.console.project.project_home import read_log
 from app.console.shell import dates, frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, lead_back, see_other
@@ -28,6 +27,7 @@ from app.core.errors import PayloadTooLarge
 from app.core.refs import is_sha
 from app.database import transactions
 from app.drivers.errors import DriverError
+from app.http.loading import instance
 from app.http.validation import Cursor, Length, RequestQuery
 from app.resources.project_content import actions
 from app.resources.project_content.entry_changes import read_entries
@@ -36,6 +36,8 @@ from app.resources.project_content.saving.commit_builder import NoChange
 from app.resources.project_content.saving.restore import RestoreNotPossible, RestoreRequest, plan_restore
 from app.resources.project_content.schemas.revisions import CompareQuery, RestoreVersionBody
 from app.resources.project_content.versions.history import last_change, people_of
+from app.resources.project_log import service as log
+from app.resources.project_log.schemas import LogEntriesSchema
 
 PER_PAGE = 50
 
@@ -90,6 +92,11 @@ def _activity(scope: ProjectScope, query: ActivityQuery) -> Response:
     logs = read_log(scope.project.id, limit=PER_PAGE, cursor=query.cursor)
     titles = frame.current().titles([entry["file"] for entry in logs["logs"]])
     return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])
+
+
+def read_log(project_id: str, *, limit: int, cursor: str | None = None) -> dict[str, Any]:
+    """Return a page of the log of a project, newest first, as the API does."""
+    return dict(instance(LogEntriesSchema).dump(log.read(project_id, limit=limit, cursor=cursor)))
 
 
 def _comparison(scope: ProjectScope, file: str | None, query: HistoryPageQuery) -> Response:

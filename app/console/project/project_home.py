@@ -32,8 +32,6 @@ from app.resources.project_content.schema.latest_pages import latest_pages
 from app.resources.project_content.schemas.search import SearchQuery
 from app.resources.project_content.search.file_search import SearchResult, search_page
 from app.resources.project_draft.queries import drafts_on, new_files
-from app.resources.project_log import service as log
-from app.resources.project_log.schemas import LogEntriesSchema
 from app.resources.project_preview import service as previews
 from app.resources.project_preview.schemas import PreviewSchema
 
@@ -90,11 +88,6 @@ def new_pages(scope: ProjectScope) -> list[NewPage]:
         title = (text.title or title_of(values) if text is not None else "") or ""
         pages.append(NewPage(new_file.file, title, values, new_file.updated_at))
     return pages
-
-
-def read_log(project_id: str, *, limit: int, cursor: str | None = None) -> dict[str, Any]:
-    """Return a page of the log of a project, newest first, as the API does."""
-    return dict(instance(LogEntriesSchema).dump(log.read(project_id, limit=limit, cursor=cursor)))
 
 
 def read_preview(scope: ProjectScope) -> dict[str, Any] | None:
