@@ -5,18 +5,21 @@ from flask import Flask
 from marshmallow import ValidationError
 
 from app.console.shell.messages import translate
-from app.core.errors import ErrorMessage, LimitReached, TooManyRequests
+from app.core.errors import ErrorMessage, InvalidRequest, LimitReached, TooManyRequests
+from app.core.ids import new_id
 from app.drivers.errors import UpstreamRejected
 from app.extensions import db
 from app.http.error_handlers import to_app_error
 from app.http.loading import field_errors
 from app.http.validation import Length
 from app.models.project import ImportStatus, RepositoryImport
+from app.resources.organization.schemas import InviteMemberBody
 from tests.console.conftest import ConsoleScene
 
 pytestmark = pytest.mark.one_database
 
 GERMAN = {"Accept-Language": "de"}
+CHOSEN = {"project_id": new_id("prj"), "role": "editor"}
 MEMBERS = ErrorMessage("An organization has at most %(limit)s members", limit=50)
 
 
@@ -72,6 +75,23 @@ def test_page_shows_the_message_in_the_language_of_the_browser(console: ConsoleS
     with console.app.app_context():
         shown = console.people["anonymous"].client.post("/console/sign-in", data=data, headers=GERMAN)
     assert "Die E-Mail-Adresse oder das Passwort ist falsch" in shown.text
+
+
+@pytest.mark.parametrize(
+    ("changed", "german"),
+    [
+        ({"role": "admin"}, "Eine Administratorin oder ein Administrator sieht alle Projekte."),
+        ({"projects": []}, "Wählen Sie mindestens ein Projekt."),
+        ({"access": "all"}, "Projekte lassen sich nur für ein Mitglied wählen, das einen Teil von ihnen sieht."),
+        ({"projects": [CHOSEN, CHOSEN]}, "Ein Projekt ist zweimal gewählt."),
+    ],
+)
+def test_refused_access_of_a_member_is_translated(app: Flask, changed: dict[str, object], german: str) -> None:
+    access = {"email": "a@example.org", "role": "editor", "access": "projects", "projects": [CHOSEN]}
+    with pytest.raises(InvalidRequest) as error:
+        InviteMemberBody.loaded(access | changed)
+    with app.test_request_context(headers=GERMAN):
+        assert translate(error.value.fields[0].message) == german
 
 
 @pytest.mark.parametrize(

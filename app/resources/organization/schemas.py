@@ -117,13 +117,13 @@ class AccessBody(RequestBody):
         chosen = [] if self.projects is ABSENT else [project["project_id"] for project in self.projects]
         is_limited = self.access == Access.PROJECTS
         if is_limited and self.role != Role.EDITOR:
-            raise ValidationError("An administrator sees all projects.", "access")
+            raise ValidationError(ErrorMessage("An administrator sees all projects."), "access")
         if is_limited and not chosen:
             raise ValidationError(ErrorMessage("Choose at least one project."), "projects")
         if not is_limited and chosen:
-            raise ValidationError("Projects need the access: projects.", "projects")
+            raise ValidationError(ErrorMessage("Projects can be chosen only for a member who sees some of them."), "projects")
         if len(set(chosen)) < len(chosen):
-            raise ValidationError("A project is named twice.", "projects")
+            raise ValidationError(ErrorMessage("A project is chosen twice."), "projects")
 
 
 @dataclass(frozen=True, kw_only=True)
