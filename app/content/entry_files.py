@@ -127,17 +127,13 @@ class EntryFiles:
         return moved | {self.page: page}
 
 
-def address_parts(path: str, folder: str) -> tuple[str, str, str]:
-    """Return the parts of the path of a page: before its address, the address, and after it.
-
-    The address is below the folder of the collection, else the last part, for example `content/posts/`, `2025/tide` and
-    `/index.md`.
-    """
+def address_parts(path: str) -> tuple[str, str, str]:
+    """Return the folder of a page, its address, and what follows: `content/posts`, `tide` and `/index.md`."""
     own = folder_of_index(path) or path
-    start = len(folder) + 1 if folder and own.startswith(f"{folder}/") else own.rfind("/") + 1
+    start = own.rfind("/") + 1
     ending = re.search(rf"(?:\.{LANGUAGE.pattern})?\.\w+$", own[start + 1 :]) if own == path else None
     end = len(own) if ending is None else start + 1 + ending.start()
-    return path[:start], path[start:end], path[end:]
+    return path[: start - 1] if start else "", path[start:end], path[end:]
 
 
 def copy_path(path: str, number: int) -> str:

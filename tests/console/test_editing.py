@@ -29,6 +29,9 @@ def form_of(response: TestResponse, action: str) -> dict[str, str]:
         names = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
         if "name" in names and (names.get("type") not in ("checkbox", "radio") or " checked" in tag):
             fields[names["name"]] = html.unescape(names.get("value", ""))
+    for name, options in re.findall(r'<select[^>]*name="([^"]+)"[^>]*>(.*?)</select>', page, re.DOTALL):
+        chosen = re.search(r'value="([^"]*)" selected', options) or re.search(r'value="([^"]*)"', options)
+        fields[name] = html.unescape(chosen[1]) if chosen is not None else ""
     for name, text in re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>\n(.*?)</textarea>', page, re.DOTALL):
         fields[name] = html.unescape(text).replace("\n", "\r\n")
     return fields

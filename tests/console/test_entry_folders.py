@@ -105,12 +105,26 @@ def test_deletion_of_one_language_keeps_the_others_and_the_pictures(blog: Blog) 
 
 def test_page_is_renamed_with_its_pictures(blog: Blog) -> None:
     form = form_of(blog.page(f"/edit/{POST}"), f"{blog.base}/rename/")
-    parts = ("content/blog/", "pier", "/index.md")
+    parts = ("content/blog", "pier", "/index.md")
     assert tuple(form[name] for name in ("path_start", "new_path", "path_end")) == parts
     done = blog.send("rename", POST, **form | {"new_path": "harbour"})
     assert done.location.startswith(f"{blog.base}/edit/content/blog/harbour/index.md?done=renamed&undo=")
     assert blog.files == {path.replace("/pier/", "/harbour/") for path in FILES}
     assert blog.console.site.repo.show("content/blog/harbour/img/b.png") == FILES[PICTURES[1]]
+
+
+def test_page_is_moved_to_a_folder_that_is_chosen_by_its_label(blog: Blog) -> None:
+    site = blog.console.site
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    shown = blog.page(f"/edit/{POST}")
+    [choices] = re.findall(r'<select[^>]*name="path_start".*?</select>', shown.text, re.DOTALL)
+    labels = dict(re.findall(r'value="([^"]*)"[^>]*>([^<]*)<', choices))
+    assert labels["content/blog/2025"] == "Blog / 2025"
+    assert "content/blog/pier" not in labels
+    form = form_of(shown, f"{blog.base}/rename/") | {"path_start": "content/blog/2025"}
+    done = blog.send("rename", POST, **form)
+    assert done.location.startswith(f"{blog.base}/edit/content/blog/2025/pier/index.md?done=renamed")
 
 
 @pytest.mark.parametrize(

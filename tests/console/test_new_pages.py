@@ -131,7 +131,7 @@ def test_new_page_with_a_name_that_differs_in_case_only_is_refused_with_the_pres
     url = f"/console/projects/{console.ids['project_id']}/new"
     response = submit(console.site.owner, url, title="", name=name, folder=folder)
     assert response.status_code == 400
-    assert f"“{present}” exists. Enter another file name." in html.unescape(response.text)
+    assert f"“{present}” exists. Enter another address." in html.unescape(response.text)
 
 
 def test_new_page_needs_a_title_or_a_name(console: ConsoleScene) -> None:
@@ -246,7 +246,21 @@ def test_page_that_another_user_created_keeps_the_typed_text(console: ConsoleSce
     assert console.site.repo.show("notes/fog.md") == b"Theirs.\n"
 
 
+@pytest.mark.parametrize("is_developer", [False, True])
+def test_form_of_a_new_page_shows_its_path_in_the_developer_view_only(
+    console: ConsoleScene, is_developer: bool
+) -> None:
+    owner = console.site.owner
+    view = {"developer_view": "1"} if is_developer else {}
+    submit(owner, "/console/account/preferences", **view, language="en", theme="system", timezone="UTC")
+    shown = owner.client.get(f"/console/projects/{console.ids['project_id']}/new?folder=content/blog/2025&title=Fog").text
+    form = shown[shown.index("data-new-form") :]
+    assert ("content/blog/2025/fog.md" in form) is is_developer
+    assert ("<bdi>Blog / 2025</bdi>" in shown) is not is_developer
+    assert '<label class="field__label" for="name">Address</label>' in form
+
+
 def test_path_of_a_new_page_is_read_while_the_title_is_typed(console: ConsoleScene) -> None:
     url = f"/console/projects/{console.ids['project_id']}/new?folder=notes&title=Low tide"
     read = console.site.owner.client.get(url, headers={"Accept": "application/json"})
-    assert read.json == {"path": "notes/low-tide.md", "knowsDrafts": True}
+    assert read.json == {"path": "notes/low-tide.md", "address": "low-tide", "knowsDrafts": True}

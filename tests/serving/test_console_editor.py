@@ -156,7 +156,7 @@ def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: 
     page.locator("[data-new-entry]").first.click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Create").click()
-    expect(dialog.get_by_text("Enter a title or a file name.")).to_be_visible()
+    expect(dialog.get_by_text("Enter a title or an address.")).to_be_visible()
     dialog.get_by_label("Title").fill("High water")
     expect(dialog.get_by_text("content/posts/high-water.md")).to_be_visible()
     for size in (WIDE, NARROW):

@@ -330,7 +330,7 @@ def _save_at(scope: EditorScope, form: Form, text: str, target: str, removal: Fi
     """
     path = scope.path["file"]
     if not target:
-        raise InvalidRequest.field("new_path", _("Enter a file name."))
+        raise InvalidRequest.field("new_path", _("Enter an address."))
     message = _("Restore %(name)s", name=path) if target == path else _("Create %(name)s", name=target)
     with destination(scope, form, message) as to:
         plan = plan_images(scope, path, text.encode(), to=to, new_path=target)

@@ -1,4 +1,4 @@
-"""The page and the dialog of a new entry: its collection, title and file name, and new translations.
+"""The page and the dialog of a new entry: its collection, title and address, and new translations.
 
 A new entry is a draft until the first save.
 """
@@ -20,13 +20,14 @@ from app.console.editor.page_fields import notations_of
 from app.console.files import page_source
 from app.console.files.field_inputs import moment_like
 from app.console.files.scope import BASE, EDITOR, MEMBER, EditorScope, edit_url
+from app.console.shell import frame
 from app.console.shell.dates import user_zone
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other, wants_json
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import is_draft
-from app.content.entry_files import copy_path, folder_of_index
+from app.content.entry_files import address_parts, copy_path, folder_of_index
 from app.content.image_types import is_image
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema
@@ -71,8 +72,8 @@ def new_entry_form(*, scope: ProjectScope, query: NewEntryQuery, prepared: Conte
     entry = _entry(scope, chosen, folder, query.title.strip())
     knows_drafts = is_draft(_values(entry), chosen.draft if chosen is not None else None)
     if wants_json():
-        return json_response({"path": entry.path, "knowsDrafts": knows_drafts}, 200)
-    values: dict[str, Any] = {"choices": choices, "chosen": chosen, "knows_drafts": knows_drafts}
+        return json_response({"path": entry.path, "address": entry.address, "knowsDrafts": knows_drafts}, 200)
+    values: dict[str, Any] = {"choices": choices, "chosen": chosen, "knows_drafts": knows_drafts, "path": entry.path}
     return page("project/new_entry.html", folder=folder, name=name, **values)
 
 
@@ -106,7 +107,7 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     """Store the new entry as a draft and lead to its editor. The first save adds the file to the branch."""
     title, name = form.text("title").strip(), form.text("name").strip().lstrip("/")
     if not title and not name:
-        raise InvalidRequest.field("title", _("Enter a title or a file name."))
+        raise InvalidRequest.field("title", _("Enter a title or an address."))
     folder = form.text("folder").strip("/")
     collection = choices_for(prepared, folder, scope.path.get("name")).chosen(form.optional("collection"))
     is_draft = form.is_checked("draft") or not form.is_checked("knows_drafts")
@@ -129,7 +130,8 @@ def _require_free(scope: ProjectScope, path: str) -> None:
 
 
 def _taken(path: str) -> InvalidRequest:
-    return InvalidRequest.field("name", _("“%(path)s” exists. Enter another file name.", path=path))
+    name = path if frame.current().shows_paths else address_parts(path)[1]
+    return InvalidRequest.field("name", _("“%(name)s” exists. Enter another address.", name=name))
 
 
 def _require_permitted(schema: ContentSchema, entry: NewEntry) -> None:

@@ -58,7 +58,7 @@ def sent_path(form: Form) -> str:
     name, start, end = (form.text(field).strip() for field in ADDRESS)
     if name and end:
         name = "/".join(map(file_name_of, name.strip("/").split("/")))
-    return f"{start}{name}{end}".strip("/") if name else ""
+    return f"{start.strip('/')}/{name}{end}".strip("/") if name else ""
 
 
 class SetEnded(Conflict):

@@ -60,6 +60,14 @@ def _lower(part: str) -> str:
     return part if len(part) > 1 and part.isupper() else part.lower()
 
 
+def folder_label(path: str, start: str = "", label: str = "") -> str:
+    """Return the words of a folder. `label` is that of the collection whose folder is the start of the path."""
+    parts = path[len(start) :].strip("/").split("/")
+    return " / ".join(
+        filter(None, [label, *(label_of(part) for part in parts if label or part not in ROOTS)])
+    ) or label_of(path)
+
+
 def page_name(path: str) -> str:
     """Return the words of a path without folders, date and ending: the title of a page that has none.
 

@@ -13,7 +13,8 @@ from app.access.caller import Caller
 from app.access.scope import Scope
 from app.console.blueprint import ROOT
 from app.console.shell import dates
-from app.console.shell.field_labels import page_name
+from app.console.shell.field_labels import folder_label, page_name
+from app.console.shell.translation import gettext as _
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage, group_of
 from app.core.errors import AppError
 from app.core.permissions import Permission, grants
@@ -111,7 +112,8 @@ class Frame:
     @property
     def list_label(self) -> str:
         """The label of the list with the open file: that of its collection, else its folder, which may be empty."""
-        return self.list.label if self.list is not None else self._folder
+        folder = self._folder if self.shows_paths else folder_label(self._folder)
+        return self.list.label if self.list is not None else folder
 
     def titles(self, paths: Collection[str]) -> dict[str, str]:
         """Return the title of each page: the label of the schema, else its own title, else the words of its path."""
@@ -128,6 +130,15 @@ class Frame:
         if own is not None and own[0] is not None:
             return own[0].label
         return member[0].label if own is None and member is not None else ""
+
+    def folder_choices(self, folder: str, language: str) -> Sequence[tuple[str, str]]:
+        """Return the folders of pages in a language with their labels. The folder of the page is one of them."""
+        groups = [group for group in self.content.groups if group.main.collection.can_create]
+        labels = {folder: folder_label(folder)} if folder else {"": _("Top folder")}
+        for group in groups:
+            part = group.in_language(language)
+            labels |= {path: folder_label(path, part.paths.folder, group.label) for path in part.folders}
+        return sorted(labels.items(), key=lambda choice: choice[1].casefold())
 
     def list_url(self) -> str:
         """Return the URL of the list with the open file: its collection, else its folder."""

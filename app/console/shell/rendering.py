@@ -17,7 +17,7 @@ from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.console.shell import dates, frame, messages, static_files
-from app.console.shell.field_labels import page_name
+from app.console.shell.field_labels import folder_label, page_name
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import current_form, query_of_page
@@ -60,6 +60,7 @@ def _environment(language: str) -> Environment:
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
     environment.filters["picture"] = lambda key: width_url(key, PICTURE_PX, current_settings().security.secret_key)
     environment.filters["page_name"] = page_name
+    environment.filters["folder_label"] = folder_label
     environment.globals["address_parts"] = address_parts
     environment.filters["repository_name"] = repository_name
     environment.globals["network_advice"] = NETWORK_ADVICE

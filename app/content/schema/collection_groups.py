@@ -20,7 +20,7 @@ from app.content.schema.new_entry import is_single
 from app.content.schema.path_sets import PathSet, alternatives, endings_of, path_set, with_language
 from app.content.schema.patterns import matches
 
-MAX_LANGUAGES, MAX_LABEL_PARTS = 60, 4
+MAX_LANGUAGES, MAX_LABEL_PARTS, MAX_FOLDERS = 60, 4, 200
 NEARLY_ALL = 0.9
 TOP_LEVEL = "top level"
 """The part of a label that distinguishes the files outside of all folders."""
@@ -38,12 +38,16 @@ DATA_ENDINGS = ("json", "toml", "yaml", "yml")
 
 @dataclass(frozen=True)
 class FolderCount:
-    """The number of files of a folder (empty: the root) with one ending, and one language before the ending."""
+    """The number of files of a folder (empty: the root) with one ending, and one language before the ending.
+
+    `index_pages` of the files have the name `index`.
+    """
 
     folder: str
     language: str
     ending: str
     files: int
+    index_pages: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,8 @@ class CollectionLanguage:
     """The files of a collection in one language. An empty language is the one without a mark.
 
     `suffix` is the mark of the language before the ending of file names, and `suffixes` are the marks of the others.
-    `field` is the name of the field that contains the entry of a file with all languages.
+    `field` is the name of the field that contains the entry of a file with all languages. `folders` contain the
+    entries, the folder of the collection first.
     """
 
     language: str
@@ -61,6 +66,7 @@ class CollectionLanguage:
     suffixes: tuple[str, ...] = ()
     field: str = ""
     files: int = 0
+    folders: tuple[str, ...] = ()
 
     @property
     def fields(self) -> tuple[SchemaField, ...]:
@@ -183,6 +189,12 @@ class _Counts:
                 self.below[folder][count.language, count.ending] += count.files
                 if depth:
                     self.children["/".join(parts[: depth - 1])].add(parts[depth - 1])
+        self._sorted = sorted(self.direct)
+
+    def folders_below(self, folder: str) -> Sequence[str]:
+        """Return the folders with files below a folder."""
+        start = bisect_left(self._sorted, f"{folder}/" if folder else "")
+        return self._sorted[start : bisect_left(self._sorted, f"{folder}0") if folder else None]
 
     def files(self, folder: str, endings: Iterable[str], language: str | None, *, is_recursive: bool) -> int:
         """Return the number of files with one of some endings in a language, or in all of them."""
@@ -351,7 +363,10 @@ def _with_counts(group: CollectionGroup, counts: _Counts) -> CollectionGroup:
     Files without a language, or in English, are the first if they are nearly as many: translations of a site often have
     the same number of files as their source. Languages without files remain if the site declares them.
     """
-    languages = [replace(language, files=_files(language, counts)) for language in group.languages]
+    languages = [
+        replace(language, files=_files(language, counts), folders=tuple(_folders(language, counts)))
+        for language in group.languages
+    ]
     translated = {language.language for language in languages if language.collection.translation_of is not None}
     present = [
         language for language in languages if language.files or language.field or language.language in translated
@@ -378,6 +393,20 @@ def _files(language: CollectionLanguage, counts: _Counts) -> int:
     mark = language.suffix if language.suffix or language.suffixes else None
     files = counts.files(paths.folder, endings, mark, is_recursive=paths.slashes is None)
     return files - sum(counts.files(folder, endings, mark, is_recursive=True) for folder in paths.without)
+
+
+def _folders(language: CollectionLanguage, counts: _Counts) -> Iterator[str]:
+    """Yield the folders that contain entries, at most 200. A folder that is an entry has its page `index` alone."""
+    paths, endings, below = language.paths, endings_of(language.collection), set[str]()
+    yield paths.folder
+    for folder in counts.folders_below(paths.folder) if paths.slashes is None else ():
+        if not any(f"{folder}/".startswith(f"{other}/") for other in paths.without):
+            own = [count for count in counts.direct[folder] if count.ending in endings]
+            if any(count.files > count.index_pages for count in own):
+                below.add(folder)
+            elif own:
+                below.add(folder.rpartition("/")[0])
+    yield from sorted(below - {paths.folder, ""})[: MAX_FOLDERS - 1]
 
 
 def _labelled(groups: Sequence[CollectionGroup]) -> Iterator[CollectionGroup]:

@@ -32,10 +32,11 @@ _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.MIXED)
 
 @dataclass(frozen=True)
 class NewEntry:
-    """A file that does not exist yet."""
+    """A file that does not exist yet. `address` is the part of its path that the title or the user names."""
 
     path: str
     text: str
+    address: str = ""
 
 
 def collections_for(schema: ContentSchema, folder: str) -> list[Collection]:
@@ -116,21 +117,25 @@ def new_entry(
         folder: the folder of the entry.
         title: the title, which may be empty.
         now: the present time in the time zone of the user.
-        name: the file name, instead of that of the template.
+        name: the address, instead of that from the title. With an ending or a folder it is a path below the folder.
         is_draft: the draft state, if entries of the collection have one.
         dates: the present time in the notation of other entries, by the name of the field.
         generator: the generator of the site, which decides how the slug writes apostrophes.
     """
     template = (collection.template if collection is not None else None) or EntryTemplate("{{slug}}.md")
     values = template.values
+    file, address = _file_of(name), slug_of(name or title, template.slug, generator=generator) or "page"
     texts = {
         **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
-        "slug": slug_of(title, template.slug, generator=generator) or "page",
+        "slug": address,
         "title": title,
         **{part: now.strftime(form) for part, form in _MOMENT.items()},
     }
     is_below = collection is not None and folder != collection.folder
-    path = name or expand(_own_part(template.path) if is_below else template.path, texts, now).strip("/")
+    named = texts | ({"title": address} if name else {})
+    path = file or expand(_own_part(template.path) if is_below else template.path, named, now).strip("/")
+    if name and address not in path:
+        path = file or address  # A template of dates does not contain the address.
     if "." not in path.rpartition("/")[2]:
         path = f"{path}.md"
     fields = _DEFAULT if collection is None or not collection.fields else collection.fields
@@ -140,7 +145,13 @@ def new_entry(
     if draft is not None and (draft.marks(filled) or (is_draft and draft.name not in filled)):
         filled[draft.name] = draft.draft if is_draft else draft.public
     full = f"{folder}/{path}" if folder else path
-    return NewEntry(full, _text(full, filled, expand(template.body, texts, now)))
+    return NewEntry(full, _text(full, filled, expand(template.body, texts, now)), address)
+
+
+def _file_of(name: str | None) -> str:
+    """Return a name that is the path of a file: it has a known ending or is in a folder."""
+    is_file = name is not None and ("/" in name or ("." in name and file_type(name).language is not None))
+    return name if name is not None and is_file else ""
 
 
 def _own_part(template: str) -> str:

@@ -221,3 +221,16 @@ def test_language_code_accepts_the_spellings_of_repositories(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "ts", "qq", "docs", "d", "de-", "de-x", "deu-schland"])
 def test_language_code_refuses_other_names(text: str) -> None:
     assert language_code(text) is None
+
+
+def test_folders_of_a_collection_are_those_that_contain_entries() -> None:
+    counts = [
+        FolderCount("posts", "", "md", 1, 1),
+        FolderCount("posts/2025", "", "md", 3),
+        FolderCount("posts/2026/tide", "", "md", 1, 1),
+        FolderCount("posts/2026/tide", "", "png", 2),
+        FolderCount("posts/images", "", "png", 2),
+        FolderCount("posts-old", "", "md", 2),
+    ]
+    [group] = collection_groups(ContentSchema(SourceKind.GALLEY, None, (Collection("posts", "posts", "**/*.md"),)), counts)
+    assert group.main.folders == ("posts", "posts/2025", "posts/2026")

@@ -89,9 +89,22 @@ def test_entry_in_a_folder_of_the_collection_has_no_other_folder() -> None:
     assert new_entry(made, "content/posts/2025", title="Fog", now=NOW).path == "content/posts/2025/fog/index.md"
 
 
-def test_entered_file_name_replaces_that_of_the_template() -> None:
-    made = collection(template=EntryTemplate("{{slug}}/index.md"))
-    assert new_entry(made, "", title="", now=NOW, name="start").path == "start.md"
+@pytest.mark.parametrize(
+    ("template", "name", "path"),
+    [
+        ("{{slug}}/index.md", "start.md", "start.md"),
+        ("{{slug}}/index.md", "old/start", "old/start.md"),
+        ("{{slug}}/index.md", "Low tide", "low-tide/index.md"),
+        ("{{year}}-{{slug}}.md", "v1.2", "2026-v1-2.md"),
+        ("{{title}}.md", "Low tide", "low-tide.md"),
+        ("{{year}}.md", "tide", "tide.md"),
+    ],
+)
+def test_entered_address_replaces_that_from_the_title_and_a_file_name_the_template(
+    template: str, name: str, path: str
+) -> None:
+    made = collection(template=EntryTemplate(template))
+    assert new_entry(made, "", title="Fog", now=NOW, name=name).path == path
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ async function send(form: HTMLFormElement, showAgain: (form: HTMLFormElement) =>
   (again.querySelector<HTMLElement>("[aria-invalid]") ?? again.querySelector<HTMLElement>("[name=title]"))?.focus();
 }
 
-/** Show the path of the file below its name, and the draft state if the collection has one. */
+/** Show the address that follows from the title, the path of the file, and the draft state if the collection has one. */
 function prepare(form: HTMLFormElement, url: string): void {
   const name = form.querySelector<HTMLInputElement>("[name=name]")!;
   const draft = form.querySelector<HTMLElement>("[data-new-draft]")!;
@@ -54,10 +54,10 @@ function prepare(form: HTMLFormElement, url: string): void {
     }
     const response = await fetch(address, { headers: { Accept: "application/json" } }).catch(() => null);
     if (!response?.ok) return;
-    const { path, knowsDrafts } = await response.json();
-    name.placeholder = path.slice(path.lastIndexOf("/") + 1);
-    const help = form.querySelector<HTMLElement>("#name-help");
-    if (help) help.textContent = path;
+    const { path, address: shown, knowsDrafts } = await response.json();
+    name.placeholder = shown;
+    const file = form.querySelector<HTMLElement>("[data-new-path]");
+    if (file) file.textContent = path;
     draft.hidden = !knowsDrafts;
     draft.querySelector<HTMLInputElement>("[name=knows_drafts]")!.disabled = !knowsDrafts;
   };

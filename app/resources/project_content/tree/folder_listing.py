@@ -231,15 +231,17 @@ def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
 
 def file_counts(index: ContentIndex) -> list[FolderCount]:
     """Return the numbers of files of a branch by folder, ending, and the text before the ending (`de` of `a.de.md`)."""
-    counts = Counter[tuple[str, str, str]]()
+    counts, index_pages = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
     for part in db.session.scalars(sa.select(ContentFile.path).where(*_in(index))).partitions(PATHS_PER_STEP):
         time.sleep(0)  # yields to other requests
         for path in part:
             folder, _, name = path.rpartition("/")
             stem, _, ending = name.rpartition(".")
             mark = stem.rpartition(".")[2] if "." in stem else ""
-            counts[folder, mark if len(mark) <= MAX_LANGUAGE_CODE else "", ending.lower() if stem else ""] += 1
-    return [FolderCount(*key, files) for key, files in counts.items()]
+            key = (folder, mark if len(mark) <= MAX_LANGUAGE_CODE else "", ending.lower() if stem else "")
+            counts[key] += 1
+            index_pages[key] += name.startswith("index.")
+    return [FolderCount(*key, files, index_pages[key]) for key, files in counts.items()]
 
 
 def data_files(index: ContentIndex, folders: Sequence[str]) -> list[str]:
