@@ -121,7 +121,9 @@ class AccessBody(RequestBody):
         if is_limited and not chosen:
             raise ValidationError(ErrorMessage("Choose at least one project."), "projects")
         if not is_limited and chosen:
-            raise ValidationError(ErrorMessage("Projects can be chosen only for a member who sees some of them."), "projects")
+            raise ValidationError(
+                ErrorMessage("Projects can be chosen only for a member who sees some of them."), "projects"
+            )
         if len(set(chosen)) < len(chosen):
             raise ValidationError(ErrorMessage("A project is chosen twice."), "projects")
 
