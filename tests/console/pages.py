@@ -43,6 +43,7 @@ PAGES = (
     Row("GET", "/console", VERIFIED),
     Row("GET", "/console/for-you", VERIFIED),
     Row("POST", "/console/for-you/read", VERIFIED),
+    Row("GET", "/console/help", VERIFIED),
     Row("POST", "/console/organizations", VERIFIED),
     Row("GET", ORGANIZATION, MEMBERS),
     Row("GET", f"{ORGANIZATION}/members", MEMBERS),
@@ -73,7 +74,7 @@ PAGES = (
     *(
         Row("GET", f"{PROJECT}{path}", MEMBERS)
         for path in (
-            *("", "/search", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
+            *("", "/help", "/search", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
             *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/undo/:sha", "/links", "/relations"),
             *("/images/:file", "/draft-image/:file"),

@@ -73,6 +73,13 @@ def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(entries, key=lambda entry: str(entry["createdAt"]), reverse=True)[:ENTRIES]
 
 
+@blueprint.get("/help")
+@Page(guard=GUARD)
+def help_page(*, scope: Scope) -> Response:
+    """Show the first steps and the keyboard shortcuts."""
+    return page("help.html")
+
+
 @blueprint.post("/organizations")
 @Page(guard=GUARD, inputs=("name",), shown_by="home", names={"org_name": "name"})
 def create_organization(*, scope: Scope, form: Form) -> Response:

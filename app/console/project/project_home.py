@@ -98,6 +98,13 @@ def read_preview(scope: ProjectScope) -> dict[str, Any] | None:
         return None
 
 
+@blueprint.get(f"{BASE}/help")
+@Page(guard=MEMBER)
+def project_help(*, scope: ProjectScope) -> Response:
+    """Show the first steps with links to the pages of the project, and the keyboard shortcuts."""
+    return page("help.html")
+
+
 @blueprint.post(f"{BASE}/reindex")
 @Page(guard=MEMBER, inputs=(), shown_by="project_home")
 def read_again(*, scope: ProjectScope, form: Form) -> Response:

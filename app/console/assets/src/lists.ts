@@ -1,14 +1,19 @@
-// Keyboard control of lists: j and k or the arrows move, Enter opens, x selects, / searches, ? lists the shortcuts.
-import { create, createDialog, show } from "./dom.ts";
+// Keyboard control of lists: j and k or the arrows move, Enter opens, x selects, / searches, ? opens the help.
 import { text } from "./texts.ts";
 
-/** Listen for the shortcuts wherever no text is typed. */
+/** Listen for the shortcuts wherever no text is typed, and for the link to the help. */
 export function initLists(): void {
   document.addEventListener("keydown", (event) => {
     const target = event.target as HTMLElement;
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], dialog, iframe")) return;
     if (handle(event.key, target)) event.preventDefault();
+  });
+  document.querySelector("a[data-help]")?.addEventListener("click", (event) => {
+    const { ctrlKey, metaKey, shiftKey } = event as MouseEvent;
+    if (ctrlKey || metaKey || shiftKey) return;
+    event.preventDefault();
+    openHelp();
   });
   document.addEventListener("change", (event) => {
     if ((event.target as Element).matches(".table__select")) showSelection(event.target as HTMLInputElement);
@@ -37,9 +42,13 @@ function showSelection(changed?: HTMLInputElement): void {
   message.textContent = text("{count} selected", { count });
 }
 
+function openHelp(): void {
+  void import("./help.ts").then((help) => help.openHelp());
+}
+
 function handle(key: string, target: HTMLElement): boolean {
   if (key === "?") {
-    void showShortcuts();
+    openHelp();
     return true;
   }
   if (key === "/") {
@@ -64,20 +73,4 @@ function handle(key: string, target: HTMLElement): boolean {
     return true;
   }
   return false;
-}
-
-async function showShortcuts(): Promise<void> {
-  const shortcuts: [string, string][] = [
-    ["Ctrl/⌘ K", text("Search and commands")],
-    ["Ctrl/⌘ K", text("In a text: add or change a link")],
-    ["Ctrl/⌘ S", text("Save")],
-    ["j, k", text("Next and previous entry")],
-    ["Enter", text("Open the entry")],
-    ["x", text("Select the entry")],
-    ["/", text("Search in the list")],
-    ["?", text("Keyboard shortcuts")],
-  ];
-  const list = create("dl", { class: "description-list" });
-  for (const [keys, label] of shortcuts) list.append(create("dt", {}, create("kbd", {}, keys)), create("dd", {}, label));
-  await show(createDialog(text("Keyboard shortcuts"), [list], [["", text("Close")]]));
 }
