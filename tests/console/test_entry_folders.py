@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 

@@ -253,7 +253,9 @@ def test_form_of_a_new_page_shows_its_path_in_the_developer_view_only(
     owner = console.site.owner
     view = {"developer_view": "1"} if is_developer else {}
     submit(owner, "/console/account/preferences", **view, language="en", theme="system", timezone="UTC")
-    shown = owner.client.get(f"/console/projects/{console.ids['project_id']}/new?folder=content/blog/2025&title=Fog").text
+    shown = owner.client.get(
+        f"/console/projects/{console.ids['project_id']}/new?folder=content/blog/2025&title=Fog"
+    ).text
     form = shown[shown.index("data-new-form") :]
     assert ("content/blog/2025/fog.md" in form) is is_developer
     assert ("<bdi>Blog / 2025</bdi>" in shown) is not is_developer

@@ -1,6 +1,7 @@
 """Catalogues of the console: complete, without unknown texts, and with the placeholders of the source."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -34,10 +35,15 @@ def marked(path: Path) -> Iterator[str]:
 
 
 @cache
-def sources() -> frozenset[str]:
-    """Return all texts of the console and the messages of services, the singular form of those with two."""
-    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.parent.rglob("*.py")]
-    return frozenset(text for path in paths for text in marked(path)) | set(TEXTS)
+def files_of_texts() -> dict[str, set[str]]:
+    """Return all texts of the console and messages of services, the singular form of those with two, with their files."""
+    files: dict[str, set[str]] = defaultdict(set)
+    for path in [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.parent.rglob("*.py")]:
+        for text in marked(path):
+            files[text].add(str(path.relative_to(CONSOLE.parent)))
+    for text in TEXTS:
+        files[text].add("console/assets/src")
+    return files
 
 
 @cache
@@ -52,7 +58,8 @@ class TestCatalogue:
     def test_catalogue_contains_every_text_and_no_unknown_text(self, language: str) -> None:
         messages = [message for message in catalogue_of(language) if message.id and message.string]
         translated = {m.id if isinstance(m.id, str) else m.id[0]: m for m in messages}
-        assert (sources() - set(translated), set(translated) - sources()) == (set(), set())
+        texts = set(files_of_texts())
+        assert (texts - set(translated), set(translated) - texts) == (set(), set())
 
     def test_placeholders_equal_those_of_the_source(self, language: str) -> None:
         messages = [message for message in catalogue_of(language) if message.id]

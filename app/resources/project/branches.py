@@ -27,7 +27,7 @@ class ChangeSetRequired(PermissionDenied):
     """A direct commit on a branch that receives only change sets (403)."""
 
     code = "CHANGE_SET_REQUIRED"
-    message = ErrorMessage("This project publishes only change sets. Propose the change instead")
+    message = ErrorMessage("This project publishes only proposed changes. Propose the change instead")
 
 
 def list_all(project: Project, *, hosts: GitHosts, user: HasId) -> Sequence[Branch]:

@@ -232,5 +232,7 @@ def test_folders_of_a_collection_are_those_that_contain_entries() -> None:
         FolderCount("posts/images", "", "png", 2),
         FolderCount("posts-old", "", "md", 2),
     ]
-    [group] = collection_groups(ContentSchema(SourceKind.GALLEY, None, (Collection("posts", "posts", "**/*.md"),)), counts)
+    [group] = collection_groups(
+        ContentSchema(SourceKind.GALLEY, None, (Collection("posts", "posts", "**/*.md"),)), counts
+    )
     assert group.main.folders == ("posts", "posts/2025", "posts/2026")

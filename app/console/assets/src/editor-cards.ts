@@ -118,7 +118,7 @@ export class CardView implements NodeView {
   /** Show or remove the message that a value is not in the document. The form is not sent while it is shown. */
   private setRefused(control: Control, isRefused: boolean): void {
     const id = `${control.id}-error`;
-    const message = text("This text cannot be saved here. Remove special characters or empty lines, or edit the source.");
+    const message = text("This text cannot be saved here. Remove special characters or empty lines, or edit it as Markdown.");
     control.setCustomValidity(isRefused ? message : "");
     const shown = document.getElementById(id);
     if (isRefused === Boolean(shown)) return;

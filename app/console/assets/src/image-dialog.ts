@@ -74,7 +74,7 @@ export async function chooseImage(editor: HTMLElement, target: ImageTarget = {})
   });
   const content = [
     labelled(text("Upload a new image"), file),
-    labelled(text("Images of the repository"), filter),
+    labelled(text("Images of the site"), filter),
     list,
     status,
     ...(present === null ? [] : [field]),

@@ -16,7 +16,7 @@ from app.content.text import decode
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
 from app.resources.project_content.save_request import FileEdit
 
-MESSAGE = ErrorMessage("Some fields do not match the schema. Nothing was saved")
+MESSAGE = ErrorMessage("Some fields have values that the site does not accept. Nothing was saved")
 UNREADABLE = "The front matter cannot be read"
 MAX_DATA_CHARACTERS = 256 * 1024
 """Longest text of a data file that is parsed in a request. The budget of the readers has the same size."""
