@@ -149,6 +149,24 @@ def test_first_entry_of_a_list_is_reached_with_few_keys(console: Console, projec
 
 
 @pytest.mark.server
+def test_help_opens_with_a_key_outside_of_fields_and_leads_to_the_pages(console: Console, project: str) -> None:
+    page = console.page
+    console.resize(WIDE, "light")
+    console.open(project)
+    page.locator("#sidebar-search").press("?")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.locator("#main").focus()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Help")
+    expect(dialog.get_by_text("Search and commands")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Help").press("Enter")
+    dialog.get_by_role("link", name="History").click()
+    page.wait_for_url(f"**{project}/history")
+
+
+@pytest.mark.server
 def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: Console, project: str) -> None:
     page = console.page
     console.resize(WIDE, "light")
@@ -158,7 +176,7 @@ def test_new_entry_is_made_in_a_dialog_and_committed_by_its_first_save(console: 
     dialog.get_by_role("button", name="Create").click()
     expect(dialog.get_by_text("Enter a title or an address.")).to_be_visible()
     dialog.get_by_label("Title").fill("High water")
-    expect(dialog.get_by_text("content/posts/high-water.md")).to_be_visible()
+    expect(dialog.get_by_label("Address")).to_have_attribute("placeholder", "high-water")
     for size in (WIDE, NARROW):
         console.resize(size, "dark")
         assert page.evaluate(FINDINGS) == []

@@ -84,7 +84,7 @@ def views(console: Console, blog: str, repo: GitRepo, documentation: str) -> Ite
     yield "grid"
     page.locator("[data-new-entry]").first.click()
     page.get_by_label("Title").fill("Letter from the quay")
-    page.get_by_text("letter-from-the-quay.md").wait_for()
+    page.locator("[name=name][placeholder=letter-from-the-quay]").wait_for()
     yield "new-entry"
     console.open(f"{blog}/edit/{path}", ".ProseMirror")
     yield "editor"

@@ -69,7 +69,6 @@ TEXTS = (
     "Right",
     "Row above",
     "Row below",
-    "Save",
     "Saved",
     "Saving …",
     "Search and commands",

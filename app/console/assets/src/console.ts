@@ -35,7 +35,7 @@ document.querySelector<HTMLInputElement>("#sidebar-search")?.addEventListener(
   ({ target }) => void import("./palette.ts").then(({ initSearchField }) => initSearchField(target as HTMLInputElement)),
   { once: true },
 );
-for (const link of document.querySelectorAll("a[data-new-entry]")) link.setAttribute("aria-haspopup", "dialog");
+for (const link of document.querySelectorAll("a[data-new-entry], a[data-help]")) link.setAttribute("aria-haspopup", "dialog");
 document.addEventListener("click", (event) => {
   const link = (event.target as Element).closest<HTMLAnchorElement>("a[data-new-entry]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
