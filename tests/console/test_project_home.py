@@ -153,3 +153,18 @@ def test_navigation_shows_the_picture_of_the_person(console: ConsoleScene) -> No
     owner.post("/auth/update-user", {"image": key}).ok()
     [source] = re.findall(r'class="avatar"[^>]*><img src="([^"]*)"', owner.client.get("/console").text)
     assert owner.client.get(html.unescape(source)).status_code == 200
+
+
+def test_help_links_the_pages_of_the_project(console: ConsoleScene) -> None:
+    base = f"/console/projects/{console.ids['project_id']}"
+    shown = console.send("editor", "GET", "/console/projects/:project_id/help").text
+    text = shown[shown.index("data-help-text") :]
+    assert [f'href="{base}/{name}"' in text for name in ("collections", "preview", "changes", "history")] == [True] * 4
+    assert f'href="{base}/help"' in console.send("editor", "GET", "/console/projects/:project_id").text
+    assert base not in console.send("editor", "GET", "/console/help").text
+
+
+def test_navigation_of_an_editor_has_no_link_to_the_connection_of_the_site(console: ConsoleScene) -> None:
+    link = f'href="/console/projects/{console.ids["project_id"]}/connect"'
+    pages = {name: console.send(name, "GET", "/console/projects/:project_id").text for name in ("editor", "admin")}
+    assert {name: link in page for name, page in pages.items()} == {"editor": False, "admin": True}
