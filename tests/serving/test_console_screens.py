@@ -145,7 +145,8 @@ class Console:
         openers: dict[str, Callable[[], None]] = {
             trigger.get_attribute("aria-label") or trigger.inner_text(): trigger.click for trigger in triggers.all()
         }
-        openers |= {key: partial(self.page.keyboard.press, key) for key in SHORTCUTS}
+        shortcuts = SHORTCUTS if self.page.locator("a[data-help]").count() else SHORTCUTS[:1]
+        openers |= {key: partial(self.page.keyboard.press, key) for key in shortcuts}
         for name, open_dialog in openers.items():
             if name in known:
                 continue

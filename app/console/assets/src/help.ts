@@ -5,7 +5,7 @@ import { text } from "./texts.ts";
 /** Show the help. If it cannot be read, open its page. */
 export async function openHelp(): Promise<void> {
   const link = document.querySelector<HTMLAnchorElement>("a[data-help]");
-  if (!link || document.querySelector("dialog[open], [data-help-text]")) return;
+  if (!link || document.querySelector("dialog[open]")) return;
   const response = await fetch(link.href, { credentials: "same-origin" }).catch(() => null);
   const html = response?.ok && !response.redirected ? await response.text() : "";
   const help = new DOMParser().parseFromString(html, "text/html").querySelector("[data-help-text]");
