@@ -21,7 +21,9 @@ from app.resources.project_content.saving.commits import attribution_of
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
 from app.resources.project_content.source import NO_COMMIT, Source
 
-TOO_MANY_FILES = ErrorMessage("This change has more than %(count)s files. It cannot be undone here", count=CommitLimits.files)
+TOO_MANY_FILES = ErrorMessage(
+    "This change has more than %(count)s files. It cannot be undone here", count=CommitLimits.files
+)
 
 
 class FirstCommit(UnprocessableEntity):
