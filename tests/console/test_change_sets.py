@@ -469,6 +469,25 @@ class TestConflicts:
         assert editor.person.client.get(led.location).location == editor.url(made)
 
     @pytest.mark.one_database
+    def test_conflicts_show_pictures_and_new_words(self, team: Team, editor: Reader) -> None:
+        text = TEXT.replace("title:", "cover: /a.png\nintro: The pier is open today\ntitle:", 1)
+        team.repo.commit({PAGE: text.encode(), "static/a.png": b"a"})
+        made = team.new()
+        team.commit(made, update(PAGE, text.replace("/a.png", "/none.png").replace("open", "closed"))).ok(201)
+        theirs = text.replace("/a.png", "/b.png").replace("open", "empty")
+        team.repo.commit({PAGE: theirs.encode(), "static/b.png": b"b"})
+        team.call(made, "submit").ok()
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+        editor.send(made, "publish")
+        page = editor.see(made, "/conflicts")
+        [(url, text)] = re.findall(r'compare__picture" src="([^"]*)" alt="([^"]*)"', page)
+        assert (url.endswith(f"raw?ref={team.repo.head()}&amp;file=static/b.png"), text) == (True, "On the site: Cover")
+        assert page.count("This picture does not exist.") == 1
+        added = '<bdi class="visually-hidden">added: </bdi><ins>'
+        assert f"The pier is {added}closed</ins> today" in page
+        assert f"The pier is {added}empty</ins> today" in page
+
+    @pytest.mark.one_database
     def test_proposal_that_takes_changes_back_is_the_only_one(self, team: Team, editor: Reader) -> None:
         made = team.published()
         team.configure(publishers="admins")

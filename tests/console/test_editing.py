@@ -121,6 +121,29 @@ def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) ->
 
 
 @pytest.mark.one_database
+def test_conflict_shows_pictures_and_new_words_of_fields(console: ConsoleScene) -> None:
+    site, url = console.site, f"/console/projects/{console.ids['project_id']}/edit/{FILE}"
+    text = b"---\ncover: /a.png\nintro: The pier is open today\n---\nText.\n"
+    site.repo.commit({FILE: text})
+    sent = form_of(site.owner.client.get(url), "editor-form")
+    theirs = text.replace(b"/a.png", b"/picture.png").replace(b"open", b"empty")
+    site.repo.commit({FILE: theirs})
+    mine = {
+        name: value.replace("/a.png", "/none.png").replace("open", "closed")
+        for name, value in sent.items()
+        if isinstance(value, str)
+    }
+    stopped = submit(site.owner, url, **sent | mine)
+    assert stopped.location.endswith(f"/conflict/{FILE}")
+    view = site.owner.client.get(stopped.location).text
+    pictures = re.findall(r'compare__picture" src="[^"]*file=([^"]*)" alt="([^"]*)"', view)
+    assert pictures == [("static/picture.png", "Ada Author: Cover")]
+    added = '<bdi class="visually-hidden">added: </bdi><ins>'
+    assert f"The pier is {added}closed</ins> today" in view
+    assert f"The pier is {added}empty</ins> today" in view
+
+
+@pytest.mark.one_database
 def test_form_that_is_sent_twice_is_saved_once(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     url = f"{base}/edit/{FILE}"
@@ -184,7 +207,8 @@ def test_conflict_of_a_field_and_a_paragraph_has_a_choice_for_each(console: Cons
     conflict = submit(owner, url, **sent | mine).location
     view = owner.client.get(conflict)
     assert re.findall(r'fieldset__legend">(?:<bdi>)?([^<]*)', view.text) == ["Title", "Part 2"]
-    assert re.findall(r'conflict__value"[^>]*>([^<]*)', view.text) == ["My post", "Their post"]
+    shown = re.findall(r'conflict__value"[^>]*><bdi[^>]*>added: </bdi><ins>(.*?)</p>', view.text)
+    assert shown == ["My</ins> post", "Their</ins> post"]
     fields = form_of(view, "conflict-form")
     assert fields["body"].replace("\r\n", "\n").encode() == (
         theirs.replace(b"Their line.", b"My line.").replace(b"Their post", b"My post")

@@ -27,11 +27,14 @@ from app.console.files.page_source import (
     present_head,
     read_base,
     read_draft,
+    read_schema,
     write_draft,
 )
 from app.console.files.rendered_text import rendered_text
 from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, set_query
+from app.console.files.simple_page import image_texts, image_urls
 from app.console.project.changes import pointer_label, side_text
+from app.console.project.compared_fields import MAX_PICTURES, marked_words
 from app.console.shell import frame
 from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
@@ -41,7 +44,9 @@ from app.console.shell.translation import gettext as _
 from app.content.entry_files import copy_path
 from app.content.merge.files import ConflictKind, FileConflicts, MergeConflict, MergedFile, merge_file
 from app.content.page_text import read_page, with_line_ends
+from app.content.schema.validation import collection_of
 from app.content.three_way import Part, compare, merge
+from app.content.value_changes import ValueComparison
 from app.core import clock
 from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.limits import InputLimits
@@ -107,7 +112,8 @@ class Versions:
 class ShownPart:
     """A part that both changed, with its number and the chosen side. `label` is the name of a field.
 
-    `rendered` contains mine and theirs as formatted text, or None if they are shown as source.
+    `rendered` contains mine and theirs as formatted text, or None if they are shown as source. `marked` contains the
+    values of a field with marks of their new words.
     """
 
     number: int
@@ -118,6 +124,7 @@ class ShownPart:
     label: str = ""
     can_have_both: bool = False
     rendered: tuple[Markup | None, Markup | None] = (None, None)
+    marked: Sequence[Markup] = ()
 
 
 @dataclass(frozen=True)
@@ -178,7 +185,10 @@ def _show(scope: EditorScope, versions: Versions, choices: tuple[str, ...], resu
     form = current_form()
     text = str(form.value("body", result)) if "body" in form.values and form.error else result
     chosen = [*choices, *["mine"] * versions.count]
-    shown = list(islice(_shown_conflicts(path, versions.conflicts or versions.parts, chosen), MAX_CHOICES))
+    max_characters = MAX_SOURCE // (3 * (min(versions.count, MAX_CHOICES) + 1))
+    conflicts = _shown_conflicts(path, versions.conflicts or versions.parts, chosen, max_characters)
+    shown = list(islice(conflicts, MAX_CHOICES))
+    sources = [text for part in shown if part.label for side in (part.mine, part.theirs) for text in image_texts(side)]
     change = last_change(branch_source(scope), path, versions.present.base_sha)
     title = frame.current().titles([path])[path]
     return page(
@@ -192,7 +202,8 @@ def _show(scope: EditorScope, versions: Versions, choices: tuple[str, ...], resu
         base=versions.base.decode("utf-8", "replace"),
         draft=versions.draft,
         parts=shown,
-        source_characters=MAX_SOURCE // (3 * (len(shown) + 1)),
+        pictures=_pictures(scope, path, sources[:MAX_PICTURES]),
+        source_characters=max_characters,
         result=text,
         rendered=rendered_text(path, text),
         people=people_of(change) if change else [],
@@ -200,14 +211,18 @@ def _show(scope: EditorScope, versions: Versions, choices: tuple[str, ...], resu
     )
 
 
+def _pictures(scope: EditorScope, path: str, sources: Sequence[str]) -> dict[str, str]:
+    return image_urls(scope, collection_of(read_schema(scope), path), path, sources) if sources else {}
+
+
 def _shown_conflicts(
-    path: str, conflicts: Sequence[MergeConflict] | Sequence[Part], choices: Sequence[str]
+    path: str, conflicts: Sequence[MergeConflict] | Sequence[Part], choices: Sequence[str], max_characters: int
 ) -> Iterator[ShownPart]:
     """Yield fields, blocks, or parts of lines. Blocks and lines of the body are formatted while the page has room."""
     mine = "".join(part.mine for part in conflicts if isinstance(part, Part))
     text = read_page(path, mine.encode())
     position, body = 0, len(mine) - len(text.body) if text is not None else 0
-    number, remaining = 0, MAX_RENDERED
+    number, remaining, comparison = 0, MAX_RENDERED, ValueComparison()
     for entry in conflicts:
         is_text = position >= body
         if isinstance(entry, MergeConflict):
@@ -220,6 +235,7 @@ def _shown_conflicts(
             continue
         remaining -= len(own) + len(theirs)
         is_rendered = is_text and remaining >= 0
+        is_field = isinstance(entry, MergeConflict) and not is_text
         yield ShownPart(
             number,
             choices[number],
@@ -229,6 +245,11 @@ def _shown_conflicts(
             label=pointer_label(entry.pointer) if isinstance(entry, MergeConflict) else "",
             can_have_both=is_text and bool(own and theirs),
             rendered=(rendered_text(path, own), rendered_text(path, theirs)) if is_rendered else (None, None),
+            marked=[
+                marked_words(comparison, entry.base, side, max_characters=max_characters)
+                for side in (own, theirs)
+                if is_field
+            ],
         )
         number += 1
 

@@ -11,16 +11,20 @@ from markupsafe import Markup
 from app.console.blueprint import blueprint
 from app.console.files.destinations import run_on
 from app.console.files.rendered_text import render_markdown
+from app.console.files.simple_page import image_texts, version_images
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.project.changes import pointer_label, side_text
+from app.console.project.compared_fields import MAX_PICTURES, marked_words
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.content.filetypes import file_type
+from app.content.image_types import is_image
 from app.content.merge.files import ConflictKind, MergeConflict
 from app.content.merge.values import MISSING
 from app.content.page_text import with_line_ends
+from app.content.value_changes import ValueComparison
 from app.resources.change_set import actions
 from app.resources.change_set.guards import ChangeSetScope, set_of
 from app.resources.change_set.schemas import VALUE, ResolveBody
@@ -39,13 +43,17 @@ TEXT, LINES = "text", "lines"
 
 @dataclass(frozen=True)
 class ConflictSide:
-    """A side of a conflict. `html` is None if it is shown as text. `image` is the URL of an image."""
+    """A side of a conflict. `html` is None if it is shown as text with marks. `image` is the URL of an image.
 
-    text: str
+    `lacks_image` is true for the address of an image that does not exist.
+    """
+
+    text: Markup
     html: Markup | None
     is_missing: bool
     is_cut: bool
     image: str | None
+    lacks_image: bool
 
 
 @dataclass(frozen=True)
@@ -92,18 +100,18 @@ def set_conflicts(*, scope: ChangeSetScope, prepared: MergePlan) -> Response:
 
 def _parts(scope: ChangeSetScope, plan: MergePlan) -> Iterator[ConflictPart]:
     """Yield the conflicts of a plan: parts of files, or whole files if there are too many parts."""
+    sides = _Sides(scope, plan)
     if len(plan.conflicts) <= MAX_PARTS:
         for number, refused in enumerate(plan.conflicts):
-            yield _part(scope, number, refused, plan.head)
+            yield _part(sides, number, refused)
         return
     for number, path in enumerate(dict.fromkeys(conflict.path for conflict in plan.conflicts)):
-        yield _part(scope, number, RefusedPath(path, MergeConflict(ConflictKind.BINARY, "", "", ""), True), plan.head)
+        yield _part(sides, number, RefusedPath(path, MergeConflict(ConflictKind.BINARY, "", "", ""), True))
 
 
-def _part(scope: ChangeSetScope, number: int, refused: RefusedPath, head: str) -> ConflictPart:
+def _part(sides: "_Sides", number: int, refused: RefusedPath) -> ConflictPart:
     path, conflict = refused.path, refused.conflict
-    sides = (conflict.mine, scope.change_set.head_sha), (conflict.theirs, head)
-    mine, theirs = (_side(scope, path, conflict, side, commit) for side, commit in sides)
+    mine, theirs = sides.mine(path, conflict), sides.theirs(path, conflict)
     own = _own_kind(conflict)
     value = conflict.mine if conflict.mine is not MISSING else conflict.theirs
     own_text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
@@ -111,18 +119,44 @@ def _part(scope: ChangeSetScope, number: int, refused: RefusedPath, head: str) -
     return ConflictPart(number, path, _location(conflict), label, mine, theirs, own, own_text if own else "")
 
 
-def _side(scope: ChangeSetScope, path: str, conflict: MergeConflict, side: object, commit: str) -> ConflictSide:
-    text = side_text(side)
-    language = file_type(path).language
-    is_rendered = conflict.kind is ConflictKind.BLOCK and language in ("markdown", "mdx") and len(text) <= MAX_SHOWN
-    is_image = conflict.kind is ConflictKind.BINARY and (file_type(path).mime or "").startswith("image/")
-    return ConflictSide(
-        text[:MAX_SHOWN],
-        render_markdown(text) if is_rendered else None,
-        side is MISSING,
-        len(text) > MAX_SHOWN,
-        raw_url(scope.project.id, path, commit) if is_image and side is not MISSING else None,
-    )
+class _Sides:
+    """The sides of the conflicts of a plan, with one budget for their comparison and for their pictures."""
+
+    def __init__(self, scope: ChangeSetScope, plan: MergePlan) -> None:
+        self._scope, self._head, self._comparison = scope, plan.head, ValueComparison()
+        self._pictures = MAX_PICTURES
+
+    def mine(self, path: str, conflict: MergeConflict) -> ConflictSide:
+        """Return the side of the set."""
+        return self._side(path, conflict, conflict.mine, self._scope.change_set.head_sha)
+
+    def theirs(self, path: str, conflict: MergeConflict) -> ConflictSide:
+        """Return the side of the site."""
+        return self._side(path, conflict, conflict.theirs, self._head)
+
+    def _side(self, path: str, conflict: MergeConflict, side: object, commit: str) -> ConflictSide:
+        text, language = side_text(side), file_type(path).language
+        is_rendered = conflict.kind is ConflictKind.BLOCK and language in ("markdown", "mdx") and len(text) <= MAX_SHOWN
+        base = conflict.base if text == side and not is_rendered else None
+        image = self._image(path, conflict, side, commit)
+        return ConflictSide(
+            marked_words(self._comparison, base, text, max_characters=MAX_SHOWN),
+            render_markdown(text) if is_rendered else None,
+            side is MISSING,
+            len(text) > MAX_SHOWN,
+            image,
+            image == "",
+        )
+
+    def _image(self, path: str, conflict: MergeConflict, side: object, commit: str) -> str | None:
+        """Return the URL of a file or value that is an image, empty if the image of a value does not exist."""
+        if conflict.kind is ConflictKind.BINARY:
+            return raw_url(self._scope.project.id, path, commit) if is_image(path) and side is not MISSING else None
+        sources = list(image_texts(side)) if isinstance(side, str) else []
+        if conflict.pointer is None or not sources or not self._pictures:
+            return None
+        self._pictures -= 1
+        return version_images(self._scope, path, commit, sources).get(sources[0])
 
 
 def _location(conflict: MergeConflict) -> str:

@@ -1,6 +1,6 @@
 """The changed values of a page as a comparison shows them: texts with marks, pictures, and the items of lists."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -157,9 +157,19 @@ def _side(
         notes.append(ngettext("%(num)s entry", "%(num)s entries", len(value)))
     if ranges is None and len(text) > MAX_TEXT:
         notes.append(_("Only the beginning of this text is shown."))
-    pieces = [(text[:MAX_TEXT], True)] if ranges is None else list(_pieces(text, ranges))
-    marked = Markup("").join(_mark(tag, piece) if is_changed else escape(piece) for piece, is_changed in pieces)
+    marked = _mark(tag, text[:MAX_TEXT]) if ranges is None else _marked(tag, _pieces(text, ranges, has_gaps=True))
     return ShownSide(shown, marked, " · ".join(notes))
+
+
+def marked_words(comparison: ValueComparison, base: object, text: str, *, max_characters: int) -> Markup:
+    """Return the start of a side of a conflict with marks of the words that the common version does not have."""
+    ranges = comparison.changed_ranges(base, text)[1] if isinstance(base, str) else []
+    shown = [(start, min(end, max_characters)) for start, end in ranges if start < max_characters]
+    return _marked("ins", _pieces(text[:max_characters], shown[:MAX_MARKS]))
+
+
+def _marked(tag: str, pieces: Iterable[tuple[str, bool]]) -> Markup:
+    return Markup("").join(_mark(tag, piece) if is_changed else escape(piece) for piece, is_changed in pieces)
 
 
 def _mark(tag: str, text: str) -> Markup:
@@ -168,12 +178,12 @@ def _mark(tag: str, text: str) -> Markup:
     return _MARKS[tag].format(label=label, text=text)
 
 
-def _pieces(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a text, and whether they are changed. Of a long unchanged part, the ends are shown."""
+def _pieces(text: str, ranges: Sequence[tuple[int, int]], *, has_gaps: bool = False) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a text, and whether they are changed. With gaps, a long unchanged part has only its ends."""
     position = 0
     for start, end in [*ranges, (len(text), len(text))]:
         part = text[position:start]
-        if len(part) > 3 * CONTEXT:
+        if has_gaps and len(part) > 3 * CONTEXT:
             head = part[:CONTEXT].rpartition(" ")[0] or part[:CONTEXT] if position else ""
             tail = part[-CONTEXT:].partition(" ")[2] or part[-CONTEXT:] if start < len(text) else ""
             part = f"{head} … {tail}"
