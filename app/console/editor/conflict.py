@@ -34,7 +34,7 @@ from app.console.files.rendered_text import rendered_text
 from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, set_query
 from app.console.files.simple_page import image_texts, image_urls
 from app.console.project.changes import pointer_label, side_text
-from app.console.project.compared_fields import MAX_PICTURES, marked_words
+from app.console.project.compared_fields import MAX_PICTURES, marked_side
 from app.console.shell import frame
 from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
@@ -246,7 +246,7 @@ def _shown_conflicts(
             can_have_both=is_text and bool(own and theirs),
             rendered=(rendered_text(path, own), rendered_text(path, theirs)) if is_rendered else (None, None),
             marked=[
-                marked_words(comparison, entry.base, side, max_characters=max_characters)
+                marked_side(comparison, entry.base, side, max_characters=max_characters)
                 for side in (own, theirs)
                 if is_field
             ],

@@ -14,7 +14,7 @@ from app.console.files.rendered_text import render_markdown
 from app.console.files.simple_page import image_texts, version_images
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.project.changes import pointer_label, side_text
-from app.console.project.compared_fields import MAX_PICTURES, marked_words
+from app.console.project.compared_fields import MAX_PICTURES, marked_side
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
@@ -43,9 +43,8 @@ TEXT, LINES = "text", "lines"
 
 @dataclass(frozen=True)
 class ConflictSide:
-    """A side of a conflict. `html` is None if it is shown as text with marks. `image` is the URL of an image.
-
-    `lacks_image` is true for the address of an image that does not exist.
+    """A side of a conflict. `html` is None if it is shown as text with marks. `image` is the URL of an image, empty
+    for the address of an image that does not exist.
     """
 
     text: Markup
@@ -53,7 +52,6 @@ class ConflictSide:
     is_missing: bool
     is_cut: bool
     image: str | None
-    lacks_image: bool
 
 
 @dataclass(frozen=True)
@@ -138,14 +136,12 @@ class _Sides:
         text, language = side_text(side), file_type(path).language
         is_rendered = conflict.kind is ConflictKind.BLOCK and language in ("markdown", "mdx") and len(text) <= MAX_SHOWN
         base = conflict.base if text == side and not is_rendered else None
-        image = self._image(path, conflict, side, commit)
         return ConflictSide(
-            marked_words(self._comparison, base, text, max_characters=MAX_SHOWN),
+            marked_side(self._comparison, base, text, max_characters=MAX_SHOWN),
             render_markdown(text) if is_rendered else None,
             side is MISSING,
             len(text) > MAX_SHOWN,
-            image,
-            image == "",
+            self._image(path, conflict, side, commit),
         )
 
     def _image(self, path: str, conflict: MergeConflict, side: object, commit: str) -> str | None:

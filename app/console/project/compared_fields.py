@@ -161,7 +161,7 @@ def _side(
     return ShownSide(shown, marked, " · ".join(notes))
 
 
-def marked_words(comparison: ValueComparison, base: object, text: str, *, max_characters: int) -> Markup:
+def marked_side(comparison: ValueComparison, base: object, text: str, *, max_characters: int) -> Markup:
     """Return the start of a side of a conflict with marks of the words that the common version does not have."""
     ranges = comparison.changed_ranges(base, text)[1] if isinstance(base, str) else []
     shown = [(start, min(end, max_characters)) for start, end in ranges if start < max_characters]
