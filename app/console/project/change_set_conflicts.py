@@ -43,8 +43,9 @@ TEXT, LINES = "text", "lines"
 
 @dataclass(frozen=True)
 class ConflictSide:
-    """A side of a conflict. `html` is None if it is shown as text with marks. `image` is the URL of an image, empty
-    for the address of an image that does not exist.
+    """A side of a conflict. `html` is None if it is shown as text with marks.
+
+    `image` is the URL of an image, empty for the address of an image that does not exist.
     """
 
     text: Markup
