@@ -28,6 +28,15 @@ def test_page_changes_of_binary_files_are_none() -> None:
     assert page_changes("a.png", b"\x89PNG\xff\x00", b"x") is None
 
 
+def test_page_changes_of_a_data_file_are_fields() -> None:
+    changes = page_changes("menu.yaml", b"- Home\n\n- Blog\n", b"- Home\n\n- Shop\n")
+    assert changes is not None
+    assert (changes.fields, changes.paragraphs) == (("items",), 0)
+    changes = page_changes("menu.yaml", b"a: 1\n", b"a: [1\n")
+    assert changes is not None
+    assert (changes.fields, changes.paragraphs) == ((), 1)
+
+
 @pytest.mark.parametrize(
     ("text", "ranges", "marked"),
     [

@@ -123,6 +123,17 @@ class TestCompare:
         site.repo.commit({"content/posts/hello.md": b"---\ntitle: [\n---\n"})
         assert compare_file(site, "content/posts/hello.md", base)["front_matter"] is None
 
+    def test_values_of_a_data_file_are_compared(self, site: Site) -> None:
+        path, base = "data/prices.yaml", site.repo.commit({"data/prices.yaml": b"- 1.10\n- 2\n"})
+        site.repo.commit({path: b"- 1.20\n- 2\n"})
+        changes = [{"pointer": "/items", "before": [1.1, 2], "after": [1.2, 2]}]
+        assert compare_file(site, path, base)["front_matter"] == changes
+        removed = site.repo.commit({path: None})
+        changes = [{"pointer": "/items", "before": [1.1, 2], "after": None}]
+        assert compare_file(site, path, base, removed)["front_matter"] == changes
+        site.repo.commit({path: b"a: [1\n"})
+        assert compare_file(site, path, base)["front_matter"] is None
+
     def test_unreachable_commit_or_missing_file_returns_404(self, site: Site) -> None:
         start = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=start)
