@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 
-from app.content.front_matter.item_diff import ChangedItem, ValueChange, changed_items, changed_values, key_of
+from app.content.front_matter.item_diff import (
+    MISSING,
+    ChangedItem,
+    ValueChange,
+    are_identical,
+    changed_items,
+    changed_values,
+)
 from app.content.unified_diff import InlineDiff, Ranges
 
 MAX_ITEMS = 4_000
@@ -42,7 +49,7 @@ Path = tuple[str | ItemStep, ...]
 
 @dataclass(frozen=True)
 class ValueRow:
-    """A changed value with its path.
+    """A changed value with its path. A side without it is `MISSING`.
 
     `removed` and `added` are the changed characters of texts. `is_long_list` is true for lists with too many items.
     The value of a row `FURTHER` is the number of changed items without a row.
@@ -107,14 +114,14 @@ class ValueComparison:
     def _item(self, path: Path, item: ChangedItem, before: list[object], after: list[object]) -> Iterator[ValueRow]:
         if item.new is None:
             old = before[item.old or 0]
-            yield ValueRow((*path, ItemStep((item.old or 0) + 1, old)), old, None, RowState.REMOVED)
+            yield ValueRow((*path, ItemStep((item.old or 0) + 1, old)), old, MISSING, RowState.REMOVED)
             return
         new = after[item.new]
         step = (*path, ItemStep(item.new + 1, new))
         if item.old is None:
-            yield ValueRow(step, None, new, RowState.ADDED)
+            yield ValueRow(step, MISSING, new, RowState.ADDED)
             return
         if item.is_moved:
             yield ValueRow(step, item.old + 1, item.new + 1, RowState.MOVED)
-        if key_of(before[item.old]) != key_of(new):
+        if not are_identical(before[item.old], new):
             yield from self._value(step, before[item.old], new)

@@ -92,6 +92,25 @@ def test_value_of_another_type_is_shown_as_a_whole(console: ConsoleScene) -> Non
     assert shown == [("A", "removed: x, y", "added: x"), ("B", "removed: 1", "added: 1")]
 
 
+def test_null_and_empty_values_have_a_text_and_missing_ones_have_none(console: ConsoleScene) -> None:
+    before = {"a": [None, "x"], "b": "x", "c": ["", "x"], "d": ["x", {}]}
+    after = {"a": ["x"], "b": None, "c": ["x"], "d": ["x"], "e": None, "f": "", "g": []}
+    assert rows(compared(console, page(before), page(after))) == [
+        ("A removed", "Not set", ""),
+        ("B", "removed: x", "Not set"),
+        ("C removed", "empty", ""),
+        ("D / 2 removed", "empty", ""),
+        ("E", "", "Not set"),
+        ("F", "", "empty"),
+        ("G", "", "empty"),
+    ]
+
+
+def test_numbers_of_another_notation_in_a_list_are_shown(console: ConsoleScene) -> None:
+    shown = rows(compared(console, page({"a": 1, "b": [1, 2]}), page({"a": 1.0, "b": [1.0, 2]})))
+    assert shown == [("A", "removed: 1", "added: 1.0"), ("B / 1.0", "removed: 1", "added: 1.0")]
+
+
 def test_pictures_of_both_versions_are_shown(console: ConsoleScene) -> None:
     project, repo = console.ids["project_id"], console.site.repo
     shown = compared(console, page({"cover": "/picture.png"}), page({"cover": "/new.png"}), new=PICTURE)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.content.front_matter.item_diff import changed_values
+from app.content.front_matter.item_diff import MISSING, changed_values
 from app.content.value_changes import MAX_LISTED, MAX_ROWS, ItemStep, RowState, ValueComparison, ValueRow
 
 HOME, BLOG, SHOP = ({"name": name, "link": f"/{name.lower()}/"} for name in ("Home", "Blog", "Shop"))
@@ -30,8 +30,8 @@ def summary(before: object, after: object) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        ([HOME], [HOME, BLOG], [("menu/2", "added", None, BLOG)]),
-        ([HOME, BLOG], [BLOG], [("menu/1", "removed", HOME, None)]),
+        ([HOME], [HOME, BLOG], [("menu/2", "added", MISSING, BLOG)]),
+        ([HOME, BLOG], [BLOG], [("menu/1", "removed", HOME, MISSING)]),
         ([HOME, BLOG, SHOP], [SHOP, HOME, BLOG], [("menu/1", "moved", 3, 1)]),
         ([HOME, BLOG], [HOME, BLOG | {"link": "/news/"}], [("menu/2/link", "changed", "/blog/", "/news/")]),
         (
@@ -43,22 +43,31 @@ def summary(before: object, after: object) -> list[tuple[object, ...]]:
         (
             [{"name": "Home", "sub": [BLOG]}],
             [{"name": "Home", "sub": [BLOG, SHOP]}],
-            [("menu/1/sub/2", "added", None, SHOP)],
+            [("menu/1/sub/2", "added", MISSING, SHOP)],
         ),
-        (["a", "b"], ["a", "c"], [("menu/2", "removed", "b", None), ("menu/2", "added", None, "c")]),
+        (["a", "b"], ["a", "c"], [("menu/2", "removed", "b", MISSING), ("menu/2", "added", MISSING, "c")]),
         (["a", "b", "c"], ["c", "a", "b"], [("menu/1", "moved", 3, 1)]),
-        (["x", "x"], ["x", "x", "x"], [("menu/3", "added", None, "x")]),
+        (["x", "x"], ["x", "x", "x"], [("menu/3", "added", MISSING, "x")]),
         (["x", "y", "x"], ["y", "x", "x"], [("menu/1", "moved", 2, 1)]),
         (["x", "x", "y", "y"], ["y", "y", "x", "x"], [("menu/1", "moved", 3, 1), ("menu/2", "moved", 4, 2)]),
-        ([{"a": 1}, {"a": 1}], [{"a": 1}, {"a": 1}, {"a": 1}], [("menu/3", "added", None, {"a": 1})]),
+        ([{"a": 1}, {"a": 1}], [{"a": 1}, {"a": 1}, {"a": 1}], [("menu/3", "added", MISSING, {"a": 1})]),
         ([{"src": "a.png"}], [{"src": "b.png"}], [("menu/1/src", "changed", "a.png", "b.png")]),
-        ([], ["a"], [("menu/1", "added", None, "a")]),
-        ([HOME], [], [("menu/1", "removed", HOME, None)]),
+        ([], ["a"], [("menu/1", "added", MISSING, "a")]),
+        ([HOME], [], [("menu/1", "removed", HOME, MISSING)]),
         (["a"], "a", [("menu", "changed", ["a"], "a")]),
         ([HOME], {"name": "Home"}, [("menu", "changed", [HOME], {"name": "Home"})]),
-        ([HOME, "a"], [HOME, 3], [("menu/2", "removed", "a", None), ("menu/2", "added", None, 3)]),
-        ([[1, 2]], [[1, 3]], [("menu/1", "removed", [1, 2], None), ("menu/1", "added", None, [1, 3])]),
+        ([HOME, "a"], [HOME, 3], [("menu/2", "removed", "a", MISSING), ("menu/2", "added", MISSING, 3)]),
+        ([[1, 2]], [[1, 3]], [("menu/1", "removed", [1, 2], MISSING), ("menu/1", "added", MISSING, [1, 3])]),
         (None, [HOME], [("menu", "changed", None, [HOME])]),
+        ([None, "x"], ["x"], [("menu/1", "removed", None, MISSING)]),
+        ([True, 1], [1, True], [("menu/1", "moved", 2, 1)]),
+        ([1, 2], [1.0, 2.0], [("menu/1", "changed", 1, 1.0), ("menu/2", "changed", 2, 2.0)]),
+        ([[0]], [[False]], [("menu/1", "removed", [0], MISSING), ("menu/1", "added", MISSING, [False])]),
+        (
+            [{"id": 1, "n": [1]}, {"id": 2}],
+            [{"id": 2}, {"id": 1.0, "n": [1]}],
+            [("menu/1", "moved", 2, 1), ("menu/2/id", "changed", 1, 1.0)],
+        ),
     ],
 )
 def test_lists_are_compared_by_item(before: object, after: object, expected: object) -> None:

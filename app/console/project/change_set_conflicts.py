@@ -20,9 +20,9 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
 from app.console.shell.rendering import page
 from app.content.filetypes import file_type
+from app.content.front_matter.item_diff import MISSING
 from app.content.image_types import is_image
 from app.content.merge.files import ConflictKind, MergeConflict
-from app.content.merge.values import MISSING
 from app.content.page_text import with_line_ends
 from app.content.value_changes import ValueComparison
 from app.resources.change_set import actions

@@ -19,7 +19,7 @@ from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.translation import current_language, ngettext, translations
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
-from app.content.merge.values import MISSING
+from app.content.front_matter.item_diff import MISSING
 from app.content.page_changes import PageChanges, page_changes, with_marks
 from app.core import locales
 from app.database import transactions

@@ -12,7 +12,7 @@ from app.console.files.simple_page import ShownValue, image_texts, shown_value, 
 from app.console.shell.field_labels import label_of
 from app.console.shell.translation import gettext as _
 from app.console.shell.translation import ngettext
-from app.content.front_matter.item_diff import ValueChange
+from app.content.front_matter.item_diff import MISSING, ValueChange
 from app.content.schema.relations import title_of
 from app.content.value_changes import ItemStep, RowState, ValueComparison, ValueRow
 
@@ -69,7 +69,7 @@ class ComparedFields:
 def compared_fields(scope: ProjectScope, file: Mapping[str, Any]) -> ComparedFields:
     """Return the changed values of a compared file. Calls the Git host."""
     comparison = ValueComparison()
-    rows = comparison.rows(ValueChange(**change) for change in file["front_matter"] or ())
+    rows = comparison.rows(map(ValueChange.from_dict, file["front_matter"] or ()))
     pictures = [
         _pictures(scope, file["before"], (row.before for row in rows)),
         _pictures(scope, file["after"], (row.after for row in rows)),
@@ -102,7 +102,9 @@ def _field(comparison: ValueComparison, row: ValueRow, pictures: Sequence[Mappin
     is_marked = any(ranges)
     sides = zip(("del", "ins"), (row.before, row.after), texts, ranges, pictures, strict=True)
     shown = [
-        None if value is None else _side(tag, value, text, own if is_marked else None, urls, is_long=row.is_long_list)
+        None
+        if value is MISSING
+        else _side(tag, value, text, own if is_marked else None, urls, is_long=row.is_long_list)
         for tag, value, text, own, urls in sides
     ]
     return ShownField(labels, state, *shown)
@@ -150,7 +152,9 @@ def _side(
     *,
     is_long: bool,
 ) -> ShownSide:
-    """Return a side whose ranges are marked, or all of its text without ranges."""
+    """Return a side whose ranges are marked, or all of its text without ranges. A side without text has a note."""
+    if not text:
+        return ShownSide(ShownValue(""), Markup(), _("Not set") if value is None else _("empty"))
     shown = ShownValue("", text) if is_long else shown_value("", value, pictures)
     notes = []
     if is_long and isinstance(value, list):

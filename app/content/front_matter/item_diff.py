@@ -4,7 +4,8 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from enum import Enum
+from typing import Any, Final, NamedTuple
 
 from app.content.sequence_diff import equal_parts, find_changes
 
@@ -15,6 +16,14 @@ MAX_COMPARED = 10_000
 IDENTITY_KEYS = ("id", "slug", "name", "path", "url", "href", "key", "title")
 """Keys by which the objects of a list are matched. The first one that is unique in all versions is used."""
 
+
+class Absence(Enum):
+    """The type of `MISSING`, the value of a key or an item that a version does not have."""
+
+    MISSING = "missing"
+
+
+MISSING: Final = Absence.MISSING
 Named = Mapping[str, object]
 """The values of a mapping by key, or the items of a list by their identity, in their order."""
 
@@ -135,6 +144,11 @@ def key_of(value: object) -> str:
     return f'"{value}' if isinstance(value, str) else _encode(_normalized(value))
 
 
+def are_identical(value: object, other: object) -> bool:
+    """Return whether two JSON values are equal and of the same types, also inside: `1`, `1.0` and `true` are not."""
+    return value == other and _encode(value) == _encode(other)
+
+
 def _normalized(value: object) -> object:
     if isinstance(value, float) and value.is_integer():
         return int(value)
@@ -156,11 +170,23 @@ def _steps(old: range, new: range) -> Iterator[Step]:
 
 
 class ValueChange(NamedTuple):
-    """A value at a JSON pointer (RFC 6901) before and after a change. A missing value is None."""
+    """A value at a JSON pointer (RFC 6901) before and after a change. A missing value is `MISSING`."""
 
     pointer: str
     before: object
     after: object
+
+    def to_dict(self) -> dict[str, object]:
+        """Return JSON values: null for a missing value, whose side is in `missing`."""
+        sides = {"before": self.before, "after": self.after}
+        values = {name: None if side is MISSING else side for name, side in sides.items()}
+        return {"pointer": self.pointer, **values, "missing": [name for name in sides if sides[name] is MISSING]}
+
+    @classmethod
+    def from_dict(cls, change: Mapping[str, Any]) -> "ValueChange":
+        """Return the change that a dictionary of `to_dict` describes."""
+        sides = (MISSING if name in change["missing"] else change[name] for name in ("before", "after"))
+        return cls(change["pointer"], *sides)
 
 
 def changed_values(before: Mapping[str, object] | None, after: Mapping[str, object] | None) -> list[ValueChange]:
@@ -171,12 +197,11 @@ def changed_values(before: Mapping[str, object] | None, after: Mapping[str, obje
 
 def _changes(pointer: str, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[ValueChange]:
     for key in [*before, *(key for key in after if key not in before)]:
-        old, new = before.get(key), after.get(key)
+        old, new = before.get(key, MISSING), after.get(key, MISSING)
         location = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
         if isinstance(old, Mapping) and isinstance(new, Mapping):
             yield from _changes(location, old, new)
-        # In JSON `true` is not `1`, so the types are compared too.
-        elif key not in before or key not in after or type(old) is not type(new) or old != new:
+        elif not are_identical(old, new):
             yield ValueChange(location, old, new)
 
 
@@ -213,7 +238,7 @@ def changed_items(old: Sequence[object], new: Sequence[object]) -> list[ChangedI
     items += [
         (at, ChangedItem(moves.get(at, pairs.get(at)), at, at in moves))
         for at, item in enumerate(new)
-        if at not in pairs or key_of(old[pairs[at]]) != key_of(item)
+        if at not in pairs or not are_identical(old[pairs[at]], item)
     ]
     return [item for _, item in sorted(items, key=lambda entry: (entry[0], entry[1].new is not None))]
 

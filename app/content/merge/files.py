@@ -15,12 +15,12 @@ from app.content.data_text import LANGUAGES as DATA_LANGUAGES
 from app.content.data_text import edit_data, read_data
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
-from app.content.front_matter.item_diff import changed_values
+from app.content.front_matter.item_diff import MISSING, changed_values
 from app.content.front_matter.reader import LANGUAGES, find_block, split_front_matter
 from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.merge.blocks import MAX_BLOCKS, is_block, merge_blocks, split_blocks
-from app.content.merge.values import MISSING, ValueConflict, has_repeated_key, merge_text, merge_values
+from app.content.merge.values import ValueConflict, has_repeated_key, merge_text, merge_values
 from app.content.text import decode
 from app.content.three_way import Choice, Part, Replacement, compare, merge, split_lines
 

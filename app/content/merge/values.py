@@ -5,27 +5,18 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from app.content.field_values import moment_of
 from app.content.front_matter.edits import UnsupportedEdit, values_equal
-from app.content.front_matter.item_diff import Named, equal_share, named_items
+from app.content.front_matter.item_diff import MISSING, Named, equal_share, named_items
 from app.content.front_matter.values import WrittenDate
 from app.content.front_matter.yaml_tree import Kind, Node, compose
 from app.content.sequence_diff import find_changes
 from app.content.three_way import Choice, Part, Replacement, compare_items, split_lines, three_ranges
 
-
-class Absence(Enum):
-    """The type of `MISSING`, the value of a key that a version does not have."""
-
-    MISSING = "missing"
-
-
-MISSING: Final = Absence.MISSING
 TIME_KEYS = frozenset(("lastmod", "updated", "updated_at", "modified", "date_modified"))
 """Keys that programs write with each change. The later value is used, if both can be read."""
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.content.front_matter.item_diff import MISSING
 from app.content.merge.files import ConflictKind, FileConflicts, LineRange, MergedFile, merge_file
-from app.content.merge.values import MISSING
 from app.content.three_way import Replacement
 
 POST = b"---\ntitle: Hello # shown\ntags: [a, b]\ndraft: false\n---\n\n# Hello\n\nThe quick fox jumps over the dog.\n\nEnd.\n"

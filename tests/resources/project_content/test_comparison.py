@@ -55,10 +55,10 @@ class TestCompare:
         comparison = compare_file(site, "content/posts/hello.md", base)
         assert (comparison["status"], comparison["additions"], comparison["deletions"]) == ("modified", 4, 4)
         assert comparison["front_matter"] == [
-            {"pointer": "/title", "before": "Hello", "after": "Hello again"},
-            {"pointer": "/tags", "before": ["a", "b"], "after": ["a", "c"]},
-            {"pointer": "/draft", "before": False, "after": None},
-            {"pointer": "/weight", "before": None, "after": 3},
+            {"pointer": "/title", "before": "Hello", "after": "Hello again", "missing": []},
+            {"pointer": "/tags", "before": ["a", "b"], "after": ["a", "c"], "missing": []},
+            {"pointer": "/draft", "before": False, "after": None, "missing": ["after"]},
+            {"pointer": "/weight", "before": None, "after": 3, "missing": ["before"]},
         ]
         lines = [line for hunk in comparison["diff"] for line in hunk["lines"]]
         assert [line["type"] for line in lines].count("added") == 4
@@ -126,10 +126,10 @@ class TestCompare:
     def test_values_of_a_data_file_are_compared(self, site: Site) -> None:
         path, base = "data/prices.yaml", site.repo.commit({"data/prices.yaml": b"- 1.10\n- 2\n"})
         site.repo.commit({path: b"- 1.20\n- 2\n"})
-        changes = [{"pointer": "/items", "before": [1.1, 2], "after": [1.2, 2]}]
+        changes = [{"pointer": "/items", "before": [1.1, 2], "after": [1.2, 2], "missing": []}]
         assert compare_file(site, path, base)["front_matter"] == changes
         removed = site.repo.commit({path: None})
-        changes = [{"pointer": "/items", "before": [1.1, 2], "after": None}]
+        changes = [{"pointer": "/items", "before": [1.1, 2], "after": None, "missing": ["after"]}]
         assert compare_file(site, path, base, removed)["front_matter"] == changes
         site.repo.commit({path: b"a: [1\n"})
         assert compare_file(site, path, base)["front_matter"] is None

@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from app.concurrency.threadpool import offload, switch
+from app.content.front_matter.item_diff import MISSING
 from app.content.merge.files import (
     ConflictKind,
     FileConflicts,
@@ -19,7 +20,6 @@ from app.content.merge.files import (
     merge_file,
     whole_conflict,
 )
-from app.content.merge.values import MISSING
 from app.content.three_way import Choice, Replacement
 from app.core.errors import Conflict, FieldError, InvalidRequest
 from app.core.limits import CommitLimits

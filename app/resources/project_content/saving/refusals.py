@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from app.content.front_matter.item_diff import MISSING
 from app.content.merge.files import LineRange, MergeConflict
-from app.content.merge.values import MISSING
 from app.content.three_way import Choice
 from app.core.errors import ErrorMessage
 from app.resources.project_content.saving.commit_builder import SaveConflict

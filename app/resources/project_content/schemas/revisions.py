@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from marshmallow import ValidationError, fields
+from marshmallow import ValidationError, fields, validate
 
 from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
@@ -92,11 +92,15 @@ class HunkSchema(PassthroughSchema):
 
 
 class FrontMatterChangeSchema(PassthroughSchema):
-    """A value of the front matter before and after. A missing value is null."""
+    """A value of the front matter before and after. A missing value is null and named in `missing`."""
 
     pointer = fields.String(metadata={"example": "/title"})
     before = fields.Raw(allow_none=True, metadata={"description": "A JSON value", "example": "Hello"})
     after = fields.Raw(allow_none=True, metadata={"description": "A JSON value", "example": "Hello again"})
+    missing = fields.List(
+        fields.String(validate=validate.OneOf(["before", "after"])),
+        metadata={"description": "The versions in which the value does not exist", "example": []},
+    )
 
 
 class FileVersionSchema(PassthroughSchema):

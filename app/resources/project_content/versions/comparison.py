@@ -77,7 +77,7 @@ class FileComparison:
             "before": self._version_to_dict(self.before, project_id),
             "after": self._version_to_dict(self.after, project_id),
             "diff": None if self.diff is None else [hunk.to_dict() for hunk in self.diff],
-            "front_matter": (None if self.front_matter is None else [change._asdict() for change in self.front_matter]),
+            "front_matter": (None if self.front_matter is None else [change.to_dict() for change in self.front_matter]),
             "truncated": self.truncated,
             "ranges_truncated": self.ranges_truncated,
         }
