@@ -560,6 +560,102 @@ class TestReviewInTheEditor:
         assert me.sets()[0]["unresolved_comments"] == 3
         assert "Typed." in next(iter(me.drafts().values()))
 
+    @pytest.mark.parametrize("verb", ["reply", "resolve", "reopen"])
+    def test_answer_of_another_tab_keeps_the_stored_draft(
+        self, me: Proposer, reviewer: Person, set_id: str, verb: str
+    ) -> None:
+        comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        other = me.form(url)
+        answer = {"list-action": f"{verb} {comment}", f"reply-{comment}": "Done."}
+        submit(me.person, f"{me.base}/draft/{FILE}?set={set_id}", **me.typed(url, "Typed here.", "My line."))
+        older = me.form(url)
+        assert submit(me.person, url, **other | answer).status_code == 200
+        assert "Typed here." in next(iter(me.drafts().values()))
+        newer = me.typed(url, "Newer.", "Typed here.")
+        submit(me.person, f"{me.base}/draft/{FILE}?set={set_id}", **newer)
+        assert submit(me.person, url, **older | answer | {"is-stored": "1"}).status_code == 200
+        assert "Newer." in next(iter(me.drafts().values()))
+
+    def test_save_without_a_change_keeps_the_draft_of_another_tab(self, me: Proposer, set_id: str) -> None:
+        url = f"{me.edit}?set={set_id}"
+        other = me.form(url)
+        submit(me.person, f"{me.base}/draft/{FILE}?set={set_id}", **me.typed(url, "Typed here.", "My line."))
+        assert "done=unchanged" in submit(me.person, url, **other | {"is-stored": "1"}).location
+        assert "Typed here." in next(iter(me.drafts().values()))
+        submit(me.person, url, **other)
+        assert me.drafts() == {}
+
+    def bodies(self, me: Proposer, set_id: str) -> list[str]:
+        return [str(one["body"]) for one in me.person.again().get(f"/change-set/{set_id}/comments").ok()]
+
+    @pytest.mark.parametrize("save_to", ["", "review"])
+    @pytest.mark.parametrize("text", ["My line.", "Mine."])
+    def test_save_sends_the_replies(self, me: Proposer, reviewer: Person, set_id: str, save_to: str, text: str) -> None:
+        first, second, third = (
+            self.comment(reviewer, set_id, pointer=pointer) for pointer in (None, "/title", "/date")
+        )
+        url = f"{me.edit}?set={set_id}"
+        replies = {f"reply-{first}": " One\r\n more. ", f"reply-{second}": "Two.", f"reply-{third}": " "}
+        sent = me.typed(url, text, "My line.") | replies | {"save-to": save_to, "reviewers": reviewer.id}
+        assert submit(me.person, url, **sent).status_code == 303
+        assert self.bodies(me, set_id)[3:] == ["One\n more.", "Two."]
+        assert text in me.text(me.sets()[0]["branch"])
+
+    def test_replies_are_sent_if_the_save_has_a_conflict(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+        comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        first, second = me.typed(url, "Mine.", "My line."), me.typed(url, "Theirs.", "My line.")
+        submit(me.person, url, **first)
+        assert "/conflict/" in submit(me.person, url, **second | {f"reply-{comment}": "Done."}).location
+        assert self.bodies(me, set_id) == ["Look", "Done."]
+
+    @pytest.mark.parametrize("command", ["", "reply"])
+    def test_replies_are_sent_if_the_set_has_ended(
+        self, me: Proposer, reviewer: Person, set_id: str, command: str
+    ) -> None:
+        comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        sent = me.form(url) | {f"reply-{comment}": "Done."} | ({"list-action": f"reply {comment}"} if command else {})
+        me.end(set_id, is_published=False)
+        assert "done=set-ended" in submit(me.person, url, **sent).location
+        assert self.bodies(me, set_id) == ["Look", "Done."]
+
+    @pytest.mark.parametrize("command", ["", "reply"])
+    def test_reply_that_is_too_long_is_shown_again_and_nothing_is_saved(
+        self, me: Proposer, reviewer: Person, set_id: str, command: str
+    ) -> None:
+        comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        name, long = f"reply-{comment}", "x" * 10_001
+        sent = me.typed(url, "Mine.", "My line.") | {name: long}
+        shown = submit(me.person, url, **sent | ({"list-action": f"reply {comment}"} if command else {}))
+        assert (shown.status_code, form_of(shown, "editor-form")[name], "Mine." in shown.text) == (400, long, True)
+        assert re.search(rf'id="{name}"[^>]*aria-invalid="true"', shown.text)
+        assert ("Mine." in me.text(me.sets()[0]["branch"]), self.bodies(me, set_id)) == (False, ["Look"])
+
+    def test_refused_save_sends_no_reply(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+        comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        ask = {"save-to": "review", "reviewers": me.person.id, f"reply-{comment}": "Done."}
+        refused = submit(me.person, url, **me.typed(url, "Mine.", "My line.") | ask)
+        assert (refused.status_code, form_of(refused, "editor-form")[f"reply-{comment}"]) == (400, "Done.")
+        assert self.bodies(me, set_id) == ["Look"]
+
+    def test_repeated_form_stores_a_reply_once(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+        comment, other = (self.comment(reviewer, set_id, pointer=pointer) for pointer in (None, "/title"))
+        for target in (comment, comment, other):
+            self.answer(me, set_id, f"reply {target}", **{f"reply-{target}": "Done."})
+        assert self.bodies(me, set_id) == ["Look", "Look", "Done.", "Done."]
+
+    def test_comments_follow_the_renames_of_their_page(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+        self.comment(reviewer, set_id)
+        self.comment(reviewer, set_id, path="content/posts/second.md")
+        path = FILE
+        for name in ("moved", "again"):
+            url = f"{me.base}/edit/{path}?set={set_id}"
+            sent = me.form(url, f"{me.base}/rename/") | {"new_path": name}
+            path = f"content/posts/{name}.md"
+            assert path in submit(me.person, f"{me.base}/rename/{url.partition('/edit/')[2]}", **sent).location
+            assert "editor__comments" in me.person.client.get(f"{me.base}/edit/{path}?set={set_id}").text
+        comments = me.person.again().get(f"/change-set/{set_id}/comments").ok()
+        assert [one["path"] for one in comments] == [path, "content/posts/second.md"]
+
     def test_refused_reply_keeps_the_typed_text(self, me: Proposer, reviewer: Person, set_id: str) -> None:
         comment = self.comment(reviewer, set_id)
         empty = self.answer(me, set_id, f"reply {comment}")

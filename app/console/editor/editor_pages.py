@@ -10,11 +10,19 @@ from app.console.blueprint import blueprint
 from app.console.editor.draft_images import take_files
 from app.console.editor.editor_page import EditorPage, EditorQuery, OpenEditor, editor_page, open_page
 from app.console.editor.saving import leave_set, move_to_site, save_or_leave
-from app.console.editor.set_review import TEXT, answer_comment, read_review
+from app.console.editor.set_review import (
+    TEXT,
+    answer_comment,
+    is_answer,
+    read_replies,
+    read_review,
+    send_replies,
+)
 from app.console.files.destinations import INPUTS, proposals
 from app.console.files.field_lists import ACTION, apply_action
 from app.console.files.page_source import (
     EDITOR_INPUTS,
+    STORED,
     OpenFile,
     change_draft,
     delete_draft,
@@ -89,15 +97,26 @@ def _notice(scope: EditorScope) -> str | None:
     max_files=MAX_IMAGES,
 )
 def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
-    """Save the file. If another user changed it since, store the text as a draft and show both versions."""
-    if has_ended(scope):
+    """Save the file, then send the replies. If another user changed the file, store a draft and show both versions."""
+    is_ended = has_ended(scope)
+    if ACTION in form.values and not is_ended:
+        return _change_list(scope, _opened(scope, form, prepared), form)
+    replies = read_replies(form)
+    if is_ended:
+        send_replies(scope, form, replies)  # The page of the site has no inputs of replies.
         return leave_set(scope, form, lambda site: edited(site, form))
-    opened = open_edited(scope, form)
-    take_files(scope, form, prepared, opened.path, (opened.page.values if opened.page is not None else None) or {})
-    if ACTION in form.values:
-        return _change_list(scope, opened, form)
+    opened = _opened(scope, form, prepared)
     data = edited(opened, form, prepared)
-    return save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
+    response = save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
+    send_replies(scope, form, replies)
+    return response
+
+
+def _opened(scope: EditorScope, form: Form, schema: ContentSchema) -> OpenFile:
+    """Return the version from which a form started, after its uploaded files were stored."""
+    opened = open_edited(scope, form)
+    take_files(scope, form, schema, opened.path, (opened.page.values if opened.page is not None else None) or {})
+    return opened
 
 
 def _change_list(scope: EditorScope, opened: OpenFile, form: Form) -> Response:
@@ -105,10 +124,12 @@ def _change_list(scope: EditorScope, opened: OpenFile, form: Form) -> Response:
     apply_action(form)
     if "body" in form.values:
         form.values["body"] = form.text("body").replace("\r\n", "\n")
-    form.is_repeated = True
+    form.is_repeated, command = True, form.text(ACTION)
     with suppress(InvalidRequest, UnprocessableEntity):
-        _store_draft(scope, opened, edited(opened, form))
-    answer_comment(scope, form, form.text(ACTION))
+        data = edited(opened, form)
+        if not is_answer(command) or (STORED not in form.values and (data != opened.data or opened.is_new)):
+            _store_draft(scope, opened, data)
+    answer_comment(scope, form, command)
     return page_again("edit", dict(scope.path), form)
 
 

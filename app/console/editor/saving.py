@@ -25,6 +25,7 @@ from app.console.files.destinations import (
     save,
 )
 from app.console.files.page_source import (
+    STORED,
     OpenFile,
     branch_source,
     delete_draft,
@@ -146,7 +147,8 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
     plan = plan_images(scope, opened.path, data, to=to)
     is_changed = plan.data != opened.data or opened.is_new
     if not is_changed and not plan.files:
-        finish_draft(scope, opened.path, plan.ids)
+        if STORED not in form.values:  # A draft that this form did not change is that of another tab.
+            finish_draft(scope, opened.path, plan.ids)
         done = "proposed" if ask_without_save(scope, form) else "unchanged"
         return see_other(edit_url(scope, opened.path, f"mode={mode}&done={done}"))
     file = {

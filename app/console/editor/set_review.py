@@ -11,7 +11,7 @@ from app.console.project.change_set_texts import comment_label, parts_of
 from app.console.shell.forms import Form
 from app.console.shell.translation import gettext as _
 from app.content.page_changes import page_changes
-from app.core.errors import InvalidRequest
+from app.core.errors import FieldError, InvalidRequest
 from app.http.actions import run
 from app.models.change_set import ChangeSet, ChangeSetState, Verdict
 from app.resources.change_set import actions, queries, reviews, service
@@ -67,28 +67,55 @@ def _latest(row: ChangeSet, comments: Sequence[Mapping[str, Any]], user_id: str)
     return max(entries, key=lambda entry: str(entry["createdAt"]), default=None)
 
 
+def is_answer(command: str) -> bool:
+    """Return whether the command of a button answers a comment: `reply ID`, `resolve ID` or `reopen ID`."""
+    return command.partition(" ")[0] in (REPLY, RESOLVE, REOPEN)
+
+
 def answer_comment(scope: EditorScope, form: Form, command: str) -> None:
-    """Run the command of the button at a comment: `reply ID`, `resolve ID` or `reopen ID`. Others have no effect.
+    """Run the command of the button at a comment. Others have no effect.
 
     Raises:
         InvalidRequest: the reply has no text.
         NotFound, LimitReached.
     """
-    verb, _sep, comment_id = command.partition(" ")
-    if scope.change_set is None or verb not in (REPLY, RESOLVE, REOPEN):
+    if scope.change_set is None or not is_answer(command):
         return
-    ids = {"change_set_id": scope.change_set.id}
+    verb, _sep, comment_id = command.partition(" ")
     if verb != REPLY:
         is_resolved = verb == RESOLVE
         run(
             lambda scope: actions.resolve_comment(set_of(scope), comment_id, resolved=is_resolved),
-            ids,
+            {"change_set_id": scope.change_set.id},
             guard=member_of_set(),
         )
         return
     name = f"{TEXT}{comment_id}"
     if not form.text(name).strip():
         raise InvalidRequest.field(name, _("Write a reply."))
-    body = CommentBody.loaded({"body": form.text(name).strip()}).body
+    _send(scope.change_set, form, name, _body(form, name))
+
+
+def read_replies(form: Form) -> dict[str, str]:
+    """Return the replies of a form by input. Raises InvalidRequest."""
+    return {name: _body(form, name) for name in form.values if name.startswith(TEXT) and form.text(name).strip()}
+
+
+def send_replies(scope: EditorScope, form: Form, replies: Mapping[str, str]) -> None:
+    """Store the replies that a form contains when its text is saved. Raises NotFound, LimitReached."""
+    if scope.change_set is not None:
+        for name, body in replies.items():
+            _send(scope.change_set, form, name, body)
+
+
+def _body(form: Form, name: str) -> str:
+    try:
+        return CommentBody.loaded({"body": form.text(name).replace("\r\n", "\n").strip()}).body
+    except InvalidRequest as error:
+        raise InvalidRequest(fields=[FieldError(name, field.message) for field in error.fields]) from error
+
+
+def _send(change_set: ChangeSet, form: Form, name: str, body: str) -> None:
+    comment_id, ids = name.removeprefix(TEXT), {"change_set_id": change_set.id}
     run(lambda scope: actions.reply(set_of(scope), comment_id, body=body), ids, guard=member_of_set())
     del form.values[name]

@@ -47,8 +47,11 @@ MAX_LISTED = 1_000
 IMAGE = "image."
 """The prefix of the file inputs of image fields. The path of the field follows."""
 
+STORED = "is-stored"
+"""The field that a script adds to a form without a change since its text was loaded or stored as a draft."""
+
 EDITOR_INPUTS = (
-    *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value", "start"),
+    *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value", "start", STORED),
     *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*", f"{NOTATION}*", f"{IMAGE}*"),
 )
 """The fields of the editor's form."""

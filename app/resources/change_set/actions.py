@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -50,6 +51,9 @@ from app.resources.project_content.service import UnrecordedSave
 from app.resources.project_content.versions.comparison import CommitComparison
 
 MAX_COMMENTS = 1_000
+REPEATED_WITHIN = timedelta(minutes=1)
+"""The time in which an equal reply of a user is the same one, sent twice."""
+
 ASK_AGAIN = ReviewRequest()
 NO_CONFLICT = "The file has no such conflict"
 
@@ -148,6 +152,7 @@ def commit(
                 recorded = content.content_at(source, present.base_sha, str(late.result["commit_sha"]))
 
     def record() -> dict[str, object]:
+        service.move_comments(target.change_set, request.edits)
         if recorded is not None:
             service.record_commit(target.change_set, recorded, by=target.site.by if late is not None else None)
         else:
@@ -240,10 +245,14 @@ def comment(
 
 
 def reply(target: MemberSet, comment_id: str, *, body: str) -> Shown:
-    """Comment on the part that another comment concerns. Raises NotFound, LimitReached."""
+    """Comment on the part that another comment concerns, once for a repeated form. Raises NotFound, LimitReached."""
     target.lock()
     row = _locked_comment(target, comment_id)
-    return comment(target, body=body, path=row.path, pointer=row.pointer, block=row.block)
+    part = {"path": row.path, "pointer": row.pointer, "block": row.block}
+    same = sa.select(ChangeSetComment.id).where(ChangeSetComment.created_at > utcnow_ms() - REPEATED_WITHIN)
+    same = same.filter_by(change_set_id=row.change_set_id, user_id=target.site.by.id, body=body, **part)
+    stored = db.session.scalar(same.limit(1))
+    return comment(target, body=body, **part) if stored is None else queries.comment(stored)
 
 
 def _locked_comment(target: MemberSet, comment_id: str) -> ChangeSetComment:

@@ -1,6 +1,7 @@
 """Rules of change sets: creation, content, approval, closing, and the mails about them."""
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ from app.core.permissions import Role
 from app.database.inserts import insert_or_ignore
 from app.drivers.errors import DriverError
 from app.extensions import current_settings, db
-from app.models.change_set import ChangeSet, ChangeSetAuthor, ChangeSetPath, ScheduledAction
+from app.models.change_set import ChangeSet, ChangeSetAuthor, ChangeSetComment, ChangeSetPath, ScheduledAction
 from app.models.change_set import ChangeSetState as State
 from app.models.project import Project, Publishers
 from app.models.user import Actor, User
@@ -20,6 +21,7 @@ from app.resources.change_set import queries, schedule, states
 from app.resources.change_set.content import Content
 from app.resources.change_set.errors import NotApproved, NotPublisher, RevertExists, StaleApproval
 from app.resources.change_set.states import Step
+from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.source import Source
 from app.resources.user.mail import notify
 
@@ -105,6 +107,15 @@ def record_commit(change_set: ChangeSet, content: Content, *, by: Actor | None) 
     row.busy_until = None
     db.session.flush()
     return row
+
+
+def move_comments(change_set: ChangeSet, edits: Iterable[FileEdit]) -> None:
+    """Let the comments on files of a set follow the renames of a commit."""
+    paths = {edit.change.previous_path: edit.change.path for edit in edits if edit.change.previous_path is not None}
+    if paths:
+        path, own = ChangeSetComment.path, ChangeSetComment.change_set_id == change_set.id
+        statement = sa.update(ChangeSetComment).where(own, path.in_(paths))
+        db.session.execute(statement.values(path=sa.case(paths, value=path)))
 
 
 def add_author(change_set_id: str, user_id: str) -> None:

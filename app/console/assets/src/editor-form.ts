@@ -36,6 +36,8 @@ class EditorForm {
     form.addEventListener("submit", (event) => {
       if (event.submitter?.getAttribute("name") === "list-action") {
         this.isSaving = true; // The service returns the page with the changed list.
+        form.querySelector("input[name=is-stored]")?.remove();
+        if (!this.isChanged()) form.append(create("input", { type: "hidden", name: "is-stored", value: "1" }));
         return;
       }
       event.preventDefault();
@@ -57,8 +59,9 @@ class EditorForm {
       } else form.requestSubmit(button);
     });
     window.addEventListener("beforeunload", (event) => {
-      if (this.isSaving || !this.isChanged() || this.sendBeacon()) return;
-      event.preventDefault();
+      if (this.isSaving) return;
+      const isStored = !this.isChanged() || this.sendBeacon();
+      if (!isStored || this.replies().length) event.preventDefault();
     });
     window.addEventListener("pagehide", () => {
       if (!this.isSaving && this.isChanged()) this.sendBeacon();
@@ -69,6 +72,11 @@ class EditorForm {
 
   private snapshot(): string {
     return this.snapshotWithout([]);
+  }
+
+  /** Return the inputs with a reply to a comment that is not sent. */
+  private replies(): HTMLTextAreaElement[] {
+    return [...this.form.querySelectorAll<HTMLTextAreaElement>('textarea[name^="reply-"]')].filter(({ value }) => value.trim());
   }
 
   /** Replies to comments are no part of the page. */
@@ -84,7 +92,7 @@ class EditorForm {
 
   /** Let the button be active only with something to save. It keeps the focus. */
   private markSaved(): void {
-    if (!this.isSaving) this.saveButton?.setAttribute("aria-disabled", String(this.snapshot() === this.saved));
+    if (!this.isSaving) this.saveButton?.setAttribute("aria-disabled", String(this.snapshot() === this.saved && !this.replies().length));
   }
 
   private onInput(): void {
@@ -137,6 +145,8 @@ class EditorForm {
     this.show(text("Saving …"));
     submitter?.setAttribute("aria-disabled", "true");
     const body = formBody(this.form, submitter);
+    if (!this.isChanged()) body.set("is-stored", "1"); // Another tab can have stored a newer draft.
+    const replies = this.replies().map((field) => [field, field.value] as const);
     const response = await request(this.form.action, body);
     submitter?.removeAttribute("aria-disabled");
     if (response && (response.status === 401 || isSignIn(response))) {
@@ -155,8 +165,9 @@ class EditorForm {
       this.submitNatively(submitter);
       return;
     }
-    // After a rename of an image and a request for a review, other parts of the page differ.
-    const isOther = ["saved-renamed", "proposed"].includes(new URL(response.url).searchParams.get("done") ?? "");
+    for (const [field, reply] of replies) if (field.value === reply) field.value = "";
+    // After a rename of an image, a request for a review and a reply, other parts of the page differ.
+    const isOther = replies.length > 0 || ["saved-renamed", "proposed"].includes(new URL(response.url).searchParams.get("done") ?? "");
     const isMoved = setOf(response.url) !== setOf(location.href);
     const isSamePage = response.redirected && !isMoved && new URL(response.url).pathname === location.pathname;
     if (isSamePage && !isOther && (await this.takeOver(await response.text(), body, snapshot))) {
@@ -165,7 +176,7 @@ class EditorForm {
       return;
     }
     // The draft keeps what was typed during the save. Without that, the stored text is newer than the form.
-    this.isSaving = (isOther || isMoved) && this.snapshotWithout(READ_ON_SAVE) === snapshot;
+    this.isSaving = (isOther || isMoved) && this.snapshotWithout(READ_ON_SAVE) === snapshot && !this.replies().length;
     location.assign(response.url);
   }
 
