@@ -75,6 +75,22 @@ def test_address_of_before_a_renaming_leads_to_the_page_and_that_of_a_deleted_pa
     assert editor.owner.client.get(editor.url).status_code == 404
 
 
+@pytest.mark.parametrize("has_draft", [True, False])
+@pytest.mark.parametrize("path", [None, MOVED])
+def test_refused_form_of_a_removed_page_shows_the_typed_text(editor: Editor, path: str | None, has_draft: bool) -> None:
+    sent = editor.fields | {"body": "Typed.", "fm.date": "garbage"}
+    if has_draft:
+        submit(editor.owner, f"{editor.base}/draft/{FILE}", **editor.fields | {"body": "Draft."})
+    editor.site.repo.commit({FILE: None} | ({path: editor.before} if path else {}))
+    for more in ({}, {"list-action": "add 0 fm.tags"}):
+        refused = submit(editor.owner, editor.url, **sent | more)
+        assert "Typed." in refused.text
+        assert form_of(refused, "editor-form")["fm.date"] == "garbage"
+    stored = submit(editor.owner, editor.url, **sent | {"fm.date": editor.fields["fm.date"]})
+    assert stored.location == f"{editor.base}/conflict/{FILE}"
+    assert "Typed." in editor.owner.client.get(stored.location).text
+
+
 def test_restore_commits_the_text_at_the_same_path(editor: Editor) -> None:
     editor.site.repo.commit({FILE: None})
     editor.save()

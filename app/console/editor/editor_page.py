@@ -19,6 +19,7 @@ from app.console.files.page_source import (
     OpenFile,
     branch_source,
     has_ended,
+    open_edited,
     open_new,
     open_present,
     read_draft,
@@ -108,6 +109,8 @@ def open_page(scope: EditorScope, query: EditorQuery) -> OpenEditor:
         draft = read_draft(scope, path)
         if form.was_sent() and "start" in form.values:
             opened = open_new(scope, path, sent_start(form))
+        elif form.was_sent():
+            opened = open_edited(scope, form)  # The failed form of a file that was removed while it was open.
         elif draft is not None:
             opened = open_new(scope, path, draft["content"]) if draft["base_blob_sha"] is None else None
         else:
@@ -123,7 +126,7 @@ def open_page(scope: EditorScope, query: EditorQuery) -> OpenEditor:
 
 
 def _read_entry(scope: EditorScope, path: str, opened: OpenFile | None) -> EntryFiles:
-    if opened is None or opened.is_new:
+    if opened is None or not opened.blob_sha:
         return EntryFiles(path, None, (path,))
     return read_entries(branch_source(scope), opened.base_sha, [path], scope.project.generator)[0]
 
