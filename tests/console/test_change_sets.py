@@ -526,7 +526,7 @@ class TestConflicts:
 def test_settings_of_review_and_publishing_are_changed(team: Team) -> None:
     url = f"/console/projects/{team.project}/settings"
     sent = form_of(team.owner.client.get(url), "/settings/publishing")
-    assert sent == {"change_set_prefix": "galley"}
+    assert sent == {"publishers": "editors", "required_approvals": "1", "change_set_prefix": "galley"}
     values = {
         "publishers": "admins",
         "required_approvals": "3",
