@@ -209,7 +209,7 @@ class Editor:
 
 
 @pytest.mark.parametrize("name", SITES)
-def test_commits_contain_what_the_actions_say(world: World, tmp_path: Path, name: str) -> None:
+def test_commit_contains_its_action_alone(world: World, tmp_path: Path, name: str) -> None:
     editor = Editor(make_site(world, dict(SITES[name]())), tmp_path / "checkout")
     for _ in range(ACTIONS):
         editor.act()
