@@ -14,7 +14,8 @@ from app.console.project import preview
 from app.console.project.change_set_texts import block_hash
 from app.drivers.errors import UpstreamUnavailable
 from app.extensions import db
-from app.models.change_set import ChangeSet, ChangeSetState
+from app.models.base import utcnow_ms
+from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetState
 from app.models.project_content import ProjectDraft
 from app.resources.change_set import actions, branches, service
 from app.resources.sandbox.schemas import CreateSandboxBody
@@ -543,6 +544,21 @@ class TestReviewInTheEditor:
         self.comment(reviewer, set_id, path=None, body="And thanks")
         notice = me.person.client.get(url).text.partition("editor__review")[2].partition('id="editor-form"')[0]
         assert ("Shorter, please." in notice, "Changes requested" in notice) == (True, True)
+
+    def test_page_with_many_comments_shows_the_last_open_ones_and_is_saved(
+        self, me: Proposer, reviewer: Person, set_id: str
+    ) -> None:
+        first, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        with me.console.app.app_context():
+            resolved = [{"resolved_at": utcnow_ms()} if number % 2 else {} for number in range(998)]
+            rows = [ChangeSetComment(change_set_id=set_id, body="Look", path=FILE, **more) for more in resolved]
+            db.session.add_all(rows)
+            db.session.commit()
+        page = me.person.client.get(url)
+        assert "and 899 more" in page.text
+        assert "Open again" not in page.text
+        assert first not in page.text
+        assert "done=saved" in submit(me.person, url, **form_of(page, "editor-form") | {"body": "Typed.\n"}).location
 
     def test_reply_and_resolution_keep_the_typed_text(self, me: Proposer, reviewer: Person, set_id: str) -> None:
         first, second = (self.comment(reviewer, set_id, pointer=pointer) for pointer in ("/title", None))

@@ -143,9 +143,12 @@ def check_preview(person: Person, text: str) -> None:
         return
     person.press("Start the preview")
     reload = page.get_by_role("link", name=person.say("Reload"), exact=True)
-    while reload.count():
+    deadline = time.monotonic() + WITHIN_S
+    while not page.locator("iframe[data-preview-frame]").count():
+        assert time.monotonic() < deadline, "the preview has not started"
         page.wait_for_timeout(500)
-        person.use(reload)
+        if reload.count():  # The page that a click leaves has none any more.
+            person.use(reload)
     frame = page.frame_locator("iframe[data-preview-frame]")
     expect(frame.get_by_text(text).first).to_be_visible(timeout=PREVIEW_MS)
 

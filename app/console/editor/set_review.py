@@ -20,6 +20,8 @@ from app.resources.change_set.schemas import CommentBody
 from app.resources.change_set.states import Step
 
 REPLY, RESOLVE, REOPEN = "reply", "resolve", "reopen"
+MAX_LISTED = 100
+"""The comments that the editor shows. The form has an input for a reply to each of them."""
 TEXT = "reply-"
 """The prefix of the inputs of replies. The id of the comment follows."""
 
@@ -30,12 +32,15 @@ class SetReview:
 
     Attributes:
         latest: the review or the comment on the whole set that the author has to know, or None.
-        comments: the comments on the page, each with the part of the page that it concerns.
+        comments: the comments on the page, each with the part of the page that it concerns: of many only the last ones,
+            those that are not resolved first.
+        count: the number of comments on the page.
         people: the members who can be asked for a review, or None if it cannot be requested.
     """
 
     latest: Mapping[str, Any] | None
     comments: Sequence[tuple[Mapping[str, Any], str]]
+    count: int
     people: Sequence[PossibleReviewer] | None
 
 
@@ -45,13 +50,16 @@ def read_review(scope: EditorScope, opened: OpenFile) -> SetReview | None:
     if row is None:
         return None
     comments, _meta = queries.comments(row.id, cursor=None, limit=actions.MAX_COMMENTS)
-    own = [comment for comment in comments if comment["path"] == opened.path]
+    every = [comment for comment in comments if comment["path"] == opened.path]
+    listed = sorted(every, key=lambda comment: comment["resolved_at"] is None)[-MAX_LISTED:]
+    own = every if len(every) <= MAX_LISTED else listed
     has_block = any(comment["block"] is not None for comment in own)
     parts = parts_of((), page_changes(opened.path, b"", opened.data)) if has_block else []
     steps = service.available_steps(row, scope.project, scope.role, user=scope.caller)
     return SetReview(
         _latest(row, comments, scope.caller.id),
         [(comment, comment_label(comment, parts)) for comment in own],
+        len(every),
         possible_reviewers(scope, row) if Step.SUBMIT in steps else None,
     )
 

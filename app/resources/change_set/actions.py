@@ -53,7 +53,6 @@ from app.resources.project_content.versions.comparison import CommitComparison
 MAX_COMMENTS = 1_000
 REPEATED_WITHIN = timedelta(minutes=1)
 """The time in which an equal reply of a user is the same one, sent twice."""
-
 ASK_AGAIN = ReviewRequest()
 NO_CONFLICT = "The file has no such conflict"
 
@@ -281,10 +280,8 @@ def publish(target: MemberSet) -> UnrecordedAct[Shown]:
     Raises as `publishing.publish`, and NotPublisher.
     """
     service.check_publisher(target.project, target.role)
-    shown, arguments = (
-        target.shown(target.change_set) | {"state": str(State.PUBLISHING)},
-        {"change_set_id": target.change_set.id},
-    )
+    shown = target.shown(target.change_set) | {"state": str(State.PUBLISHING)}
+    arguments = {"change_set_id": target.change_set.id}
     publication = publishing.publish(target.change_set, target.project, hosts=target.site.hosts, user=target.site.by)
 
     def record() -> Shown:
