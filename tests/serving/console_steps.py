@@ -142,14 +142,15 @@ def check_preview(person: Person, text: str) -> None:
         person.use(text if text.is_visible() else page.locator("[data-panel-toggle=fields]"))
         return
     person.press("Start the preview")
+    expect(page.get_by_role("button", name=person.say("Start the preview"), exact=True)).to_be_hidden()
     reload = page.get_by_role("link", name=person.say("Reload"), exact=True)
+    frame = page.frame_locator("iframe[data-preview-frame]")
     deadline = time.monotonic() + WITHIN_S
-    while not page.locator("iframe[data-preview-frame]").count():
-        assert time.monotonic() < deadline, "the preview has not started"
+    while not frame.get_by_text(text).count():
+        assert time.monotonic() < deadline, "the preview does not show the text"
         page.wait_for_timeout(500)
         if reload.count():  # The page that a click leaves has none any more.
             person.use(reload)
-    frame = page.frame_locator("iframe[data-preview-frame]")
     expect(frame.get_by_text(text).first).to_be_visible(timeout=PREVIEW_MS)
 
 
