@@ -149,7 +149,7 @@ def check_preview(person: Person, text: str) -> None:
     while not frame.get_by_text(text).count():
         assert time.monotonic() < deadline, "the preview does not show the text"
         page.wait_for_timeout(500)
-        if reload.count():  # The page that a click leaves has none any more.
+        if reload.count():  # A page that is left has none.
             person.use(reload)
     expect(frame.get_by_text(text).first).to_be_visible(timeout=PREVIEW_MS)
 
