@@ -646,12 +646,29 @@ class TestReviewInTheEditor:
         assert re.search(rf'id="{name}"[^>]*aria-invalid="true"', shown.text)
         assert ("Mine." in me.text(me.sets()[0]["branch"]), self.bodies(me, set_id)) == (False, ["Look"])
 
-    def test_refused_save_sends_no_reply(self, me: Proposer, reviewer: Person, set_id: str) -> None:
+    def test_refused_save_keeps_the_text_and_has_sent_the_reply(
+        self, me: Proposer, reviewer: Person, set_id: str
+    ) -> None:
         comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
         ask = {"save-to": "review", "reviewers": me.person.id, f"reply-{comment}": "Done."}
         refused = submit(me.person, url, **me.typed(url, "Mine.", "My line.") | ask)
-        assert (refused.status_code, form_of(refused, "editor-form")[f"reply-{comment}"]) == (400, "Done.")
-        assert self.bodies(me, set_id) == ["Look"]
+        assert (refused.status_code, "Mine." in refused.text) == (400, True)
+        assert form_of(refused, "editor-form")[f"reply-{comment}"] == ""
+        assert self.bodies(me, set_id) == ["Look", "Done."]
+
+    def test_reply_above_the_limit_is_shown_again_and_nothing_is_saved(
+        self, me: Proposer, reviewer: Person, set_id: str
+    ) -> None:
+        comment, url = self.comment(reviewer, set_id), f"{me.edit}?set={set_id}"
+        with me.console.app.app_context():
+            rows = [ChangeSetComment(change_set_id=set_id, body="Look") for _ in range(actions.MAX_COMMENTS - 1)]
+            db.session.add_all(rows)
+            db.session.commit()
+        sent = me.typed(url, "Mine.", "My line.") | {f"reply-{comment}": "Done."}
+        refused = submit(me.person, url, **sent)
+        shown = form_of(refused, "editor-form")
+        assert (refused.status_code, shown[f"reply-{comment}"], "Mine." in shown["body"]) == (403, "Done.", True)
+        assert "Mine." not in me.text(me.sets()[0]["branch"])
 
     def test_repeated_form_stores_a_reply_once(self, me: Proposer, reviewer: Person, set_id: str) -> None:
         comment, other = (self.comment(reviewer, set_id, pointer=pointer) for pointer in (None, "/title"))

@@ -97,7 +97,7 @@ def _notice(scope: EditorScope) -> str | None:
     max_files=MAX_IMAGES,
 )
 def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
-    """Save the file, then send the replies. If another user changed the file, store a draft and show both versions."""
+    """Send the replies and save the file. If another user changed it since, store a draft and show both versions."""
     is_ended = has_ended(scope)
     if ACTION in form.values and not is_ended:
         return _change_list(scope, _opened(scope, form, prepared), form)
@@ -107,9 +107,8 @@ def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: C
         return leave_set(scope, form, lambda site: edited(site, form))
     opened = _opened(scope, form, prepared)
     data = edited(opened, form, prepared)
-    response = save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
-    send_replies(scope, form, replies)
-    return response
+    send_replies(scope, form, replies)  # A refused reply after the commit would deny it.
+    return save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
 
 
 def _opened(scope: EditorScope, form: Form, schema: ContentSchema) -> OpenFile:
