@@ -46,8 +46,11 @@ class Settings(SettingGroups):
 
     @classmethod
     def for_tests(cls, instance_dir: Path, **environment: object) -> "Settings":
-        """Return settings of `APP_ENV=test` with the instance folder `instance_dir`. The environment is not read."""
-        variables = {"APP_ENV": "test", "INSTANCE_DIR": str(instance_dir)}
+        """Return settings of `APP_ENV=test` with the instance folder `instance_dir`. The environment is not read.
+
+        Builds wait: most tests that submit a change set need none.
+        """
+        variables = {"APP_ENV": "test", "INSTANCE_DIR": str(instance_dir), "BUILD_PROCESSES": "0"}
         return cls.from_environment(variables | {name: str(value) for name, value in environment.items()})
 
     @property

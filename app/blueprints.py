@@ -6,8 +6,10 @@ The REST routes are under /api/v1, the handlers under /api.
 from flask import Blueprint, Flask
 
 from app.console.account.provider_pages import blueprint as console_links
+from app.console.routes import GUEST_ROOT as REVIEW
 from app.console.routes import ROOT as CONSOLE
 from app.console.routes import blueprint as console
+from app.console.routes import guest_blueprint as review
 from app.http.blueprint import EXTENSION, ApiOverview, DocumentedEvent
 from app.http.endpoint import find_endpoint
 from app.resources.ai.routes import blueprint as ai
@@ -38,15 +40,27 @@ from app.resources.project_draft.routes import blueprint as project_draft
 from app.resources.project_log.routes import blueprint as project_log
 from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.project_schema.routes import blueprint as project_schema
+from app.resources.review_link.routes import blueprint as review_link
+from app.resources.review_link.routes import set_blueprint as change_set_links
 from app.resources.sandbox.routes import blueprint as sandbox
 from app.resources.sandbox.schemas import FailedStartSchema
+from app.resources.site_build.routes import blueprint as site_build
+from app.resources.site_build.routes import project_blueprint as project_builds
+from app.resources.site_build.routes import set_blueprint as change_set_builds
+from app.resources.site_build.schemas import StorageLimitSchema
 from app.resources.system.routes import blueprint as system
 from app.resources.user.routes import blueprint as user
 from app.resources.user_preference.routes import blueprint as user_preference
 from app.resources.webhooks.routes.billing import blueprint as billing_webhooks
 from app.resources.webhooks.routes.git import blueprint as git_webhooks
 
-UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system), ("", media), (CONSOLE, console), ("", console_links))
+UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (
+    ("", system),
+    ("", media),
+    (CONSOLE, console),
+    (REVIEW, review),
+    ("", console_links),
+)
 
 VERSIONED: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth),
@@ -66,6 +80,11 @@ VERSIONED: tuple[tuple[str, Blueprint], ...] = (
     ("/project", project_schema),
     ("/project", project_change_sets),
     ("/change-set", change_set),
+    ("/project", project_builds),
+    ("/build", site_build),
+    ("/change-set", change_set_builds),
+    ("/change-set", change_set_links),
+    ("/review-link", review_link),
     ("/project-log", project_log),
     ("/project-draft", project_draft),
     ("/bucket", bucket),
@@ -115,13 +134,14 @@ class FailureDataSchema(
     UnknownBranchSchema,
     SaveConflictSchema,
     ChangeSetFailureSchema,
+    StorageLimitSchema,
 ):
     """The data that the caller needs to continue.
 
     A refused save has `head_sha` and `paths`, or `invalid`. An unknown branch has `branches`. A refused deletion
     of an account has `organizations`. A step of a change set has `state` and `permitted`, a second revert has the
-    `change_set_id` of the first one, and a time that cannot be scheduled has its neighbours. A failed start of a
-    preview has the other fields.
+    `change_set_id` of the first one, and a time that cannot be scheduled has its neighbours. A full storage for builds
+    has `used` and `limit`. A failed start of a preview has the other fields.
     """
 
     COMPONENT = "http_FailureData"

@@ -172,6 +172,18 @@ def verified(spec_name: str = "verifyAuth", *, token: TokenRule = SESSION_ONLY, 
     return Guard(spec_name, lambda s: s.is_verified, token=token, description=description)
 
 
+def member_or_hidden(find: targets.Resolver[Any], noun: str, *, token: TokenRule = EDITS) -> Guard:
+    """Return a guard for members of the organization of an object. For others the object does not exist."""
+    return Guard(
+        "memberOfOrg or 404",
+        lambda s: s.role is not None,
+        find,
+        token=token,
+        hidden_message=f"{noun} not found",
+        description="For all members of the organization that owns the project. Others receive 404.",
+    )
+
+
 def platform_admin() -> Guard:
     """Return a guard for platform admins."""
     return Guard("platform admin", lambda s: s.is_admin)

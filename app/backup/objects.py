@@ -10,15 +10,16 @@ import orjson
 from app.backup.json_lines import HashingWriter, LineWriter
 from app.backup.manifest import BackupError
 from app.drivers.storage.port import ObjectMissing, ObjectStore, checked
+from app.resources.site_build.storing import PREFIX as BUILDS
 
 FOLDER = "objects"
 
 
 def save(store: ObjectStore, target: Path, listed: LineWriter) -> None:
-    """Copy every object that has no copy yet. The content of a key never changes."""
+    """Copy every object that has no copy yet, except the output of builds. The content of a key never changes."""
     for item in store.list():
         path = target / FOLDER / item.key
-        if path.exists():
+        if item.key.startswith(BUILDS) or path.exists():
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         try:

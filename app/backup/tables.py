@@ -19,8 +19,11 @@ from app.database import inserts
 from app.drivers.jobs.port import JobEngine
 from app.models.base import Base, UtcDateTime
 from app.models.content_search import is_search_table
+from app.models.site_build import SiteBuild, SiteBuildFile
 
 ALEMBIC = "alembic_version"
+WITHOUT_ROWS = frozenset({SiteBuild.__tablename__, SiteBuildFile.__tablename__})
+"""Tables whose rows are not saved: a commit can be built again."""
 BATCH_SIZE, BINARY_BATCH_SIZE = 1000, 8
 """The rows that are held in memory. A row with binary values can have 20 MiB."""
 
@@ -55,6 +58,8 @@ def lines_of(
     connection: sa.Connection, table: sa.Table, observe: Callable[[str, object], None] | None = None
 ) -> Iterator[bytes]:
     """Yield the rows as lines, in batches. `observe` receives each value of a column with encrypted secrets."""
+    if table.name in WITHOUT_ROWS:
+        return
     columns = columns_of(table)
     secret_indexes = (
         [index for index, column in enumerate(columns) if column.name.endswith("_secret")] if observe else []

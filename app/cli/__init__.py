@@ -10,6 +10,7 @@ from app.cli.doctor import doctor
 from app.cli.operation import config, database, jobs, keys, worker
 from app.cli.projects import git, index, project
 from app.cli.seed import seed
+from app.cli.storage import storage
 
 COMMANDS = tuple(
     map(
@@ -28,6 +29,7 @@ COMMANDS = tuple(
             project,
             restore,
             seed,
+            storage,
             token,
             user,
             worker,

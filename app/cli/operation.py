@@ -14,6 +14,7 @@ from app.drivers.jobs.retry_policy import CONCURRENCY
 from app.extensions import db, keyring
 from app.resources.git_provider.token_encryption import SECRETS, rekey
 from app.resources.outbound_webhook.signing import SECRETS as WEBHOOK_SECRETS
+from app.resources.review_link.service import SECRETS as LINK_SECRETS
 from app.resources.system import job_queue
 from app.settings.groups import PROJECT
 from app.worker import run_worker
@@ -105,7 +106,7 @@ def rotate() -> None:
 
     It can be stopped, repeated and run under load.
     """
-    result = rekey(keyring, (*SECRETS, WEBHOOK_SECRETS))
+    result = rekey(keyring, (*SECRETS, WEBHOOK_SECRETS, LINK_SECRETS))
     click.echo(f"{result.rows} rows were encrypted with the first key.")
     if result.unreadable:
         raise click.ClickException(

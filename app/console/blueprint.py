@@ -1,7 +1,8 @@
-"""The blueprint of the console. Its URLs start with `/console`."""
+"""The blueprints of the console. The URLs of its pages start with `/console`, those of guests with `/review`."""
 
 from flask import Blueprint
 
 blueprint = Blueprint("console", __name__)
+guest_blueprint = Blueprint("review", __name__)
 
-ROOT = "/console"
+ROOT, GUEST_ROOT = "/console", "/review"

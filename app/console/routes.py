@@ -4,9 +4,9 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import app.console
-from app.console.blueprint import ROOT, blueprint
+from app.console.blueprint import GUEST_ROOT, ROOT, blueprint, guest_blueprint
 
-__all__ = ["ROOT", "blueprint"]
+__all__ = ["GUEST_ROOT", "ROOT", "blueprint", "guest_blueprint"]
 
 for module in walk_packages(app.console.__path__, "app.console."):
     if module.name != __name__:

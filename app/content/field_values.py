@@ -114,6 +114,11 @@ def text_key(text: str) -> str:
     return f"4{folded[:MAX_KEY]}\x1f{hashlib.blake2b(folded.encode(), digest_size=8).hexdigest()}"
 
 
+def text_of_key(key: str) -> str | None:
+    """Return the folded text of a key, or None if the value is no text or was cut."""
+    return key[1:] if key.startswith("4") and "\x1f" not in key else None
+
+
 def is_date(text: str) -> bool:
     """Return whether a text is a date or a time."""
     return _kind_of_text(text) in (ValueKind.DATE, ValueKind.DATETIME)

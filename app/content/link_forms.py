@@ -24,7 +24,8 @@ _PAGE_ENDINGS = tuple(
 _HUGO = re.compile(r"""\{\{([<%])\s*(ref|relref)\s+["'`]?([^"'`\s>%]{1,500})""")
 _JEKYLL = re.compile(r"\{%-?\s*(link|post_url)\s+([^\s%]{1,500})")
 _INDEX = re.compile(r"/(?:_?index|readme)$", re.IGNORECASE)
-_SAFE = "/@:+,;=!$&'*~._-"
+SAFE = "/@:+,;=!$&'*~._-"
+"""The characters that a path in a link contains as they are."""
 
 
 class LinkForm(StrEnum):
@@ -158,7 +159,7 @@ def link_to(target: LinkTarget, style: LinkStyle, *, source: str, root: str) -> 
     if style.form in (LinkForm.LINK, LinkForm.POST_URL):
         return f"{{% link {below} %}}"
     if style.form is LinkForm.FILE:
-        path = quote(posixpath.relpath(target.path, posixpath.dirname(source) or "."), safe=_SAFE)
+        path = quote(posixpath.relpath(target.path, posixpath.dirname(source) or "."), safe=SAFE)
         return f"./{path}" if style.has_dot and not path.startswith(".") else path
     if target.is_written:
         return target.address

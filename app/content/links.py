@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from app.content.filetypes import file_type
-from app.content.site_roots import MediaFolder, SiteRoots
+from app.content.site_roots import ALIASES, MediaFolder, SiteRoots
 from app.content.words import fold
 
 MAX_LINKS, MAX_URL = 500, 1_024
@@ -107,10 +107,17 @@ def find_links(body: str, values: Mapping[str, object]) -> list[Link]:
     return list(links)
 
 
-def _in_text(body: str) -> Iterator[Link]:
+def located_links(body: str) -> Iterator[tuple[Link, int]]:
+    """Yield the links of a text with the positions of their targets."""
     for kind, literal, pattern in _PATTERNS:
         for match in pattern.finditer(body) if literal in body else ():
-            yield Link(str(match[match.lastindex or 1]).strip()[:MAX_URL], kind)
+            group = match.lastindex or 1
+            url = str(match[group])
+            yield Link(url.strip()[:MAX_URL], kind), match.start(group) + len(url) - len(url.lstrip())
+
+
+def _in_text(body: str) -> Iterator[Link]:
+    return (link for link, _start in located_links(body))
 
 
 def _in_values(value: object) -> Iterator[Link]:
@@ -120,11 +127,11 @@ def _in_values(value: object) -> Iterator[Link]:
     if isinstance(value, list):
         for inner in value:
             yield from _in_values(inner)
-    elif isinstance(value, str) and _is_like_path(value.strip()):
+    elif isinstance(value, str) and is_path_value(value.strip()):
         yield Link(value.strip(), "field")
 
 
-def _is_like_path(value: str) -> bool:
+def is_path_value(value: str) -> bool:
     """Return whether a value is the path of an image or another medium, or starts as a path and has no spaces."""
     if len(value) > MAX_URL or "\n" in value:
         return False
@@ -164,7 +171,7 @@ def can_resolve_to(source: str, link: Link, target: str, site: SiteRoots) -> boo
 def _candidates(source: str, url: str, kind: str) -> Iterator[str]:
     """Yield the paths in the repository or on the site to which a link may refer."""
     plain = url.lstrip("/")
-    if url.startswith("/") or kind in ("reference", "wiki", "field", "media", "html"):
+    if url.startswith(("/", *ALIASES)) or kind in ("reference", "wiki", "field", "media", "html"):
         yield from _both(plain)
     if not url.startswith("/"):
         for base in {posixpath.dirname(source), _page(source)}:
@@ -189,7 +196,7 @@ def _all_names(target: str, folders: tuple[MediaFolder, ...]) -> set[str]:
 def _names(target: str) -> set[str]:
     """Return the path and the page of a file, relative to every possible root below the folder of the site."""
     names = set()
-    for whole in (target, _page(target)):
+    for whole in (target, *_pages_of(target)):
         names.add(fold(whole) or ".")
         parts = whole.split("/")
         for depth in range(1, min(4, len(parts)) + 1):
@@ -198,6 +205,14 @@ def _names(target: str) -> set[str]:
             if root in _ROOTS or (above in _ROOTS and _LANGUAGE.fullmatch(last)):
                 names.add(fold(inner) or ".")
     return names
+
+
+def _pages_of(path: str) -> Iterator[str]:
+    """Yield the URL paths of a page. With Eleventy, a page that has the name of its folder has its address, too."""
+    yield (page := _page(path))
+    folder, _, name = page.rpartition("/")
+    if page != path and name and name == folder.rpartition("/")[2]:
+        yield folder
 
 
 def _page(path: str) -> str:

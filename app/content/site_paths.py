@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import quote
 
+from app.content.entry_files import ELEVENTY
 from app.content.schema.inferred import ROOTS
 
 PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
@@ -13,8 +14,13 @@ STARLIGHT = "/src/content/docs/"
 """The folder of the collection whose pages Starlight serves at the root of the site."""
 
 
-def path_in_site(path: str, values: Mapping[str, object], content_root: str | None) -> str:
-    """Return the likely path of a file in the built site, `/` for a file that is no page."""
+def path_in_site(
+    path: str, values: Mapping[str, object], content_root: str | None, *, generator: str | None = None
+) -> str:
+    """Return the likely path of a file in the built site, `/` for a file that is no page.
+
+    Eleventy omits the name of a page that is the name of its folder.
+    """
     for name in ("url", "permalink"):
         own = values.get(name)
         if isinstance(own, str) and own.startswith("/") and not own.startswith("//") and ":" not in own:
@@ -35,6 +41,7 @@ def path_in_site(path: str, values: Mapping[str, object], content_root: str | No
         # The slug of `name/index.md` stands for its folder.
         folder = folder.rpartition("/")[0] if name.casefold() == "index" else folder
         name = slug
-    segments = [folder, "" if name.casefold() in _INDEX_NAMES else name]
+    is_index = name.casefold() in _INDEX_NAMES or (generator == ELEVENTY and name == folder.rpartition("/")[2])
+    segments = [folder, "" if is_index else name]
     address = "/".join(segment for segment in segments if segment)
     return quote("/" + re.sub(r"\s+", "-", address).lower() + ("/" if address else ""))

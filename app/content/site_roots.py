@@ -15,6 +15,10 @@ MEDIA_FOLDERS = {
 """Folders for images by generator. With the others, an image in the folder of the page has an address."""
 
 
+ALIASES = {"~/": "src", "@/": "src", "@site/": ""}
+"""The folders of a site that a path in a page can start with, as Astro, Vite, Nuxt and Docusaurus name them."""
+
+
 @dataclass(frozen=True)
 class MediaFolder:
     """A folder of images, and the start of their addresses in a page, to which the path below the folder is added."""
@@ -72,9 +76,14 @@ class SiteRoots:
         usual = MEDIA_FOLDERS.get(self.generator or "", "")
         return self.media or (join(self.site_of(page_path), usual) if usual else "")
 
+    def aliased(self, page_path: str) -> list[MediaFolder]:
+        """Return the folders of the site of a page that have an alias, with the alias as their address."""
+        site = self.site_of(page_path)
+        return [MediaFolder(join(site, name).rstrip("/"), alias) for alias, name in ALIASES.items()]
+
     def published(self, page_path: str) -> tuple[MediaFolder, ...]:
-        """Return the folder of the site of a page, and the declared media folders, with their addresses."""
-        return MediaFolder(self.site_of(page_path), "/"), *self.declared
+        """Return the folder of the site of a page, the declared media folders and the aliases, with their addresses."""
+        return MediaFolder(self.site_of(page_path), "/"), *self.declared, *self.aliased(page_path)
 
 
 def site_folders(paths: Collection[str], generator: str | None, content: str) -> tuple[str, ...]:

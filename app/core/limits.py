@@ -127,7 +127,7 @@ class SandboxLimits:
     """Resources and lifetimes of sandboxes."""
 
     cpus: int = 1
-    memory_bytes: int = 1024 * MIB
+    memory_bytes: int = 2048 * MIB
     processes: int = 256
     disk_bytes: int = 2048 * MIB
     files: int = 400_000
@@ -141,6 +141,21 @@ class SandboxLimits:
     requests: int = 64
     requests_total: int = 400
     membership_check_s: float = 10
+
+
+@dataclass(frozen=True)
+class BuildLimits:
+    """Sizes, numbers and lifetimes of site builds."""
+
+    files: int = 50_000
+    output_bytes: int = 1024 * MIB
+    per_organization: int = 2
+    attempts: int = 3
+    lifetime_s: int = 1800
+    """The time for the installation, the build and the storage of its output."""
+    retention_s: int = 30 * DAY
+    record_retention_s: int = 60 * DAY
+    """The time for which a failed or expired build is listed."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +288,7 @@ class Limits:
     rates: RateLimits = field(default_factory=RateLimits)
     upload: UploadLimits = UploadLimits()
     sandbox: SandboxLimits = SandboxLimits()
+    builds: BuildLimits = BuildLimits()
     ai: AiLimits = AiLimits()
     outbound: OutboundLimits = OutboundLimits()
     stores: StoreLimits = StoreLimits()

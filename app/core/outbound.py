@@ -1,7 +1,7 @@
 """The hook that runs before each call to another system."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -23,10 +23,10 @@ def before_call(client: str) -> None:
 
 @dataclass(frozen=True)
 class LateRecord(Generic[T_co]):
-    """The result of a request that another system has carried out, and the jobs that record it, with arguments."""
+    """The result of a request that another system has carried out, and the jobs that record it: names and arguments."""
 
     result: T_co
-    jobs: Mapping[str, Mapping[str, Any]]  # plain values of different types
+    jobs: Sequence[tuple[str, Mapping[str, Any]]] = ()  # plain values of different types
 
 
 class OutsideResource(ABC):

@@ -38,6 +38,7 @@ class RateLimits:
     token: tuple[Rate, ...] = (Rate(600, MINUTE),)
     token_writes: tuple[Rate, ...] = (Rate(120, MINUTE),)
     token_create: tuple[Rate, ...] = (Rate(30, HOUR),)
+    review_link_create: tuple[Rate, ...] = (Rate(30, HOUR),)
     git_failures_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
     signed_in_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
     anonymous_address: tuple[Rate, ...] = (Rate(60, MINUTE),)

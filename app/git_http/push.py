@@ -180,7 +180,7 @@ class Push:
                     service.enqueue_effects(push)
             except DatabaseError as error:
                 log.warning("git.push_effects_failed", repository=self._repository, error=type(error).__name__)
-                late_records.store(LateRecord(None, {"git_push.permitted": vars(push)}), lambda: None)
+                late_records.store(LateRecord(None, [("git_push.permitted", vars(push))]), lambda: None)
 
 
 def _read_updates(hook: socket.socket) -> list[RefUpdate]:

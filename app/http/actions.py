@@ -163,7 +163,7 @@ class ActionSteps:
         if isinstance(value, UnrecordedAct):
             late = value.late
         elif self.declared.outside and not isinstance(value, Response):
-            late = LateRecord(value, {})  # Only the response of the request is missing.
+            late = LateRecord(value)  # Only the response of the request is missing.
         log.warning("request.not_recorded", error=type(error).__name__, is_recorded_later=late is not None)
         return late
 

@@ -143,7 +143,7 @@ def _log(error: Exception) -> None:
     elif is_transient(error):
         log.warning("database.unavailable", **details)
     else:
-        log.error("request.failed", exc_info=error, path=request.path, method=request.method)
+        log.error("request.failed", exc_info=error, path=str(request.url_rule or request.path), method=request.method)
 
 
 def _vanished_row() -> errors.AppError:

@@ -33,13 +33,13 @@ def _store_later(late: LateRecord[Any], store_response: Callable[[], None]) -> N
         time.sleep(PAUSE_S)
         if _try_store(late, store_response):
             return
-    log.error("request.record_lost", jobs=list(late.jobs))
+    log.error("request.record_lost", jobs=[name for name, _ in late.jobs])
 
 
 def _try_store(late: LateRecord[Any], store_response: Callable[[], None]) -> bool:
     try:
         with transactions.write_transaction():
-            for name, arguments in late.jobs.items():
+            for name, arguments in late.jobs:
                 jobs.enqueue(name, **arguments)
             with suppress(StillRunning):  # A repeated request has taken the key over.
                 store_response()

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -134,13 +135,18 @@ class ChangeSetReviewer(Base):
 
 
 class ChangeSetReview(Base):
-    """A review of the commit `head_sha`. It is valid while the commit is the head of the set."""
+    """A review of the commit `head_sha`. It is valid while the commit is the head of the set.
+
+    The review of a guest has no user. `link_id` is the review link and `guest_name` the name that the guest gave.
+    """
 
     __tablename__ = "change_set_reviews"
 
     id: Mapped[str] = id_column("rvw")
     change_set_id: Mapped[str] = foreign_key("change_sets.id")
     user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    link_id: Mapped[str | None] = foreign_key("review_links.id", ondelete="SET NULL")
+    guest_name: Mapped[str | None]
     verdict: Mapped[Verdict] = enum_column(Verdict, "review_verdict")
     body: Mapped[str]
     head_sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
@@ -168,7 +174,11 @@ class ChangeSetSchedule(Base):
 
 
 class ChangeSetComment(Base):
-    """A comment on a set, or on a path, a value (`pointer`) or a block of it (the hash of its text)."""
+    """A comment on a set, or on a path, a value (`pointer`) or a block of it (the hash of its text).
+
+    The comment of a guest has no user, but a link and a name. `page` is the address of a page of the built site, and
+    `quote` the text on it that the comment concerns, in the form of `app.content.text_quotes`.
+    """
 
     __tablename__ = "change_set_comments"
 
@@ -179,6 +189,10 @@ class ChangeSetComment(Base):
     path: Mapped[str | None]
     pointer: Mapped[str | None]
     block: Mapped[str | None] = mapped_column(sa.String(64))
+    link_id: Mapped[str | None] = foreign_key("review_links.id", ondelete="SET NULL")
+    guest_name: Mapped[str | None]
+    page: Mapped[str | None]
+    quote: Mapped[dict[str, Any] | None] = mapped_column(sa.JSON(none_as_null=True))
     resolved_at: Mapped[datetime | None]
     resolved_by: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
@@ -186,6 +200,8 @@ class ChangeSetComment(Base):
 
 class Notice(Base):
     """News for a user about a change set. `text` are the words of the `actor`, or the reason of a failure.
+
+    `actor_name` is the name of a guest, who is no user.
 
     `mailed_at` is the time at which the mail was enqueued, or at which it was decided that there is none.
     """
@@ -206,6 +222,7 @@ class Notice(Base):
     change_set_id: Mapped[str] = foreign_key("change_sets.id")
     kind: Mapped[NoticeKind] = enum_column(NoticeKind, "notice_kind")
     actor_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
+    actor_name: Mapped[str | None]
     text: Mapped[str] = mapped_column(default="")
     created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
     read_at: Mapped[datetime | None]

@@ -99,9 +99,11 @@ class Project(Timestamps, Base):
     paths: Mapped[dict[str, Any]] = mapped_column(default=dict)
     visibility: Mapped[Visibility] = enum_column(Visibility, "visibility", default=Visibility.PRIVATE)
     preview_network: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    build_change_sets: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     publishers: Mapped[str] = mapped_column(sa.String(16), default=Publishers.EDITORS, server_default="editors")
     required_approvals: Mapped[int] = mapped_column(default=1, server_default="1")
     change_set_prefix: Mapped[str] = mapped_column(sa.String(100), default="galley", server_default="galley")
+    guest_approval: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     require_change_sets: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     status: Mapped[ArchiveStatus] = enum_column(ArchiveStatus, "status", default=ArchiveStatus.ACTIVE)
     connection_status: Mapped[ConnectionStatus] = enum_column(
@@ -118,24 +120,26 @@ class Project(Timestamps, Base):
         return self.provider == Provider.LOCAL
 
 
+_MEMBER, _CHOSEN = aliased(Membership), aliased(MembershipProject)
+_IS_CHOSEN = sa.and_(
+    _CHOSEN.project_id == Project.id,
+    _CHOSEN.organization_id == _MEMBER.organization_id,
+    _CHOSEN.user_id == _MEMBER.user_id,
+)
+_ROLE = (
+    sa.select(sa.case((_MEMBER.access == Access.ALL, _MEMBER.role), else_=_CHOSEN.role))
+    .outerjoin_from(_MEMBER, _CHOSEN, _IS_CHOSEN)
+    .where(_MEMBER.organization_id == Project.organization_id)
+    .correlate_except(_MEMBER, _CHOSEN)
+)
+
+
 def role_in_project(user_id: object) -> sa.ScalarSelect[Role]:
     """Return the expression of the role of a user in a project of the statement. It is NULL if the user has none.
 
     A member with the access `projects` has the role that an admin chose for the project, and none in other projects.
     """
-    member, chosen = aliased(Membership), aliased(MembershipProject)
-    is_chosen = sa.and_(
-        chosen.project_id == Project.id,
-        chosen.organization_id == member.organization_id,
-        chosen.user_id == member.user_id,
-    )
-    return (
-        sa.select(sa.case((member.access == Access.ALL, member.role), else_=chosen.role))
-        .outerjoin_from(member, chosen, is_chosen)
-        .where(member.organization_id == Project.organization_id, member.user_id == user_id)
-        .correlate_except(member, chosen)
-        .scalar_subquery()
-    )
+    return _ROLE.where(_MEMBER.user_id == user_id).scalar_subquery()
 
 
 class LocalRepository(Timestamps, Base):

@@ -135,9 +135,11 @@ class ProjectDraft(Timestamps, Base):
 
 
 class DraftImage(Base):
-    """An image that a user uploaded for the draft of a file. The save of the file commits it.
+    """An image that a user uploaded for the draft of a file. The save of the file commits it, if the text names it.
 
-    `path` is the path of the future file, and `url` its address in the text.
+    `path` is the path of the future file, and `url` its address in the text. `blob_sha` is that of a file, of any kind,
+    of the entry of which the draft is a copy. The save commits it in any case. Its bytes are stored only if the host
+    does not commit blobs.
     """
 
     __tablename__ = "draft_images"
@@ -154,7 +156,8 @@ class DraftImage(Base):
     path: Mapped[str]
     url: Mapped[str]
     size: Mapped[int] = mapped_column(sa.BigInteger)
-    content: Mapped[bytes] = mapped_column(sa.LargeBinary, deferred=True)
+    content: Mapped[bytes | None] = mapped_column(sa.LargeBinary, deferred=True)
+    blob_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
 
     @property

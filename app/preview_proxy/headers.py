@@ -36,6 +36,11 @@ PLAIN_TARGET = re.compile(r"/[\x21-\x7e]*")
 SAFE_IN_PATH = "/:@!$&'()*+,;=~-._%"
 
 
+def host_of(environ: WSGIEnvironment) -> str:
+    """Return the host name of a request without its port, in lower case."""
+    return str(environ.get("HTTP_HOST", "")).lower().rpartition("@")[2].partition(":")[0].rstrip(".")
+
+
 def target(environ: WSGIEnvironment) -> str:
     """Return path and query in the form of the browser if the server provides it."""
     raw = environ.get("RAW_URI")

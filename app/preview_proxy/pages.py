@@ -9,7 +9,7 @@ STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:12vh auto;padding:0 1rem}"
     "pre{overflow:auto;background:#f4f4f4;color:#222;padding:1rem}"
 )
-REFRESH_S = 1
+REFRESH_S, BUILD_REFRESH_S = 1, 5
 
 
 def no_preview() -> Response:
@@ -22,6 +22,11 @@ def forbidden() -> Response:
     return _page(
         403, "This preview is not open to you", "Open it from the editor, signed in as a member of its organization."
     )
+
+
+def link_ended() -> Response:
+    """Return the page for a guest whose review link does not open this build, or has ended."""
+    return _page(403, "This page is not open to you", "Open it from the link that you have received.")
 
 
 def another_site() -> Response:
@@ -44,6 +49,28 @@ def failed(problem: str, log: str) -> Response:
 def ended() -> Response:
     """Return the page of a preview that has expired or was stopped."""
     return _page(410, "The preview has ended", "Start it again from the editor.")
+
+
+def building() -> Response:
+    """Return the page of a build that is not ready. It reloads itself."""
+    response = _page(503, "The site is being built", "This page reloads automatically.")
+    response.headers["Refresh"] = response.headers["Retry-After"] = str(BUILD_REFRESH_S)
+    return response
+
+
+def not_built(problem: str, log: str) -> Response:
+    """Return the page of a failed build with its log."""
+    return _page(502, "The site could not be built", problem, log)
+
+
+def expired() -> Response:
+    """Return the page of a build whose files were deleted."""
+    return _page(410, "This version of the site is no longer stored", "Build it again from the change set.")
+
+
+def missing_page() -> Response:
+    """Return the page for an address that a built site does not have."""
+    return _page(404, "The site has no such page", "The page may have been moved or removed.")
 
 
 def bad_gateway() -> Response:

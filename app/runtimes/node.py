@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, json_of, mapping
+from app.runtimes import scripts
+from app.runtimes.recipe import BASE, HOST, PORT, REPEATED_NOTE, URL, Read, Recipe, Version, json_of, mapping
 
 VERSION_FILES = (".nvmrc", ".node-version")
 RELEASE_NAMES = {"gallium": 16, "hydrogen": 18, "iron": 20, "jod": 22, "krypton": 24}
@@ -14,19 +15,32 @@ _COMPARATOR = re.compile(
     r"(>=|<=|>|<|=|\^|~)?v?(\d{1,6})?(?:\.(\d{1,6}|[xX*]))?(?:\.(\d{1,6}|[xX*]))?(?:[-+][\w.+-]*)?"
 )
 _HYPHEN = re.compile(r"(\S+)\s+-\s+(\S+)")
-_REPEATED = """\
-install() {
+_REPEATED = f"""\
+install() {{
   echo "$ $*"
-  "$@" && return
-  echo "The installation failed. It is repeated without the scripts of the packages."
-  npm_config_ignore_scripts=true YARN_ENABLE_SCRIPTS=false "$@"
-}
+  "$@"
+}}
+again() {{
+  echo "{REPEATED_NOTE}"
+  export npm_config_ignore_scripts=true YARN_ENABLE_SCRIPTS=false
+  install "$@"
+}}
 """
 """Scripts of packages often download programs from hosts that a sandbox cannot reach, and few sites need them."""
+DOWNLOADS = {
+    "BROWSER": "none",
+    "PUPPETEER_SKIP_DOWNLOAD": "1",
+    "PUPPETEER_SKIP_CHROMIUM_DOWNLOAD": "1",
+    "CYPRESS_INSTALL_BINARY": "0",
+    "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD": "1",
+    "SENTRYCLI_SKIP_DOWNLOAD": "1",
+    "ELECTRON_SKIP_BINARY_DOWNLOAD": "1",
+}
+"""Variables without which packages for tests download browsers and other programs."""
 _NPM_OPTIONS = "--no-audit --no-fund"
 # Lock files that npm wrote on another platform often lack optional packages. Fall back to an installation.
-_NPM = ("sh", "-c", f"{_REPEATED}install npm ci {_NPM_OPTIONS} || install npm install {_NPM_OPTIONS}")
-WITHOUT_LOCK = ("sh", "-c", f"{_REPEATED}install npm install {_NPM_OPTIONS}")
+_NPM = ("sh", "-c", f"{_REPEATED}install npm ci {_NPM_OPTIONS} || again npm install {_NPM_OPTIONS}")
+WITHOUT_LOCK = ("sh", "-c", f"{_REPEATED}install npm install {_NPM_OPTIONS} || again npm install {_NPM_OPTIONS}")
 LOCK_FILES = ("pnpm-lock.yaml", "yarn.lock", "package-lock.json", "npm-shrinkwrap.json")
 _FIELD = re.compile(r"(pnpm|yarn)@(\d+\.\d+\.\d+(?:-[\w.-]+)?)(?:\+.*)?")
 _PNPM_LOCK_VERSION = re.compile(rb"^lockfileVersion: *['\"]?(\d+)", re.MULTILINE)
@@ -48,6 +62,27 @@ SERVERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hexo", ("hexo", "server", "-i", HOST, "-p", PORT)),
     ("vite", ("vite", "dev", "--host", HOST, "--port", PORT, "--strictPort")),
 )
+BUILDS: dict[str, tuple[tuple[str, ...], str]] = {
+    "astro": (("astro", "build", "--outDir", "dist", "--site", URL, "--base", f"{BASE}/"), "dist"),
+    "@docusaurus/core": (("docusaurus", "build", "--out-dir", "build"), "build"),
+    "vitepress": (
+        ("vitepress", "build", "{root}", "--base", f"{BASE}/", "--outDir", "{root}/.vitepress/dist"),
+        "{root}/.vitepress/dist",
+    ),
+    "next": (("next", "build"), "out"),
+    "nuxt": (("nuxt", "generate"), ".output/public"),
+    "gatsby": (("gatsby", "build"), "public"),
+    "@11ty/eleventy": (("eleventy", "--output=_site", f"--pathprefix={BASE}/"), "_site"),
+    "hexo": (("hexo", "generate"), "public"),
+    "vite": (("vite", "build", "--outDir", "dist", "--emptyOutDir", "--base", f"{BASE}/"), "dist"),
+}
+"""Builds and the folders of their pages."""
+
+_PRODUCTION = ("env", "NODE_ENV=production")
+_EXPORT = re.compile(rb"['\"`]export['\"`]")
+"""Value of `output` in the configuration of Next.js, without which its build has no static pages."""
+
+_PUBLIC_DIR = re.compile(rb"(?m)^public_dir:[ \t]*['\"]?([\w./-]{1,100})")
 CONFIGS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("astro", tuple(f"astro.config.{ending}" for ending in _SCRIPTS)),
     ("@docusaurus/core", tuple(f"docusaurus.config.{ending}" for ending in _SCRIPTS)),
@@ -58,11 +93,17 @@ CONFIGS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 CONFIG_FILES = frozenset(name for _, names in CONFIGS for name in names)
 VITEPRESS_CONFIGS = frozenset(f".vitepress/config.{ending}" for ending in _SCRIPTS)
-SCRIPTS = ("dev", "start", "serve", "develop")
-
 
 _BUNDLERS = frozenset(command[0] for _, command in SERVERS) - {"eleventy", "hexo"}
-_STYLES = re.compile(r"\b(?:tailwindcss|postcss|sass|lessc|stylus|webpack|rollup|esbuild|gulp|parcel)\b")
+STYLES_TIMEOUT_S = 120
+BUILD_STYLES = f"""\
+echo "$ npm run $1"
+timeout {STYLES_TIMEOUT_S} npm run "$1" || echo "The script $1 of package.json failed. Styles can be missing."
+"""
+_OPTIONAL = """\
+"$@" || echo "The packages of package.json could not be installed. Styles can be missing."
+"""
+_ELEVENTY_OUTPUT = re.compile(rb"\boutput['\"]?[ \t]*:[ \t]*['\"]\.?/?([\w.-]{1,60}(?:/[\w.-]{1,60}){0,5})/?['\"]")
 
 
 def declared_range(read: Read, engines: object) -> str | None:
@@ -158,7 +199,7 @@ def _with_npm(package: str, *command: str) -> tuple[str, ...]:
     return (
         "sh",
         "-c",
-        f'{_REPEATED}install "$@"',
+        f'{_REPEATED}install "$@" || again "$@"',
         "sh",
         "npm",
         "exec",
@@ -186,19 +227,35 @@ def recipe(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
 
 def script(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
     """Return a recipe that runs the first known script of package.json."""
-    scripts = mapping(json_of(read("package.json")).get("scripts"))
-    name = next((name for name in SCRIPTS if name in scripts), None)
+    known = scripts.scripts_of(read)
+    name = next((name for name in scripts.SERVERS if name in known), None)
     if name is None:
         return None
-    return _on_node(replace(install(paths, read), serve=("npm", "run", name), folder=folder), read)
+    build = ("npm", "run", "build") if "build" in known else None
+    return _on_node(replace(install(paths, read), serve=("npm", "run", name), folder=folder, build=build), read)
 
 
-def style_script(recipe: Recipe, read: Read) -> str | None:
-    """Return the first script of package.json that builds styles and that the server of a recipe does not run."""
-    scripts = mapping(json_of(read("package.json")).get("scripts"))
+def style_script(recipe: Recipe, read: Read) -> tuple[str, bool] | None:
+    """Return a script of package.json that builds styles and that the server of a recipe does not run.
+
+    The second value says whether the script ends by itself. Such a script has priority.
+    """
     if not recipe.serve or recipe.serve[0] in ("npm", *_BUNDLERS):
         return None
-    return next((name for name, command in scripts.items() if _STYLES.search(str(command)[:MAX_CHARACTERS])), None)
+    return max(scripts.style_scripts(read), key=lambda script: script[1], default=None)
+
+
+def with_styles(recipe: Recipe, script: str, paths: Collection[str], read: Read) -> Recipe:
+    """Return a recipe that runs a script of package.json before its server. A failure is only logged."""
+    packages = install(paths, read) if "node" not in recipe.tools else Recipe((), tools=recipe.tools)
+    commands = (("sh", "-c", _OPTIONAL, "sh", *command) for command in packages.install)
+    return replace(
+        recipe,
+        prepare=(*recipe.prepare, *commands, ("sh", "-c", BUILD_STYLES, "sh", script)),
+        environment={**packages.environment, **recipe.environment},
+        tools=tuple(dict.fromkeys((*recipe.tools, "node"))),
+        node=recipe.node or packages.node,
+    )
 
 
 def depends_on(read: Read, name: str) -> bool:
@@ -212,7 +269,9 @@ def install(paths: Collection[str], read: Read) -> Recipe:
         return Recipe(())
     installation = installation_of(paths, read, json_of(read("package.json")).get("packageManager"))
     content = read(installation.lock) if installation.lock else None
-    recipe = _on_node(Recipe((), install=(installation.command,), environment=installation.environment), read)
+    recipe = _on_node(
+        Recipe((), install=(installation.command,), environment=DOWNLOADS | dict(installation.environment)), read
+    )
     if not content:
         return recipe
     parts = [read("package.json") or b"", content, *(read(name) or b"" for name in SETTINGS if name in paths)]
@@ -239,8 +298,34 @@ def in_workspace(recipe: Recipe, paths: Collection[str], read: Read) -> Recipe:
 
 
 def _recipe(name: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
-    serve = tuple(_root(paths) if part == "{root}" else part for part in dict(SERVERS)[name])
-    return _on_node(replace(install(paths, read), serve=serve, folder=folder), read)
+    root = _root(paths) if name == "vitepress" else ""
+    serve = tuple(part.replace("{root}", root) for part in dict(SERVERS)[name])
+    program = serve[0]
+    if (own := scripts.own_script(read, program, scripts.SERVERS)) is not None:
+        serve = ("npm", "run", own)
+    command, output = BUILDS[name]
+    build = (*_PRODUCTION, *(part.replace("{root}", root) for part in command))
+    if scripts.own_script(read, program, ("build",)) is not None:
+        build = (*_PRODUCTION, "npm", "run", "build")
+        output = _own_output(name, read) or output
+    if name == "next" and not _is_exported(read):
+        return _on_node(replace(install(paths, read), serve=serve, folder=folder), read)
+    public = _PUBLIC_DIR.search(read("_config.yml") or b"") if name == "hexo" else None
+    output = public[1].decode().strip("/") if public is not None else output.replace("{root}", root)
+    return _on_node(replace(install(paths, read), serve=serve, folder=folder, build=build, output=output), read)
+
+
+def _own_output(name: str, read: Read) -> str | None:
+    """Return the folder that the configuration of Eleventy names."""
+    if name != "@11ty/eleventy":
+        return None
+    matches = (_ELEVENTY_OUTPUT.search(read(config) or b"") for config in dict(CONFIGS)[name])
+    return next((match[1].decode() for match in matches if match is not None), None)
+
+
+def _is_exported(read: Read) -> bool:
+    """Return whether the configuration of Next.js requests static pages."""
+    return any(_EXPORT.search(read(name) or b"") for name in dict(CONFIGS)["next"])
 
 
 def _on_node(recipe: Recipe, read: Read) -> Recipe:

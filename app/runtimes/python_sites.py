@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -14,7 +14,7 @@ from app.runtimes.recipe import HOST, PORT, Read, Recipe, Version, mapping, toml
 
 VERSION_FILES = (".python-version", "runtime.txt")
 READ_THE_DOCS = (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml")
-MAX_CHARACTERS, MAX_YAML_BYTES = 200, 16 * 1024
+MAX_CHARACTERS, MAX_YAML_BYTES, MAX_INCLUDED = 200, 16 * 1024, 3
 _VERSION = re.compile(r"(?:c?python-)?(\d{1,2})(?:\.(\d{1,3}))?(?:\.\d{1,3})?")
 BUILT_IN_PLUGINS = {
     "search",
@@ -94,11 +94,15 @@ SPHINX_EXTENSIONS = {
     "sphinx_click": "sphinx-click",
     "sphinx_gallery.gen_gallery": "sphinx-gallery",
 }
+MKDOCS_OUTPUT, SPHINX_OUTPUT, PELICAN_OUTPUT = "site", "_build/html", "output"
+_ZENSICAL_EXTENSION = re.compile(rb"\bzensical\.extensions\b")
+PELICAN_CONFIG = "pelicanconf.py"
 TARGET = "/tmp/python"  # noqa: S108 (inside the jail)
 REQUIREMENT_FILES = ("docs/requirements.txt", "doc/requirements.txt", "requirements.txt")
-REQUIREMENT_NAME = re.compile(r"(?:docs/|doc/)?requirements[\w.-]*\.txt")
-PREFERRED = ("doc", "mkdocs", "sphinx")
-GROUPS = ("docs", "doc", "documentation", "mkdocs", "sphinx")
+REQUIREMENT_NAME = re.compile(
+    r"(?:docs/|doc/|requirements/)?(?:[\w.-]{0,60}requirements[\w.-]{0,60}|docs?|documentation|mkdocs|sphinx)\.(?:txt|in)"
+)
+PREFERRED = ("doc", "mkdocs", "sphinx", "zensical", "pelican", "site")
 RELOAD_SCRIPT = (
     "<script>new WebSocket(`${location.protocol.replace('http', 'ws')}//${location.host}/websocket-reload`)"
     ".onmessage = () => location.reload()</script>"
@@ -119,16 +123,42 @@ main()
 
 Its own script connects to the address in the jail, and it would serve an empty folder after a failed first build.
 """
-INSTALL_PACKAGE = """\
-import subprocess, sys
-print("$ pip", *sys.argv[1:], ".", flush=True)
-if subprocess.call([sys.executable, "-m", "pip", *sys.argv[1:], "."]):
-    print("The package of the repository could not be installed. Pages that import it can be incomplete.")
+BUILD_THEN_SERVE = """\
+import os, subprocess, sys
+at = sys.argv.index("--then")
+build, serve = ([sys.executable, "-m", *arguments] for arguments in (sys.argv[1:at], sys.argv[at + 1 :]))
+print("$", *build[2:], flush=True)
+code = subprocess.call(build)
+if code:
+    sys.exit(code)
+print("$", *serve[2:], flush=True)
+os.execv(serve[0], serve)
 """
+"""Build of a site, then its server. The servers answer before pages and styles are complete."""
+_PIP = ("python3", "-m", "pip")
 _PIP_INSTALL = ("install", "--no-input", "--disable-pip-version-check", "--target", TARGET)
+INSTALL_PACKAGE = f"""\
+import subprocess, sys
+options, packages = sys.argv[1 : {len(_PIP_INSTALL) + 1}], sys.argv[{len(_PIP_INSTALL) + 1} :]
+def install(*names):
+    print("$ pip", *options, *names, flush=True)
+    return subprocess.call([sys.executable, "-m", "pip", *options, *names])
+if install(*packages, "."):
+    status = install(*packages)
+    if status:
+        sys.exit(status)
+    if install("."):
+        print("The package of the repository could not be installed. Pages that import it can be incomplete.")
+"""
+"""Installs the packages and that of the repository in one run of pip.
+
+In a second run, a release of it that another package needs would remain in the folder.
+"""
 _GENERATOR_PACKAGES = {
     "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},
     "sphinx": {"sphinx", *SPHINX_THEMES.values()},
+    "zensical": {"zensical"},
+    "pelican": {"pelican"},
 }
 """Packages that mark a list of requirements as the one of the site."""
 
@@ -215,7 +245,45 @@ def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:
     # With Click 8.3.0, MkDocs does not watch the files unless the option is given. In strict mode each warning would
     # end the preview, for example about an address that the sandbox cannot reach.
     serve = ("python3", "-m", "mkdocs", "serve", "--livereload", "--no-strict", "--dev-addr", f"{HOST}:{PORT}")
-    return _recipe(serve, ["mkdocs", *mkdocs_packages(read("mkdocs.yml"))], paths, read, folder, own="mkdocs")
+    recipe = _recipe(serve, ["mkdocs", *mkdocs_packages(read("mkdocs.yml"))], paths, read, folder, own="mkdocs")
+    build = ("python3", "-m", "mkdocs", "build", "--no-strict", "--site-dir", MKDOCS_OUTPUT)
+    return replace(recipe, build=build, output=MKDOCS_OUTPUT)
+
+
+def is_zensical(paths: Collection[str], read: Read) -> bool:
+    """Return whether a folder is a site of Zensical, which also reads `mkdocs.yml`."""
+    if "zensical.toml" in paths:
+        return True
+    uses_extensions = _ZENSICAL_EXTENSION.search(read("mkdocs.yml") or b"") is not None
+    return "mkdocs.yml" in paths and (uses_extensions or bool(_listed(paths, read, "zensical")))
+
+
+def zensical(paths: Collection[str], read: Read, folder: str) -> Recipe:
+    """Return the recipe of a site of Zensical."""
+    server = ("zensical", "serve", "--dev-addr", f"{HOST}:{PORT}")
+    serve = ("python3", "-c", BUILD_THEN_SERVE, "zensical", "build", "--then", *server)
+    recipe = _recipe(serve, ["zensical"], paths, read, folder, own="zensical")
+    return replace(recipe, build=("python3", "-m", "zensical", "build"), output=_zensical_output(read))
+
+
+def _zensical_output(read: Read) -> str:
+    project = mapping(toml_of(read("zensical.toml")).get("project"))
+    folder = project.get("site_dir", mapping(_load(read("mkdocs.yml"))).get("site_dir"))
+    return folder.strip("/") if isinstance(folder, str) else MKDOCS_OUTPUT
+
+
+def pelican(paths: Collection[str], read: Read, folder: str) -> Recipe:
+    """Return the recipe of a folder with `pelicanconf.py`. The published site has its own settings."""
+    source = ("content",) if any(path.startswith("content/") for path in paths) else ()
+    program = ("python3", "-m", "pelican", *source)
+    options = (*source, "--settings", PELICAN_CONFIG, "--output", "/tmp/site")  # noqa: S108 (inside the jail)
+    listening = ("--listen", "--autoreload", "--bind", HOST, "--port", PORT)
+    server = ("pelican", *options, *listening)
+    serve = ("python3", "-c", BUILD_THEN_SERVE, "pelican", *options, "--then", *server)
+    settings = "publishconf.py" if "publishconf.py" in paths else PELICAN_CONFIG
+    recipe = _recipe(serve, ["pelican[markdown]"], paths, read, folder, own="pelican")
+    build = (*program, "--settings", settings, "--output", PELICAN_OUTPUT)
+    return replace(recipe, build=build, output=PELICAN_OUTPUT)
 
 
 def sphinx(source: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
@@ -223,12 +291,17 @@ def sphinx(source: str, paths: Collection[str], read: Read, folder: str) -> Reci
     options = ("--host", HOST, "--port", PORT, source.rstrip("/") or ".", "/tmp/html")  # noqa: S108 (inside the jail)
     packages = ["sphinx", "sphinx-autobuild", *sphinx_packages(read(f"{source}conf.py"))]
     recipe = _recipe(("python3", "-c", SPHINX_SERVER, *options), packages, paths, read, folder, own="sphinx")
+    # By default its cache, which differs in each build, is a folder of the output.
+    cache = ("-d", "/tmp/doctrees")  # noqa: S108 (inside the jail)
+    build = ("python3", "-m", "sphinx", "-b", "html", *cache, source.rstrip("/") or ".", SPHINX_OUTPUT)
+    recipe = replace(recipe, build=build, output=SPHINX_OUTPUT)
     if "setup.py" not in paths and "project" not in toml_of(read("pyproject.toml")):
         return recipe
     # The pages of a Python package often import it.
-    key = hashlib.sha256(b"\0".join([f"{recipe.dependencies}".encode(), read("pyproject.toml") or b""])).hexdigest()
-    install = (*recipe.install, ("python3", "-c", INSTALL_PACKAGE, *_PIP_INSTALL))
-    return replace(recipe, install=install, dependencies=key)
+    manifest = [f"{recipe.dependencies}\0{INSTALL_PACKAGE}".encode(), read("pyproject.toml") or b""]
+    key = hashlib.sha256(b"\0".join(manifest)).hexdigest()
+    install = ("python3", "-c", INSTALL_PACKAGE, *recipe.install[0][len(_PIP) :])
+    return replace(recipe, install=(install,), dependencies=key)
 
 
 def _recipe(
@@ -238,11 +311,11 @@ def _recipe(
     # Packages of the configuration are installed as well: a list for the application often lacks the generator.
     arguments = [*listed, *(packages if not _names(listed, read, own) else packages[: 2 if own == "sphinx" else 1])]
     manifest = b"\0".join(
-        [" ".join(arguments).encode(), *(read(name) or b"" for name in listed if name.endswith(".txt"))]
+        [" ".join(arguments).encode(), *(read(name) or b"" for name in listed if name.endswith((".txt", ".in")))]
     )
     return Recipe(
         serve,
-        install=(("python3", "-m", "pip", *_PIP_INSTALL, *arguments),),
+        install=((*_PIP, *_PIP_INSTALL, *arguments),),
         environment={"PYTHONPATH": TARGET, "PYTHONDONTWRITEBYTECODE": "1"},
         folder=folder,
         tools=("pip",),
@@ -252,37 +325,60 @@ def _recipe(
 
 
 def _requirements(paths: Collection[str], read: Read, own: str) -> list[str]:
-    """Return pip arguments for the requirements of the repository: requirement files, else groups of pyproject.toml."""
+    """Return pip arguments for all requirements that name the generator, otherwise for the first requirement file."""
+    return _listed(paths, read, own) or [part for name in _requirement_files(paths)[:1] for part in ("-r", name)]
+
+
+def _requirement_files(paths: Collection[str]) -> list[str]:
     files = [name for name in REQUIREMENT_FILES if name in paths]
     files += sorted(path for path in paths if REQUIREMENT_NAME.fullmatch(path) and any(w in path for w in PREFERRED))
-    chosen = [name for name in dict.fromkeys(files) if _mentions(read(name), own)] or files[:1]
-    if chosen:
-        return [part for name in dict.fromkeys(chosen) for part in ("-r", name)]
-    return _project_dependencies(read("pyproject.toml"), own) if "pyproject.toml" in paths else []
+    return list(dict.fromkeys(files))
+
+
+def _listed(paths: Collection[str], read: Read, own: str) -> list[str]:
+    """Return pip arguments for the requirement files and the groups of pyproject.toml that name the generator."""
+    files = [name for name in _requirement_files(paths) if _mentions(read(name), own)]
+    compiled = {name.removesuffix(".txt") for name in files if name.endswith(".txt")}
+    chosen = [name for name in files if not (name.endswith(".in") and name.removesuffix(".in") in compiled)]
+    groups = _project_dependencies(read("pyproject.toml"), own) if "pyproject.toml" in paths else []
+    return [*(part for name in chosen for part in ("-r", name)), *groups]
 
 
 def _mentions(content: bytes | None, own: str) -> bool:
-    return content is not None and re.search(rb"(?im)^[ \t]*(" + own.encode() + rb"|furo|myst)", content) is not None
+    names = own.encode() + (b"|furo|myst" if own == "sphinx" else b"")
+    return content is not None and re.search(rb"(?im)^[ \t]*(" + names + rb")", content) is not None
 
 
 def _names(arguments: list[str], read: Read, own: str) -> bool:
-    return any(_mentions(read(name), own) if name.endswith(".txt") else own in name for name in arguments)
+    return any(_mentions(read(name), own) if name.endswith((".txt", ".in")) else own in name for name in arguments)
 
 
 def _project_dependencies(content: bytes | None, own: str) -> list[str]:
     document = toml_of(content)
-    groups = {
-        **mapping(mapping(document.get("project")).get("optional-dependencies")),
-        **mapping(document.get("dependency-groups")),
-    }
-    candidates = [*(groups.get(name) for name in GROUPS), *groups.values()]
-    candidates.append(mapping(document.get("project")).get("dependencies"))
-    for items in candidates:
-        listed = items if isinstance(items, list) else []
-        texts = [item for item in listed if isinstance(item, str) and not item.startswith("-")]
-        if not _GENERATOR_PACKAGES[own].isdisjoint(map(_package_name, texts)):
-            return texts
-    return []
+    project, groups = mapping(document.get("project")), mapping(document.get("dependency-groups"))
+    extras = mapping(project.get("optional-dependencies"))
+    names = [*(_group(groups, name) for name in groups), *(_texts(items) for items in extras.values())]
+    poetry = mapping(mapping(document.get("tool")).get("poetry"))
+    sections = [poetry, *map(mapping, mapping(poetry.get("group")).values())]
+    names += [[name for name in mapping(section.get("dependencies")) if name != "python"] for section in sections]
+    chosen = [items for items in names if not _GENERATOR_PACKAGES[own].isdisjoint(map(_package_name, items))]
+    if not chosen:
+        texts = _texts(project.get("dependencies"))
+        chosen = [texts] if not _GENERATOR_PACKAGES[own].isdisjoint(map(_package_name, texts)) else []
+    return list(dict.fromkeys(text for items in chosen for text in items))
+
+
+def _texts(items: object) -> list[str]:
+    listed = items if isinstance(items, list) else []
+    return [item for item in listed if isinstance(item, str) and not item.startswith("-")]
+
+
+def _group(groups: Mapping[str, object], name: str, depth: int = 0) -> list[str]:
+    """Return the requirements of a group of PEP 735, with those of the groups that it includes."""
+    items = groups.get(name)
+    included = [mapping(item).get("include-group") for item in items] if isinstance(items, list) else []
+    nested = [_group(groups, str(other), depth + 1) for other in included if other and depth < MAX_INCLUDED]
+    return [*_texts(items), *(text for texts in nested for text in texts)]
 
 
 def _package_name(requirement: str) -> str:

@@ -280,6 +280,29 @@ class SandboxSettings:
             "https://proxy.golang.org",
         ),
     ]
+    memory_mb: Annotated[
+        int,
+        number(
+            "SANDBOX_MEMORY_MB",
+            "Memory of a sandbox of this machine in MiB. The template of the hosted service decides that of a microVM.",
+            2048,
+            256,
+            262_144,
+        ),
+    ]
+    build_processes: Annotated[
+        int,
+        number("BUILD_PROCESSES", "Number of sites that a node builds at the same time. 0: it builds none.", 1, 0, 64),
+    ]
+    build_storage_mb: Annotated[
+        int,
+        number(
+            "BUILD_STORAGE_MB",
+            "Storage of the builds of an organization, in MiB. Equal files of a project count once.",
+            5120,
+            1,
+        ),
+    ]
     api_url: Annotated[str | None, url("SANDBOX_API_URL", "API of the hosted service.")]
     api_key: Annotated[str | None, text("SANDBOX_API_KEY", "Key of the hosted service.", secret=True)] = field(
         repr=False

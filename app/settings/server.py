@@ -29,6 +29,15 @@ class ServerSettings:
     web_concurrency: Annotated[int, number("WEB_CONCURRENCY", "Number of web worker processes.", 2, 1, 64)]
     base_url: Annotated[str, url("BASE_URL", "Public URL of the service. Default: http, HOST and PORT.")]
     web_url: Annotated[str, url("WEB_URL", "Public URL of the web application, for links in mail. Default: BASE_URL.")]
+    docs_url: Annotated[
+        str,
+        url(
+            "DOCS_URL",
+            "Address of the documentation that `make docs` builds, for links in the help of the console. Without it, "
+            "the help has no links to guides.",
+            "",
+        ),
+    ]
     allowed_origins: Annotated[
         tuple[str, ...],
         Origins(

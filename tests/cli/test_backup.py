@@ -4,6 +4,8 @@ import secrets
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -18,15 +20,20 @@ from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.project_log import ProjectLogEntry
+from app.models.site_build import SiteBuildFile
 from app.resources.git_provider.provider_selection import token_refresher
+from app.resources.site_build.service import request
+from app.resources.site_build.storing import object_key
 from app.security.secrets import Keyring
 from tests.cli.services import BINARY, command, contents, empty_service, histories, objects, populated_service
+from tests.console.test_guest_page import AFTER, BEFORE, Guest, add_site, reviewed
 from tests.contract.outside import Outside
+from tests.resources.change_set.conftest import make_team
 from tests.support.databases import another_database, postgresql_database
 from tests.support.factories import organization, project, repository
 from tests.support.next_version import NextVersion
 from tests.support.servers.s3 import S3Server
-from tests.support.world import World
+from tests.support.world import Person, World
 
 
 @pytest.fixture(scope="module")
@@ -227,3 +234,50 @@ class TestSecrets:
     def _lines(self, saved: Path, sections: dict[str, Section]) -> Iterator[bytes]:
         for name, section in sections.items():
             yield from read_all(table_path(saved, name), section)
+
+
+def test_backup_has_no_builds(service: tuple[Flask, Outside], tmp_path: Path) -> None:
+    old, _ = service
+    world = World(old)
+    me = world.person()
+    name, _ = repository(world, {"index.html": b"x"})
+    mine = project(world, me, organization(world, me), name)
+    with old.app_context():
+        build, _ = request(db.session.get_one(Project, mine), "1" * 40, user_id=None, limit_mb=10)
+        columns = {"path": "index.html", "sha256": "a" * 64, "size": 1, "mimetype": "text/html"}
+        db.session.add(SiteBuildFile(build_id=build.id, project_id=mine, **columns))
+        db.session.commit()
+        drivers.storage.put(object_key(mine, "a" * 64), BytesIO(b"x"), mimetype="text/html")
+    _, told = command(old, "backup", tmp_path / "saved")
+    manifest = manifests.read(tmp_path / "saved")
+    assert {manifest.tables[name].lines for name in ("site_builds", "site_build_files")} == {0}, told
+    assert not list((tmp_path / "saved").glob("objects/builds/**/*"))
+
+
+def test_restored_review_link_works_and_its_set_is_built_again(
+    service: tuple[Flask, Outside], store: str, tmp_path: Path
+) -> None:
+    old, _ = service
+    team = make_team(World(old))
+    one, guest = reviewed(team, message="Please look")
+    assert guest.named().send("comments", body="The tide is wrong", page="/").status_code == 303
+    frame = guest.frame()
+    assert guest.open_frame(frame).status_code == 200
+    command(old, "backup", tmp_path / "saved")
+    with empty_service(store, tmp_path / "new", old.config["SETTINGS"]) as new:
+        assert command(new, "restore", "--verify", tmp_path / "saved")[0] == 0
+        restored = replace(team, world=World(new))
+        visitor = Guest(restored, guest.link)
+        text = visitor.see().text
+        assert ("Please look" in text, "The tide is wrong" in text, "<iframe" in text) == (True, True, False)
+        assert visitor.open_frame(frame).status_code == 403
+        assert visitor.named("Gina").send("comments", body="Thank you").status_code == 303
+        owner = Person(new, team.owner.id, team.owner.email, team.owner.token)
+        assert owner.get(f"/project/{team.project}/builds").ok() == []
+        bodies = [comment["body"] for comment in owner.get(f"/change-set/{one['id']}/comments").ok()]
+        assert {"The tide is wrong", "Thank you"} <= set(bodies)
+        asked = owner.post(f"/project/{team.project}/builds", {"change_set_id": one["id"]}).ok(201)
+        assert (asked["state"], asked["commit_sha"]) == ("waiting", one["head_sha"])
+        add_site(restored, one["base_sha"], BEFORE)
+        add_site(restored, one["head_sha"], AFTER)
+        assert visitor.open_frame(visitor.frame()).status_code == 200

@@ -86,6 +86,7 @@ PAGES = (
         for path in (
             *(
                 "/reindex",
+                "/propose-drafts",
                 "/collections/:name",
                 "/new",
                 "/new/:name",
@@ -104,6 +105,7 @@ PAGES = (
                 "/undo/:sha",
                 "/images/:file",
                 "/media",
+                "/media/delete",
                 "/preview",
                 "/preview/stop",
                 "/preview-text/:file",
@@ -115,15 +117,18 @@ PAGES = (
     Row("POST", f"{PROJECT}/changes", MEMBERS),
     *(
         Row("GET", f"{PROJECT}/changes/:change_set_id{path}", SET)
-        for path in ("", "/pages/:file", "/schedule", "/conflicts")
+        for path in ("", "/pages/:file", "/schedule", "/conflicts", "/site", "/site/page", "/open-site", "/links")
     ),
     *(
         Row("POST", f"{PROJECT}/changes/:change_set_id/{path}", SET)
         for path in (
-            *("details", "submit", "review", "comments", "comments/:comment_id", "publish", "schedule", "unschedule"),
-            *("close", "conflicts"),
+            *("details", "submit", "review", "comments", "comments/:comment_id", "move", "publish", "schedule"),
+            *("unschedule", "close", "conflicts", "site", "comments/:comment_id/reply", "links"),
+            "links/:link_id/revoke",
         )
     ),
+    *(Row("GET", f"/review/:secret{path}", ANYONE) for path in ("", "/texts")),
+    *(Row("POST", f"/review/:secret/{path}", ANYONE) for path in ("password", "name", "comments", "verdict")),
     Row("POST", f"{PROJECT}/settings/publishing", MANAGERS),
     *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project", "/connection")),
     Row("POST", f"{PROJECT}/move-project", OWNER),

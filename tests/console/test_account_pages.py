@@ -11,7 +11,8 @@ from werkzeug.test import TestResponse
 
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.organization import Invitation
+from app.models.organization import Invitation, Membership, Role
+from tests.resources.project_content.conftest import make_site
 from tests.support.assertions.mailbox import Mailbox
 from tests.support.new_account import Newcomer
 from tests.support.world import World
@@ -47,6 +48,25 @@ def test_account_forms_without_scripts_complete_the_account_life_cycle(app: Flas
     assert back.location == "/console/account"
     outside = submit(client, "/sign-in?next=//evil.example", email=person.email, password=person.password)
     assert outside.location == "/console"
+
+
+def test_sign_in_leads_to_the_only_project_else_to_the_home_page(app: Flask, world: World) -> None:
+    person = Newcomer(app, world).join()
+    site = make_site(world, {"content/a.md": b"A\n"})
+    user_id = person.get("/auth/get-session").ok()["user"]["id"]
+    with app.app_context():
+        db.session.add(Membership(organization_id=site.organization, user_id=user_id, role=Role.EDITOR))
+        db.session.commit()
+
+    def leads_to(path: str) -> str:
+        sent = submit(app.test_client(), path, email=person.email, password=person.password)
+        return sent.location
+
+    for path in ("/sign-in", "/sign-in?next=/console"):
+        assert leads_to(path) == f"/console/projects/{site.project}"
+    assert leads_to("/sign-in?next=/console/account") == "/console/account"
+    site.owner.new_project(site.organization, site.name)
+    assert leads_to("/sign-in") == "/console"
 
 
 def test_reset_link_redirects_to_the_console_and_changes_the_password(app: Flask, world: World) -> None:

@@ -33,7 +33,9 @@ def console(console: ConsoleScene) -> ConsoleScene:
     body = {"message": "Add pages", "base_sha": made["head_sha"], "files": files}
     editor.post(f"/change-set/{made['id']}/commit", body).ok(201)
     comment = editor.post(f"/change-set/{made['id']}/comments", {"body": "Look"}).ok(201)
-    console.ids |= {"change_set_id": made["id"], "comment_id": comment["id"]}
+    link = editor.post(f"/change-set/{made['id']}/review-links", {}).ok(201)
+    console.ids |= {"change_set_id": made["id"], "comment_id": comment["id"], "link_id": link["id"]}
+    console.ids["secret"] = link["url"].rpartition("/")[2]
     return console
 
 
@@ -147,10 +149,15 @@ WITHOUT_A_LINK = {
     "/console/projects/:project_id/activity",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
     *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),
-    "/console/projects/:project_id/changes/:change_set_id/conflicts",
+    *(
+        f"/console/projects/:project_id/changes/:change_set_id/{name}"
+        for name in ("conflicts", "site", "site/page", "open-site")
+    ),
     *("/console/projects/:project_id/images/:file", "/console/projects/:project_id/draft-image/:file"),
 }
-"""Files, unknown pages, old addresses, pages to which a mail or a redirect leads, and searches and images of scripts."""
+"""Files, unknown pages, old addresses, pages to which a mail or a redirect leads, searches and images of scripts, and
+the site of a set, which this set has not.
+"""
 
 MAX_VISITS = 3
 

@@ -18,7 +18,7 @@ from tests.console.test_organizations import submit
 from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, make_team, update
 from tests.support.world import Person, World
 
-GIT_TERMS = re.compile(r"\b(branch|pull request|merge|commit|change set|revert|sha)", re.IGNORECASE)
+GIT_TERMS = re.compile(r"\b(branch|pull request|merge|commit|change set|revert|sha\b)", re.IGNORECASE)
 TAGS = re.compile(r"<(script|style|datalist)\b.*?</\1>|<[^>]*>", re.DOTALL)
 
 
@@ -62,7 +62,7 @@ class Reader:
         verdicts = re.findall(r'name="verdict" value="(\w+)"', page)
         links = ["schedule"] if f'href="{self.url(one, "/schedule")}"' in page else []
         links += ["undo"] * ("/undo/" in page)
-        return {*forms, *verdicts, *links} - {"review"}
+        return {*forms, *verdicts, *links} - {"review", "site"}
 
     def send(self, one: dict[str, Any], step: str, **fields: str) -> TestResponse:
         return submit(self.person, self.url(one, f"/{step}"), **fields)
@@ -85,7 +85,7 @@ def reviewer(team: Team) -> Reader:
     return Reader(team, team.reviewer)
 
 
-COMMENT, OPEN = {"comment"}, {"details", "close"}
+COMMENT, OPEN = {"comment"}, {"details", "close", "move"}
 BUTTONS: tuple[tuple[str, dict[str, set[str]]], ...] = (
     ("draft", {"editor": {"submit", *COMMENT, *OPEN}, "reviewer": {"submit", *COMMENT, *OPEN}}),
     ("in_review", {"editor": {*COMMENT, *OPEN}, "reviewer": {"approve", "changes", *COMMENT, *OPEN}}),
@@ -488,6 +488,27 @@ class TestConflicts:
         assert f"The pier is {added}empty</ins> today" in page
 
     @pytest.mark.one_database
+    def test_conflicts_of_lists_show_the_changed_items_and_no_file_name(self, team: Team, editor: Reader) -> None:
+        tea, milk, cake = "- {name: Tea, price: 2}", "- {name: Milk, price: 1}", "- {name: Cake, price: 4}"
+
+        def page_of(note: str, *items: str) -> str:
+            return TEXT.replace("title:", "menu:\n{}\nnote: {}\ntitle:".format("\n".join(items), note), 1)
+
+        team.repo.commit({PAGE: page_of("Open", tea, milk, cake).encode()})
+        made = team.new()
+        team.commit(made, update(PAGE, page_of("null", cake, tea, milk))).ok(201)
+        team.repo.commit({PAGE: page_of("Closed", milk, tea, cake).encode()})
+        team.call(made, "submit").ok()
+        team.call(made, "reviews", {"verdict": "approve"}, by=team.reviewer).ok(201)
+        editor.send(made, "publish")
+        page = editor.see(made, "/conflicts")
+        assert page.count('class="list conflict__items"') == 2
+        assert page.count('<span class="badge">moved</span>') >= 2
+        sides = page[page.index("<fieldset") :]
+        assert f">{PAGE.rpartition('/')[2]}<" not in sides
+        assert '<p class="muted">Not set</p>' in sides
+
+    @pytest.mark.one_database
     def test_proposal_that_takes_changes_back_is_the_only_one(self, team: Team, editor: Reader) -> None:
         made = team.published()
         team.configure(publishers="admins")
@@ -563,6 +584,11 @@ class TestForYou:
         assert page.index("asks you to review “Autumn”") < page.index("asks you to review “Spring &lt;b&gt;”")
         assert badge_of(editor.read("/console")) == []
         reviewer.done(made, "review", verdict="changes", text="Shorter, please", head_sha=made["head_sha"])
+        assert badge_of(reviewer.see(made)) == ["1"]
+        assert badge_of(reviewer.read("/console")) == ["2"], "a GET marks nothing as read"
+        assert 'hx-post="/console/for-you/read"' in reviewer.see(made)
+        assert submit(reviewer.person, "/console/for-you/read", change_set_id=made["id"]).status_code == 303
+        assert 'hx-post="/console/for-you/read"' not in reviewer.see(made)
         assert badge_of(reviewer.read("/console")) == ["1"]
         assert "Shorter, please" in editor.read("/console/for-you")
         assert submit(reviewer.person, "/console/for-you/read").location == "/console/for-you"
@@ -575,3 +601,26 @@ class TestForYou:
         sent = client.post(path, data={"mailed": ["comment", "mentioned"]})
         assert sent.location.endswith("/account/notices?done=saved")
         assert re.findall(r'value="(\w+)" checked', client.get(path).text) == ["comment", "mentioned"]
+
+
+class TestMove:
+    def test_page_is_moved_to_another_set_and_to_a_new_one(self, team: Team, editor: Reader) -> None:
+        made, other = team.edited(), team.new("Other")
+        team.commit(made, update(OTHER, "# Us\n")).ok(201)
+        shown = editor.see(made)
+        assert f'action="{editor.url(made)}/move"' in shown
+        assert f'<option value="{other["id"]}"' in shown
+        assert f'<option value="{made["id"]}"' not in shown
+        assert editor.done(made, "move", moved=PAGE, **{"change-set": other["id"]}) == "Moved"
+        assert (team.read(made)["files"], team.read(other)["files"]) == (1, 1)
+        editor.send(made, "move", moved=OTHER, **{"change-set": "new", "change-set-title": "About us"})
+        newest = team.owner.again().get(team.sets).ok()[0]
+        assert (newest["title"], newest["files"], team.read(made)["files"]) == ("About us", 1, 0)
+
+    def test_refused_move_creates_nothing_and_says_why(self, team: Team, editor: Reader) -> None:
+        made, other = team.edited(), team.edited("Other", TEXT.replace("First", "Last"))
+        refused = editor.send(made, "move", moved=PAGE, **{"change-set": other["id"]})
+        assert alert(refused) == ["The other changes touch the same places. Nothing was moved"]
+        editor.send(made, "move", moved="content/none.md", **{"change-set": "new", "change-set-title": "None"})
+        assert [one["title"] for one in team.owner.again().get(team.sets).ok()] == ["Other", "New words"]
+        assert (team.read(made)["files"], team.read(other)["files"]) == (1, 1)

@@ -92,6 +92,13 @@ def titles(console: ConsoleScene, query: str) -> list[str]:
     )
 
 
+def rows(page: str) -> list[tuple[str, str]]:
+    """Return the path and the cells of each line of a list."""
+    lines = re.findall(r"<tr[^>]*>(.*?)</tr>", page, re.DOTALL)
+    paths = [re.search(r'/edit/([^"?]*)"', line) for line in lines]
+    return [(path[1], line) for path, line in zip(paths, lines, strict=True) if path is not None]
+
+
 def test_navigation_lists_collections_with_counts_and_unique_labels(news: ConsoleScene) -> None:
     shown = news.site.owner.client.get(url_of(news, "")).text
     nav = re.findall(
@@ -157,7 +164,7 @@ def test_line_shows_summary_image_date_state_and_author(news: ConsoleScene) -> N
         row.timezone, row.language = "Asia/Tokyo", "de"
         db.session.add(row)
         db.session.commit()
-    lines = re.findall(r'<tr title="([^"]*)">(.*?)</tr>', open_list(news).text, re.DOTALL)
+    lines = rows(open_list(news).text)
     shown = {path: re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", line)).strip() for path, line in lines}
     assert shown["content/news/a.md"] == "Older 2. März 2024 Nell (editor)"
     assert shown["content/news/b.md"] == "Newest Of the pier 2. Mai 2025"
@@ -194,11 +201,21 @@ def test_groups_have_headings_that_following_pages_do_not_repeat(news: ConsoleSc
 def test_entry_with_several_authors_is_in_the_group_of_the_first(news: ConsoleScene) -> None:
     text = open_list(news, "group=authors", name="team").text
     assert re.findall(r'scope="rowgroup">([^<]*)<', text) == ["Xi", "Yva", "Without a value"]
-    assert re.findall(r'<tr title="content/team/([^"]*)">', text) == ["b.md", "a.md", "c.md", "d.md"]
+    assert [path for path, _line in rows(text)] == [
+        "content/team/b.md",
+        "content/team/a.md",
+        "content/team/c.md",
+        "content/team/d.md",
+    ]
     # The date at which an entry ends is not its date.
     text = open_list(news, "group=", name="team").text
     assert "Newest first" not in text
-    assert re.findall(r'<tr title="content/team/([^"]*)">', text) == ["a.md", "b.md", "c.md", "d.md"]
+    assert [path for path, _line in rows(text)] == [
+        "content/team/a.md",
+        "content/team/b.md",
+        "content/team/c.md",
+        "content/team/d.md",
+    ]
 
 
 def test_view_is_remembered_for_each_collection(news: ConsoleScene) -> None:
@@ -243,6 +260,36 @@ def test_entries_without_a_date_are_last_in_both_orders(news: ConsoleScene) -> N
     undated = ["Without a date", "Undated", "Later"]
     assert titles(news, "") == ["Planned", "Newest", "Draft one", "Older", *undated]
     assert titles(news, "sort=date") == ["Older", "Draft one", "Newest", "Planned", *undated]
+
+
+def test_entries_are_sorted_by_declared_fields(news: ConsoleScene) -> None:
+    fields = b"      - {name: weight, type: number, label: Rank}\n      - {name: pinned, type: boolean}\n"
+    more = b"      - {name: due, type: date}\n      - {name: code, type: string}\n      - {name: tags, type: list}\n"
+    files = {
+        "content/news/a.md": entry("Older", "2024-03-01", weight="10", pinned="true", due="2026-02-01", code="b"),
+        "content/news/b.md": entry("Newest", "2025-05-02", weight="9", pinned="false", due="2026-03-01", code="a"),
+        "content/news/c.md": entry("Draft one", "2025-01-01", weight="-1", due="2025-01-01", tags="[x]"),
+    }
+    news.site.repo.commit(
+        {".galley.yml": SCHEMA.replace(b"  - name: team", fields + more + b"  - name: team"), **files}
+    )
+    news.site.owner.post(news.site.path("/reindex")).ok(202)
+    news.site.world.work_off()
+    shown = re.search(r'<select class="input" id="sort".*?</select>', open_list(news).text, re.DOTALL)
+    assert shown is not None
+    options = re.findall(r'value="([^"]*)"[^>]*>([^<]*)<', shown[0])
+    assert options[-4:] == [
+        ("weight", "Rank"),
+        ("pinned", "Pinned"),
+        ("due", "Due"),
+        ("code", "Code"),
+    ]
+    first = ["Draft one", "Newest", "Older"]
+    assert titles(news, "sort=weight")[:3] == first
+    assert titles(news, "sort=-weight")[:3] == first[::-1]
+    assert titles(news, "sort=due")[:3] == ["Draft one", "Older", "Newest"]
+    assert titles(news, "sort=code")[:2] == titles(news, "sort=pinned")[:2] == ["Newest", "Older"]
+    assert titles(news, "sort=tags") == titles(news, "sort=")
 
 
 def test_dates_in_a_declared_format_are_shown_and_sorted(news: ConsoleScene) -> None:
@@ -358,14 +405,29 @@ def test_page_leads_to_its_translations(news: ConsoleScene) -> None:
     assert "languages--page" not in client.get(url_of(news, "/edit/content/notes/n.md")).text
 
 
+def test_panel_shows_the_page_in_another_language(news: ConsoleScene) -> None:
+    client = news.site.owner.client
+    url = url_of(news, "/edit/content/news/b.md")
+    [tab] = re.findall(r'data-panel-toggle="translation"[^>]*>([^<]*)<', client.get(url).text)
+    assert tab == "German"
+    panel = client.get(f"{url}?panel=translation").text.partition('data-panel-part="translation">')[2]
+    assert '<div lang="de"><article class="simple-page">' in panel
+    assert '<h1 class="simple-page__title" dir="auto">Das Neueste</h1>' in panel
+    assert url_of(news, "/edit/content/news/b.de.md") in panel
+    german = client.get(url_of(news, "/edit/content/news/b.de.md?panel=translation&language=fr")).text
+    assert '<h1 class="simple-page__title" dir="auto">Newest</h1>' in german
+    assert 'data-panel-toggle="translation"' not in client.get(url_of(news, "/edit/content/news/a.md")).text
+
+
 def test_translation_starts_with_a_copy_that_is_saved_at_its_path(news: ConsoleScene) -> None:
     owner, start = news.site.owner, url_of(news, "/translate/content/news/a.md")
     path, copy = "content/news/a.de.md", news.site.repo.show("content/news/a.md")
     started = submit(owner, start, language="de")
-    assert started.location == url_of(news, f"/edit/{path}")
+    assert started.location == url_of(news, f"/edit/{path}?panel=translation")
     assert "<span>German</span>" in owner.client.get(url_of(news, "/edit/content/news/a.md")).text
     assert path not in news.site.repo.entries()
     page = owner.client.get(started.location)
+    assert '<h1 class="simple-page__title" dir="auto">Older</h1>' in page.text
     fields = form_of(page, "editor-form") | {"fm.title": "Älter"}
     assert "done=saved" in submit(owner, started.location, **fields).location
     saved = news.site.repo.show(path)
@@ -395,14 +457,14 @@ def test_docusaurus_page_has_the_menu_of_all_languages_of_the_configuration(news
     nav = client.get(url_of(news, "")).text
     assert re.findall(r'collections/([\w-]+)".*?sidebar__count">(\d+)<', nav) == [("docs", "2")]
     listed = open_list(news, name="docs").text
-    assert re.findall(r'<tr title="([^"]*)"', listed) == ["docs/guide/start.md", "docs/intro.md"]
+    assert [path for path, _line in rows(listed)] == ["docs/guide/start.md", "docs/intro.md"]
     assert re.findall(r'<a href="\?[^"]*" lang="(\w+)"', listed) == ["en", "uk", "it"]
     page = client.get(url_of(news, "/edit/docs/intro.md")).text
     assert f'href="{url_of(news, f"/edit/i18n/uk/{PLUGIN}/current/intro.md")}" lang="uk">Ukrainian</a>' in page
     assert "<span>Italian</span>" in page
     assert '" lang="en">English</a>' in client.get(url_of(news, f"/edit/i18n/uk/{PLUGIN}/current/intro.md")).text
     started = submit(news.site.owner, url_of(news, "/translate/docs/guide/start.md"), language="it")
-    assert started.location == url_of(news, f"/edit/i18n/it/{PLUGIN}/current/guide/start.md")
+    assert started.location == url_of(news, f"/edit/i18n/it/{PLUGIN}/current/guide/start.md?panel=translation")
 
 
 FILTERED = b"""collections:
@@ -416,7 +478,7 @@ def test_collections_of_one_folder_list_the_entries_of_their_filters(news: Conso
     news.site.owner.post(news.site.path("/reindex")).ok(202)
     news.site.world.work_off()
     shown = {
-        name: sorted(re.findall(r'<tr title="content/news/([^"]*)"', open_list(news, name=name).text))
+        name: sorted(path.rpartition("/")[2] for path, _line in rows(open_list(news, name=name).text))
         for name in ("all", "notes")
     }
     assert shown == {"all": ["a.md", "b.md", "c.md", "d.md"], "notes": ["a.md", "d.md"]}
@@ -450,7 +512,7 @@ def test_new_page_is_listed_in_its_collection_for_its_author_only(news: ConsoleS
     owner, path = news.site.owner, "content/news/fog-horn.md"
     made = submit(owner, url_of(news, "/new/news"), title="Fog horn")
     assert made.location == url_of(news, f"/edit/{path}")
-    line = f'title="{path}"><bdi>Fog horn</bdi></a> <span class="badge badge--warning">Not saved yet</span>'
+    line = f'{path}"><bdi>Fog horn</bdi></a> <span class="badge badge--warning">Not saved yet</span>'
     is_listed = {
         query: line in open_list(news, query).text
         for query in (

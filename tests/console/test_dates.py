@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask, g
 
-from app.console.shell.dates import ago, in_zone, relative
+from app.console.shell.dates import ago, in_zone, relative, shown_zone
 from app.core import clock
 from app.core.locales import LANGUAGES
 
@@ -21,6 +21,23 @@ PAST = datetime(2026, 2, 1, 23, 30, tzinfo=UTC)
 def test_relative_of_an_old_moment_is_the_date_of_the_language(app: Flask, language: str, expected: str) -> None:
     with app.test_request_context():
         assert relative(PAST, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [
+        ("Z", "GMT+00:00"),
+        ("z", "GMT+00:00"),
+        ("UTC", "GMT+00:00"),
+        ("+02:00", "GMT+02:00"),
+        ("-0930", "GMT-09:30"),
+        ("UTC+02:00", "GMT+02:00"),
+        ("America/New_York", "America/New York"),
+        ("Zulu", "Zulu"),
+    ],
+)
+def test_zone_is_named_for_a_reader(zone: str, text: str) -> None:
+    assert shown_zone(zone, "en") == text
 
 
 def test_relative_uses_the_time_zone_of_the_user(app: Flask) -> None:

@@ -71,7 +71,7 @@ def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> 
         'type="date" id="fm.date"',
         'type="datetime-local" id="fm.at"',
         'value="2026-05-27T10:30:00"',
-        "Time zone: <bdi>+02:00</bdi>",
+        "Time zone: <bdi>GMT+02:00</bdi>",
         '<span class="without-script">One entry per line</span>',
         "Without a value: No summary",
         '<option value="&#34;poem&#34;" selected>poem</option>',
@@ -410,4 +410,4 @@ def test_present_time_is_written_in_the_zone_of_the_value_else_of_the_user(scene
     page = scene.site.owner.client.get(url_of(scene)).text
     zones = dict(re.findall(r'name="fm.(at|date)"[^>]* data-zone="([^"]*)"', page))
     assert zones == {"at": "+02:00", "date": "+0900"}
-    assert re.findall(r"Time zone: <bdi>([^<]*)<", page) == ["+02:00"]
+    assert re.findall(r"Time zone: <bdi>([^<]*)<", page) == ["GMT+02:00"]

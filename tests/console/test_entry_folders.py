@@ -1,6 +1,7 @@
 """Pages that are folders: each action of the console acts on the page with its pictures."""
 
 import html
+import io
 import json
 import re
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ import pytest
 import sqlalchemy as sa
 
 from app.core.limits import CommitLimits, DraftLimits
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import Capabilities
 from app.extensions import db
 from app.models.project import Project
 from tests.console.conftest import ConsoleScene
@@ -76,9 +79,9 @@ def changed(path: str) -> set[str]:
 
 def test_editor_names_the_page_and_its_files_before_a_deletion(blog: Blog) -> None:
     page = html.unescape(blog.page(f"/edit/{POST}").text)
-    assert "This deletes “The pier” with the other files of its folder: 2 files." in page
+    assert "This deletes “The pier” with the other files of its folder: 2 pictures." in page
     section = html.unescape(blog.page("/edit/content/blog/_index.md").text)
-    assert "This deletes the section “Blog” with all files of its folder: 5 pages, 3 files." in section
+    assert "This deletes the section “Blog” with all files of its folder: 5 pages, 3 pictures." in section
     assert "“One” will be deleted." in html.unescape(blog.page("/edit/content/blog/2025/one.md").text)
 
 
@@ -195,6 +198,18 @@ def test_deletion_in_a_collection_is_confirmed(blog: Blog) -> None:
     assert 'name="confirmed"' in refused.text
     assert submit(blog.console.site.owner, url, **sent | {"confirmed": "1"}).status_code == 303
     assert blog.files == changed("content/blog/pier")
+
+
+def test_section_that_would_hide_its_pages_is_no_draft_with_a_selection(blog: Blog) -> None:
+    section = "content/blog/_index.md"
+    blog.console.site.repo.commit({section: b"---\ntitle: Blog\ndraft: false\n---\n"})
+    text = "“Blog” is a section. As a draft it hides all its pages: 5 pages."
+    assert text in html.unescape(blog.page(f"/edit/{section}").text)
+    refused = blog.select("bulk-state", section, state="draft")
+    assert (refused.status_code, text in html.unescape(refused.text)) == (400, True)
+    pages = [path for path in FILES if path.endswith(".md") and path != section]
+    assert "done=saved" in blog.select("bulk-state", section, *pages, state="draft").location
+    assert text not in html.unescape(blog.page("/edit/content/blog/2025/one.md").text)
 
 
 def test_selected_picture_is_deleted_alone(blog: Blog) -> None:
@@ -329,6 +344,12 @@ class TestProposals:
         new = [f"A {path.replace('blog/pier', 'blog/2025/pier')}" for path in (POST, *PICTURES)]
         assert self.proposed(blog) == sorted([*old, *new])
 
+    def test_move_of_as_many_files_as_a_commit_takes(self, blog: Blog) -> None:
+        more = {f"content/blog/pier/{number}.png": PNG + b"%d" % number for number in range(CommitLimits.files - 3)}
+        blog.console.site.repo.commit(more)
+        blog.select("bulk-move", POST, target="content/blog/2025")
+        assert len(self.proposed(blog)) == 2 * CommitLimits.files
+
     def test_page_is_deleted_with_its_pictures(self, blog: Blog) -> None:
         blog.send("delete", POST, **{"save-to": "proposal", "change-set": "new"})
         assert self.proposed(blog) == sorted(f"D {path}" for path in (POST, *PICTURES))
@@ -383,16 +404,87 @@ def test_other_pages_of_a_removed_folder_stay_removed(blog: Blog) -> None:
 
 
 class TestCopies:
-    def test_page_is_duplicated_with_the_pictures_that_it_names(self, blog: Blog) -> None:
+    def test_page_is_duplicated_with_the_files_of_its_folder(self, blog: Blog) -> None:
+        files = {"content/blog/pier/featured.jpg": PNG + b"f", "content/blog/pier/doc/plan.pdf": b"%PDF-1.4"}
+        blog.console.site.repo.commit(files)
+        page = html.unescape(blog.page(f"/edit/{POST}").text)
+        assert "The copy is a draft with the other files of the folder: 4 files." in page
         before = blog.console.site.repo.head()
         location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
         assert location == f"{blog.base}/edit/content/blog/pier-2/index.md"
         assert blog.console.site.repo.head() == before
         sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
         assert "done=saved" in submit(blog.console.site.owner, location, **sent).location
-        copies = {path: path.replace("/pier/", "/pier-2/") for path in (POST, PICTURES[0])}
-        assert blog.files == {*FILES, *copies.values()}
-        assert all(blog.console.site.repo.show(new) == FILES[old] for old, new in copies.items())
+        files |= {path: FILES[path] for path in (POST, *PICTURES)}
+        copies = {path: path.replace("/pier/", "/pier-2/") for path in files}
+        assert blog.files == {*FILES, *files, *copies.values()}
+        assert all(blog.console.site.repo.show(new) == files[old] for old, new in copies.items())
+
+    def test_files_of_a_copy_are_shown_and_do_not_count_as_uploads(self, blog: Blog) -> None:
+        names = [f"{number}.png" for number in range(DraftLimits.images + 1)]
+        blog.console.site.repo.commit({f"content/blog/pier/{name}": PNG + name.encode() for name in names})
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
+        path = "content/blog/pier-2/index.md"
+        assert blog.page(f"/draft-image/{path}?url=7.png").data == PNG + b"7.png"
+        upload = {"image": (io.BytesIO(PNG + b"new"), "new.png")}
+        added = blog.console.site.owner.client.post(f"{blog.base}/images/{path}", data=upload)
+        assert added.status_code == 201, added.text
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(blog.console.site.owner, location, **sent | {"body": "![](new.png)"}).location
+        copies = {f"content/blog/pier-2/{name}" for name in (*names, "a.png", "img/b.png", "new.png", "index.md")}
+        assert {path for path in blog.files if "/pier-2/" in path} == copies
+
+    def test_copy_is_proposed_with_its_files(self, blog: Blog) -> None:
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        sent |= {"save-to": "proposal", "change-set": "new", "change-set-title": "Copy"}
+        done = submit(blog.console.site.owner, location, **sent)
+        assert "set=" in done.location, done.text
+        branches = blog.console.site.repo.git("branch", "--list", "*copy*", "--format=%(refname:short)")
+        copies = {path.replace("/pier/", "/pier-2/") for path in (POST, *PICTURES)}
+        assert copies <= blog.console.site.repo.entries(branches.decode().strip()).keys()
+
+    def test_section_is_duplicated_without_the_files_of_its_pages(self, blog: Blog) -> None:
+        blog.console.site.repo.commit({"content/blog/cover.jpg": PNG})
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/content/blog/_index.md").location
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(blog.console.site.owner, location, **sent).location
+        copies = {path for path in blog.console.site.repo.entries() if path.startswith("content/blog-2/")}
+        assert copies == {"content/blog-2/_index.md", "content/blog-2/cover.jpg"}
+
+    def test_files_of_a_copy_are_sent_to_a_host_without_blobs(
+        self, blog: Blog, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(GitHosts, "capabilities", lambda self, host: Capabilities(bulk_reads=True))
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(blog.console.site.owner, location, **sent).location
+        assert blog.console.site.repo.show("content/blog/pier-2/img/b.png") == FILES[PICTURES[1]]
+
+    def test_page_with_more_files_than_a_commit_is_not_duplicated(self, blog: Blog) -> None:
+        blog.console.site.repo.commit({f"content/blog/pier/{n}.pdf": b"%PDF" for n in range(CommitLimits.files)})
+        assert submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").status_code == 413
+
+    def test_start_page_of_a_folder_with_other_pages_is_duplicated_with_its_pictures(self, blog: Blog) -> None:
+        with blog.console.app.app_context():
+            db.session.execute(sa.update(Project).values(generator="astro"))
+            db.session.commit()
+        start, picture, other = (f"content/blog/guide/{name}" for name in ("index.md", "img/a.png", "part.md"))
+        files = {start: b"![A](./img/a.png)\n", picture: PNG, other: b"![B](b.png)\n", "content/blog/guide/b.png": PNG}
+        blog.console.site.repo.commit(files)
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{start}").location
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(blog.console.site.owner, location, **sent).location
+        copies = {path.replace("/guide/", "/guide-2/") for path in (start, picture)}
+        assert blog.files == {*FILES, *files, *copies}
+
+    def test_copy_has_an_address_of_its_own(self, blog: Blog) -> None:
+        blog.console.site.repo.commit({POST: b"---\ntitle: The pier\nslug: the-pier # short\n---\n![A](a.png)\n"})
+        location = submit(blog.console.site.owner, f"{blog.base}/duplicate/{POST}").location
+        sent = form_of(blog.console.site.owner.client.get(location), "editor-form")
+        assert "done=saved" in submit(blog.console.site.owner, location, **sent).location
+        text = b"---\ntitle: The pier\nslug: the-pier-2 # short\n---\n![A](a.png)\n"
+        assert blog.console.site.repo.show("content/blog/pier-2/index.md") == text
 
     def test_page_is_duplicated_without_pictures_that_a_draft_cannot_contain(self, blog: Blog) -> None:
         names = [f"{number}.png" for number in range(DraftLimits.images + 1)]
@@ -438,7 +530,7 @@ class TestCopies:
         site.world.work_off()
         path = "/translate/content/en/news/sea/index.md"
         location = submit(site.owner, f"{blog.base}{path}", language="de").location
-        assert location == f"{blog.base}/edit/content/de/news/sea/index.md"
+        assert location == f"{blog.base}/edit/content/de/news/sea/index.md?panel=translation"
         sent = form_of(site.owner.client.get(location), "editor-form")
         assert "done=saved" in submit(site.owner, location, **sent).location
         assert site.repo.show("content/de/news/sea/a.png") == PNG + b"sea"

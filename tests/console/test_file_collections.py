@@ -111,6 +111,12 @@ def test_data_are_only_files_that_no_schema_describes(kaldi: Kaldi) -> None:
     assert re.findall(r'/edit/data[^"]*"><bdi>([^<]*)', kaldi.page("/data")) == ["Other"]
 
 
+def test_history_names_a_file_by_its_label(kaldi: Kaldi) -> None:
+    path = "content/post/_index.md"
+    kaldi.site.repo.commit({path: FILES[path] + b"More"}, f"Update {path}")
+    assert "<bdi>Update “Home”</bdi>" in kaldi.page("/history")
+
+
 @pytest.mark.parametrize(
     ("file", "collection", "label", "heading"),
     [

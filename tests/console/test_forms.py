@@ -8,6 +8,7 @@ from flask import Flask
 from werkzeug.test import Client, TestResponse
 
 from app.console.files.field_lists import MAX_ALL_ITEMS, MAX_ITEMS
+from app.console.project.media import MAX_FILES
 from app.core.limits import InputLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -66,9 +67,9 @@ def test_form_above_a_limit_is_413(console: ConsoleScene, kind: str) -> None:
     assert len(response.data) < 64 * 1024
 
 
-def test_second_file_of_a_form_is_413(console: ConsoleScene) -> None:
+def test_form_with_too_many_files_is_413(console: ConsoleScene) -> None:
     url = f"/console/projects/{console.ids['project_id']}/media"
-    body = multipart(FILE_PART, FILE_PART)
+    body = multipart(*[FILE_PART] * (MAX_FILES + 1))
     assert post(console.app, console.site.owner.client, url, body, "multipart/form-data; boundary=b").status_code == 413
 
 

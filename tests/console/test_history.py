@@ -44,6 +44,20 @@ def test_history_of_a_project_shows_the_title_of_a_page(console: ConsoleScene) -
     assert "Update “First post”" in shown
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("Upload static/img/boat.png", "Upload “boat.png”"),
+        ("Update data/menu/main-links.yml", "Update “Main links”"),
+        ("Move assets/css/site.css to themes/a/site.css", "Move “site.css” to “site.css”"),
+        ("Read https://example.org/a/b.html and/or ask", "Read https://example.org/a/b.html and/or ask"),
+    ],
+)
+def test_history_names_files_of_all_folders_without_paths(console: ConsoleScene, message: str, shown: str) -> None:
+    console.site.repo.commit({FILE: AFTER + message.encode()}, message)
+    assert f"<bdi>{shown}</bdi>" in console.send("owner", "GET", "/console/projects/:project_id/history").text
+
+
 def test_comparison_shows_values_and_marked_text_before_the_lines(console: ConsoleScene) -> None:
     before, after = committed(console)
     shown = console.send(

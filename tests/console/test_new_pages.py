@@ -266,3 +266,62 @@ def test_path_of_a_new_page_is_read_while_the_title_is_typed(console: ConsoleSce
     url = f"/console/projects/{console.ids['project_id']}/new?folder=notes&title=Low tide"
     read = console.site.owner.client.get(url, headers={"Accept": "application/json"})
     assert read.json == {"path": "notes/low-tide.md", "address": "low-tide", "knowsDrafts": True}
+
+
+REQUIRED = b"""backend: {name: git-gateway}
+collections:
+  - name: posts
+    folder: content/posts
+    create: true
+    fields:
+      - {name: title, widget: string}
+      - {name: date, widget: datetime}
+      - {name: category, widget: select, options: [news, essay]}
+      - {name: featured, widget: boolean}
+      - {name: note, widget: string, required: false}
+      - {name: tags, widget: list}
+      - {name: seo, widget: object, fields: [{name: words, widget: string, required: false}]}
+      - {name: hero, widget: object, fields: [{name: alt, widget: string}]}
+      - {name: body, widget: markdown}
+"""
+MISSING = ("fm.category", "fm.tags", "fm.hero/alt", "body")
+
+
+def required_scene(console: ConsoleScene) -> str:
+    """Commit a configuration with required fields. Return the URL of the editor of a new page."""
+    old = b"---\ntitle: Old\ncategory: news\n---\n\nText\n"
+    console.site.repo.commit({"static/admin/config.yml": REQUIRED, "content/posts/old.md": old})
+    console.site.owner.post(console.site.path("/reindex")).ok(202)
+    console.site.world.work_off()
+    owner, base = console.site.owner, f"/console/projects/{console.ids['project_id']}"
+    fields = form_of(owner.client.get(f"{base}/new/posts"), "data-new-form")
+    return submit(owner, f"{base}/new/posts", **fields | {"title": "Fog", "name": ""}).location
+
+
+@pytest.mark.parametrize("destination", [{}, {"save-to": "proposal", "change-set": "new"}])
+def test_new_page_without_required_values_is_not_saved(console: ConsoleScene, destination: dict[str, str]) -> None:
+    url, owner, head = required_scene(console), console.site.owner, console.site.repo.head()
+    sent = form_of(owner.client.get(url), "editor-form") | {"fm.note": "Typed", "body": "\n"} | destination
+    refused = submit(owner, url, **sent)
+    assert refused.status_code == 400
+    assert re.findall(r'class="field__error" id="([^"]+)-error"', refused.text) == ["body", *MISSING[:-1]]
+    assert len(re.findall(" autofocus", refused.text)) == 1
+    assert re.search(r'id="body"[^>]* autofocus', refused.text)
+    assert console.site.repo.head() == head
+    assert "Typed" in owner.client.get(url).text  # The draft contains it.
+    complete = {"fm.category": '"essay"', "fm.tags": "sea", "fm.hero/alt": "A lamp", "body": "Text"}
+    for name in MISSING:
+        assert submit(owner, url, **sent | complete | {name: ""}).status_code == 400
+    assert "done=saved" in submit(owner, url, **sent | complete).location
+
+
+def test_only_a_required_value_that_an_edit_removes_is_refused(console: ConsoleScene) -> None:
+    url = required_scene(console).replace("/fog.md", "/old.md")
+    owner = console.site.owner
+    sent = form_of(owner.client.get(url), "editor-form")
+    assert "done=saved" in submit(owner, url, **sent | {"fm.title": "New"}).location
+    sent = form_of(owner.client.get(url), "editor-form")
+    for name in ("fm.title", "fm.category", "body"):
+        refused = submit(owner, url, **sent | {name: ""})
+        assert refused.status_code == 400
+        assert f'id="{name}-error"' in refused.text

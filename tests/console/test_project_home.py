@@ -2,13 +2,18 @@
 
 import html
 import re
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
+from flask import Flask
 
 from app.extensions import db
 from app.models.outbound_webhook import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookMessage
 from app.models.project_content import ContentIndex, IndexStatus
 from tests.console.conftest import ConsoleScene
+from tests.console.test_organizations import submit
 from tests.resources.bucket.uploads import upload
 from tests.resources.project_content.conftest import make_site
 from tests.support.samples.pictures import picture
@@ -74,6 +79,7 @@ def test_pages_edited_last_come_from_the_history_of_git_and_have_pictures(world:
         "content/posts/a/index.md": b"---\ntitle: Anchor\n---\n",
         "content/posts/a/cover.png": picture(),
         "content/posts/b.md": b"---\ntitle: Buoy\n---\n",
+        "content/posts/sea-marks.md": b"Text\n",
         "static/logo.png": picture(),
         "README.md": b"# Read me\n",
     }
@@ -84,6 +90,7 @@ def test_pages_edited_last_come_from_the_history_of_git_and_have_pictures(world:
     assert [(path, title) for path, title, _ in shown] == [
         ("content/posts/a/index.md", "Anchor"),
         ("content/posts/b.md", "Buoy"),
+        ("content/posts/sea-marks.md", "Sea marks"),
     ]
     assert page.partition('id="latest"')[2].count("/thumbnail/") == 1
     site.commit({"path": "content/posts/b.md", "action": "update", "content": "---\ntitle: Bell buoy\n---\n"}).ok(201)
@@ -162,6 +169,33 @@ def test_help_links_the_pages_of_the_project(console: ConsoleScene) -> None:
     assert [f'href="{base}/{name}"' in text for name in ("collections", "preview", "changes", "history")] == [True] * 4
     assert f'href="{base}/help"' in console.send("editor", "GET", "/console/projects/:project_id").text
     assert base not in console.send("editor", "GET", "/console/help").text
+
+
+def test_help_links_the_guides_of_the_documentation(
+    console: ConsoleScene, app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert 'id="guides"' not in console.send("editor", "GET", "/console/help").text
+    settings = app.config["SETTINGS"]
+    server = replace(settings.server, docs_url="https://docs.example.org/galley")
+    monkeypatch.setitem(app.config, "SETTINGS", replace(settings, server=server))
+    shown = console.send("editor", "GET", "/console/help").text
+    root = Path(__file__).resolve().parents[2]
+    pages = re.findall(r'href="https://docs\.example\.org/galley/([^"]*)\.html"', shown)
+    nav = (root / "mkdocs.yml").read_text()
+    assert len(pages) == 4
+    assert [f": {name}.md\n" in nav for name in pages] == [True] * 4
+
+
+def test_list_of_entries_shows_paths_in_the_developer_view_only(console: ConsoleScene) -> None:
+    home = console.send("editor", "GET", "/console/projects/:project_id").text
+    link = re.findall(r'href="([^"]*/collections/[^"]*)"', home)[0]
+    for is_shown in (False, True):
+        chosen = {"developer_view": "1"} if is_shown else {}
+        submit(
+            console.site.owner, "/console/account/preferences", timezone="UTC", language="en", theme="system", **chosen
+        )
+        pages = [console.site.owner.client.get(f"{link}?view={view}").text for view in ("list", "grid")]
+        assert ['title="content/posts/first.md"' in page for page in pages] == [is_shown] * 2
 
 
 def test_navigation_of_an_editor_has_no_link_to_the_connection_of_the_site(console: ConsoleScene) -> None:

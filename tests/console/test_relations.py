@@ -1,5 +1,6 @@
 """Relations in the form of the editor, and the search of their entries."""
 
+import re
 from typing import Any
 
 import pytest
@@ -124,3 +125,33 @@ def test_page_of_a_large_collection_contains_the_first_entries_and_the_titles_of
     more = {f"content/people/x{n:03}.md": f"---\ntitle: A person of {n}\n---\n".encode() for n in range(201)}
     add(scene, more)
     assert find(scene, collection="people", q="person of 199") == [("x199", "A person of 199")]
+
+
+def _rows(page: str) -> dict[str, str]:
+    """Return the rows of the list of posts by the names of their files."""
+    rows = re.findall(r"<tr>(?:(?!</tr>).)*?/edit/content/posts/.*?</tr>", page, re.DOTALL)
+    return {re.findall(r'/edit/content/posts/([^"?]*)"', row)[0]: row for row in rows}
+
+
+def test_list_shows_titles_of_related_entries_and_filters_by_them(scene: ConsoleScene) -> None:
+    authors = {"a": "j1", "b": "b1", "c": "b1", "d": "gone"}
+    add(scene, {f"content/posts/{name}.md": f"---\nauthor: {key}\n---\n".encode() for name, key in authors.items()})
+    url = f"/console/projects/{scene.ids['project_id']}/collections/posts"
+    listed = scene.site.owner.client.get(url).text
+    rows = _rows(listed)
+    shown = {path: re.findall(r"<bdi>([^<]*)</bdi>", row)[-1] for path, row in rows.items()}
+    assert {path: shown[path] for path in ("a.md", "b.md", "d.md")} == {
+        "a.md": "Jane Doe",
+        "b.md": "Bob",
+        "d.md": "gone",
+    }
+    [select] = re.findall(r'<select[^>]* name="filter\[author\]">(.*?)</select>', listed, re.DOTALL)
+    assert re.findall(r'value="([^"]*)"[^>]*>([^<]*)<', select)[1:] == [
+        ("b1", "Bob"),
+        ("gone", "gone"),
+        ("j1", "Jane Doe"),
+    ]
+    filtered = scene.site.owner.client.get(f"{url}?filter[author]=b1").text
+    assert list(_rows(filtered)) == ["b.md", "c.md"]
+    grouped = scene.site.owner.client.get(f"{url}?filter=&group=author").text
+    assert re.findall(r'scope="rowgroup">([^<]*)<', grouped) == ["Bob", "gone", "Jane Doe", "Without a value"]

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 import sqlalchemy as sa
+from werkzeug.test import TestResponse
 
 from app.console.project import preview
 from app.console.project.change_set_texts import block_hash
@@ -82,6 +83,13 @@ class Proposer:
             data = {"image": (io.BytesIO(PNG), "pier.png"), "field": field}
             stored: dict[str, str] = self.person.client.post(url, data=data, headers=ORIGIN).json
         return stored
+
+    def draft(self, path: str, content: str) -> None:
+        """Store a draft that is based on the present version of a page."""
+        exists = path in self.repo.entries("main")
+        base = self.repo.text("rev-parse", f"main:{path}") if exists else None
+        body, url = {"content": content, "base_blob_sha": base}, f"/project-draft/{self.console.ids['project_id']}"
+        self.person.again().put(url, body, query_string={"file": path}).ok()
 
     def sets(self) -> list[dict[str, Any]]:
         return self.person.again().get(f"/project/{self.console.ids['project_id']}/change-sets").ok()
@@ -228,7 +236,7 @@ def test_refused_proposals_keep_the_text_and_create_nothing(me: Proposer, monkey
         db.session.commit()
     with monkeypatch.context() as patch:
         patch.setattr(branches.CommitLimits, "files", 0)
-        assert "Typed." in _refused(me, sent, 413, "A change set can contain at most")
+        assert "Typed." in _refused(me, sent, 413, "can contain at most")
     assert {one["id"] for one in me.sets()} == open_sets
     assert set(me.repo.git("branch", "--format=%(refname:short)").decode().split()) == {"main"}
 
@@ -495,6 +503,57 @@ def test_save_stays_if_the_request_of_the_review_fails(me: Proposer, monkeypatch
     assert [(one["state"], one["files"]) for one in me.sets()] == [("draft", 1)]
 
 
+class TestAllDrafts:
+    """The proposal of all drafts on the first page of a project."""
+
+    @pytest.fixture(autouse=True)
+    def drafts(self, me: Proposer) -> None:
+        me.console.site.world.work_off()
+        me.draft(FILE, me.text("main").replace("One line.", "My line."))
+        me.draft("content/posts/new.md", "---\ntitle: New\n---\n\nNew.\n")
+
+    def propose(self, me: Proposer, **fields: str) -> TestResponse:
+        assert "Propose all my drafts" in me.person.client.get(me.base).text
+        return submit(me.person, f"{me.base}/propose-drafts", **{"save-to": "review", "change-set": "new"} | fields)
+
+    def test_all_drafts_are_one_commit_of_a_set_in_review(self, me: Proposer) -> None:
+        sent = self.propose(me, **{"change-set-title": "Summer"})
+        [made] = me.sets()
+        assert (made["title"], made["files"], made["state"]) == ("Summer", 2, "in_review")
+        assert sent.location.endswith(f"/changes/{made['id']}?done=proposed")
+        assert "My line." in me.text(made["branch"])
+        assert len(me.repo.text("rev-list", f"main..{made['branch']}").split()) == 1
+        assert me.drafts() == {}
+
+    def test_draft_that_conflicts_stays_and_is_named(self, me: Proposer) -> None:
+        me.repo.commit({FILE: me.text("main").replace("One line.", "Their line.").encode()})
+        sent = self.propose(me)
+        [made] = me.sets()
+        assert (made["files"], next(iter(me.drafts().values())).count("My line.")) == (1, 1)
+        assert "lists_drafts=1" in sent.location
+        assert f'href="{me.edit}"' in me.person.client.get(sent.location).text
+
+    def test_new_page_without_a_required_value_stays_and_is_named(self, me: Proposer) -> None:
+        fields = b"[{name: title}, {name: kind, type: string, required: true}]"
+        me.repo.commit(
+            {".galley.yml": b"collections:\n  - {name: posts, folder: content/posts, fields: %b}\n" % fields}
+        )
+        me.console.site.owner.post(me.console.site.path("/reindex")).ok(202)
+        me.console.site.world.work_off()
+        sent = self.propose(me)
+        [made] = me.sets()
+        assert (made["files"], next(iter(me.drafts().values())).count("title: New")) == (1, 1)
+        assert "/edit/content/posts/new.md" in me.person.client.get(sent.location).text
+
+    def test_drafts_that_all_conflict_create_no_set(self, me: Proposer) -> None:
+        me.repo.commit({FILE: b"Theirs\n", "content/posts/new.md": b"Theirs\n"})
+        refused = self.propose(me)
+        assert "No draft can be proposed." in refused.text
+        assert me.sets() == []
+        assert submit(me.person, f"{me.base}/propose-drafts").status_code == 400
+        assert "My line." not in me.text("main")
+
+
 class TestReviewInTheEditor:
     """Comments on the page, replies, and the request for a review, in the editor of a page of a set."""
 
@@ -613,7 +672,8 @@ class TestReviewInTheEditor:
         url = f"{me.edit}?set={set_id}"
         replies = {f"reply-{first}": " One\r\n more. ", f"reply-{second}": "Two.", f"reply-{third}": " "}
         sent = me.typed(url, text, "My line.") | replies | {"save-to": save_to, "reviewers": reviewer.id}
-        assert submit(me.person, url, **sent).status_code == 303
+        done = parse_qs(urlsplit(submit(me.person, url, **sent).location).query)["done"]
+        assert done == ["proposed" if save_to else "saved" if text == "Mine." else "replied"]
         assert self.bodies(me, set_id)[3:] == ["One\n more.", "Two."]
         assert text in me.text(me.sets()[0]["branch"])
 

@@ -74,12 +74,9 @@ def text_of(console: ConsoleScene, path: str) -> str:
 
 def test_list_shows_pictures_of_fields_and_of_bundles(kaldi: ConsoleScene) -> None:
     blobs = kaldi.site.oracle()
-    rows = re.findall(r"<tr title=\"([^\"]*)\".*?</tr>", text_of(kaldi, "/collections/post"), re.DOTALL)
-    shown = dict(
-        re.findall(
-            r'<tr title="([^"]*)">(?:(?!</tr>).)*?/thumbnail/(\w+)', text_of(kaldi, "/collections/post"), re.DOTALL
-        )
-    )
+    rows = re.findall(r"<tr>(?:(?!</tr>).)*?/edit/.*?</tr>", text_of(kaldi, "/collections/post"), re.DOTALL)
+    matches = (re.search(r"/thumbnail/(\w+).*?/edit/([^\"?]*)\"", row, re.DOTALL) for row in rows)
+    shown = {match[2]: match[1] for match in matches if match is not None}
     assert len(rows) == 4
     assert shown == {
         f"site/content/post/{name}/index.md": blobs[image][1]
@@ -99,7 +96,7 @@ def test_fields_show_the_pictures_of_the_site(kaldi: ConsoleScene) -> None:
 
 
 def test_pictures_that_a_page_uses_have_its_number(kaldi: ConsoleScene) -> None:
-    cards = re.findall(r'card__title">([^<]*)<.*?(\d+) pages?', text_of(kaldi, "/media"), re.DOTALL)
+    cards = re.findall(r'media-card">.*?<a href="[^"]*/([^/"]+)">.*?(\d+) pages?', text_of(kaldi, "/media"), re.DOTALL)
     used = {"chemex.jpg", "a.jpg", "featured-wheel.png", "jumbotron.jpg", "shade.jpg", "profits.jpg", "gear.jpg"}
     assert dict(cards) == dict.fromkeys(used, "1") | {"unused.jpg": "0"}
     assert "/edit/site/content/values/_index.md" in text_of(kaldi, "/edit/site/static/img/shade.jpg")

@@ -28,7 +28,7 @@ def photos(console: ConsoleScene) -> ConsoleScene:
 def sources(console: ConsoleScene) -> dict[str, str]:
     """Return the address of each image of the media library by its name."""
     page = console.site.owner.client.get(f"/console/projects/{console.ids['project_id']}/media").text
-    cards = re.findall(r'<img src="([^"]*)".*?<span class="card__title">([^<]*)<', page)
+    cards = re.findall(r'<img src="([^"]*)".*?<span class="card__title"><bdi>([^<]*)<', page)
     return {name: source for source, name in cards}
 
 

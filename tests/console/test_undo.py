@@ -125,6 +125,59 @@ class TestCommit:
         assert (team.repo.show(OTHER), team.repo.show(PAGE)) == (b"# About\n\nUs.\n", NEW.encode())
 
     @pytest.mark.one_database
+    def test_deletion_of_more_bytes_than_a_commit_takes_is_undone(self, team: Team) -> None:
+        pictures = {f"content/pier/{number}.bin": bytes([number]) * (CommitLimits.bytes // 2) for number in range(3)}
+        team.repo.commit({**pictures, "content/pier/run.sh": ("100755", b"Run\n")}, "Add")
+        before = team.repo.entries()
+        team.repo.commit(dict.fromkeys([*pictures, "content/pier/run.sh"]), "Remove")
+        assert "done=undone" in undo(team, team.repo.head()).location
+        assert team.repo.entries() == before
+
+    @pytest.mark.one_database
+    def test_move_of_as_many_files_as_a_commit_takes_is_undone(self, team: Team) -> None:
+        files = {f"content/old/{number}.md": b"%d\n" % number for number in range(CommitLimits.files)}
+        team.repo.commit(files, "Add")
+        before = team.repo.entries()
+        new = {path.replace("/old/", "/new/"): data for path, data in files.items()}
+        team.repo.commit(dict.fromkeys(files) | new, "Move")
+        assert "done=undone" in undo(team, team.repo.head()).location
+        assert team.repo.entries() == before
+
+    @pytest.mark.one_database
+    def test_deletion_is_undone_although_a_file_exists_again(self, team: Team) -> None:
+        team.repo.commit({PAGE: None, OTHER: None}, "Remove")
+        sha = team.repo.head()
+        team.repo.commit({OTHER: b"# About\n\nUs.\n"}, "Add the same")
+        assert "done=undone" in undo(team, sha).location
+        assert (team.repo.show(PAGE), team.repo.show(OTHER)) == (TEXT.encode(), b"# About\n\nUs.\n")
+
+    @pytest.mark.one_database
+    def test_undo_of_a_deletion_conflicts_with_another_new_file(self, team: Team) -> None:
+        team.repo.commit({PAGE: None}, "Remove")
+        sha = team.repo.head()
+        head = changed(team)
+        led = undo(team, sha)
+        assert led.location.endswith("/conflicts?done=undo-conflicts")
+        assert team.repo.head() == head
+        shown = team.editor.client.get(led.location).text
+        assert "First" in shown
+        sent = form_of(team.editor.client.get(led.location), "/conflicts") | {"take-0": "mine"}
+        url = led.location.partition("/conflicts")[0]
+        assert submit(team.editor, f"{url}/conflicts", **sent).location == f"{url}?done=resolved"
+        team.configure(required_approvals=0)
+        assert submit(team.editor, f"{url}/publish").location == f"{url}?done=published"
+        assert team.repo.show(PAGE).decode() == TEXT
+
+    @pytest.mark.one_database
+    def test_undo_of_a_move_keeps_later_changes_of_the_page(self, team: Team) -> None:
+        team.repo.commit({PAGE: None, "content/moved.md": TEXT.encode()}, "Move")
+        sha = team.repo.head()
+        team.repo.commit({"content/moved.md": NEW.encode()}, "Later")
+        assert "done=undone" in undo(team, sha).location
+        assert team.repo.show(PAGE).decode() == NEW
+        assert "content/moved.md" not in team.repo.entries()
+
+    @pytest.mark.one_database
     def test_commit_that_cannot_be_undone_is_refused_with_a_reason(self, team: Team) -> None:
         first = team.repo.text("rev-list", "--max-parents=0", "main").strip()
         team.repo.git("branch", "side", first)
@@ -215,6 +268,18 @@ class TestPublishedSet:
         first = undo(team, sha).location.partition("?")[0]
         assert f'href="{first}"' in team.editor.client.get(f"{base(team)}/changes/{made['id']}").text
         assert commits_since(team, later) == 1
+
+    @pytest.mark.one_database
+    def test_undo_of_a_set_that_deletes_more_bytes_than_a_commit_takes(self, team: Team) -> None:
+        pictures = {f"content/pier/{number}.bin": bytes([number]) * (CommitLimits.bytes // 2) for number in range(3)}
+        team.repo.commit(pictures, "Add")
+        before = team.repo.entries()
+        made = team.new("Remove")
+        team.commit(made, *({"path": path, "action": "delete"} for path in pictures)).ok(201)
+        team.configure(required_approvals=0)
+        team.call(made, "publish").ok(200)
+        assert "done=taken-back" in undo(team, team.repo.head()).location
+        assert (team.repo.entries(), team.read(made)["state"]) == (before, "reverted")
 
     def test_failed_record_of_a_set_is_written_later(self, team: Team) -> None:
         made = team.published()

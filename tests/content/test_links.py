@@ -70,6 +70,8 @@ class TestCanResolveTo:
             ("content/a.md", "/posts/b", "content/en/posts/b.md"),
             ("README.md", "LICENSE", "LICENSE"),
             ("content/a.md", "/about", "content/about/_index.md"),
+            ("src/a.md", "/posts/pier/", "src/posts/pier/pier.md"),
+            ("src/a.md", "/posts/pier/pier/", "src/posts/pier/pier.md"),
         ],
     )
     def test_link_of_a_generator_convention_resolves_to_its_target(self, source: str, url: str, target: str) -> None:
@@ -100,6 +102,20 @@ class TestCanResolveTo:
         workspace = SiteRoots("nextjs", ("apps/docs", "apps/web"))
         assert can_resolve_to("apps/web/content/a.md", image, "apps/web/public/img/a.jpg", workspace)
         assert not can_resolve_to("apps/web/content/a.md", image, "apps/docs/public/img/a.jpg", workspace)
+
+    @pytest.mark.parametrize(
+        ("url", "target"),
+        [
+            ("~/assets/a.webp", "docs/src/assets/a.webp"),
+            ("@/assets/a.webp", "docs/src/assets/a.webp"),
+            ("@site/static/a.png", "docs/static/a.png"),
+        ],
+    )
+    def test_link_with_an_alias_resolves_in_the_site_of_its_page(self, url: str, target: str) -> None:
+        site, page = SiteRoots("astro", ("docs", "apps/web")), "docs/src/content/docs/index.mdx"
+        assert can_resolve_to(page, Link(url, "field"), target, site)
+        assert can_resolve_to(page, Link(url, "image"), target, site)
+        assert not can_resolve_to("apps/web/src/content/a.md", Link(url, "image"), target, site)
 
     def test_link_with_the_address_of_a_declared_folder_resolves_to_its_file(self) -> None:
         declared = (MediaFolder("media/photos", "/uploads/"), MediaFolder("covers", "~/covers/"))

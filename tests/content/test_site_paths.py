@@ -31,3 +31,10 @@ def test_path_follows_the_rules_of_generators(
     path: str, values: dict[str, Any], root: str | None, address: str
 ) -> None:
     assert path_in_site(path, values, root) == address
+
+
+def test_name_of_the_folder_is_omitted_with_eleventy() -> None:
+    paths = ["posts/pier/pier.md", "posts/pier/quay.md", "posts/piers/pier.md"]
+    addresses = [path_in_site(path, {}, "", generator="eleventy") for path in paths]
+    assert addresses == ["/posts/pier/", "/posts/pier/quay/", "/posts/piers/pier/"]
+    assert path_in_site(paths[0], {}, "", generator="hugo") == "/posts/pier/pier/"

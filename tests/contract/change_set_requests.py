@@ -52,6 +52,13 @@ def _schedule(_scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"wall_time": f"{day:%Y-%m-%d}T09:00", "timezone": TIME_ZONE}
 
 
+def _move(scene: Scene, _who: Browser) -> dict[str, Any]:
+    with scene.app.app_context():
+        row = db.session.scalars(_NEWEST).one()
+        paths = scene.repo.text("diff", "--name-only", row.base_sha, row.head_sha).split()
+    return {"paths": paths, "to": create_set(scene, ChangeSetState.DRAFT, closes=False)}
+
+
 BODIES: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
     ("POST", "/project/:projectId/change-sets"): lambda *_: {"title": TITLE, "description": "The hours of the winter"},
     ("PATCH", SET): lambda *_: {"title": "Opening hours of the shop"},
@@ -62,6 +69,7 @@ BODIES: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
     ("PATCH", f"{SET}/comments/:comment_id"): lambda *_: {"resolved": True},
     ("PUT", f"{SET}/schedule"): _schedule,
     ("POST", f"{SET}/resolve"): lambda *_: {"resolutions": []},
+    ("POST", f"{SET}/move"): _move,
 }
 
 
@@ -74,19 +82,17 @@ def ids_of(scene: Scene, key: Key) -> dict[str, str]:
     return {"change_set_id": set_id, "comment_id": comment}
 
 
-def create_set(scene: Scene, state: ChangeSetState) -> str:
-    """Create a set with one new file in project P, and close the earlier ones, whose number is limited."""
+def create_set(scene: Scene, state: ChangeSetState, *, closes: bool = True) -> str:
+    """Create a set with one new file in project P. With `closes`, close the earlier ones, whose number is limited."""
     set_id, path = new_id("chg"), f"content/{secrets.token_hex(6)}.md"
     branch, repo = branch_name("galley", TITLE, set_id), scene.repo
     is_published = state == ChangeSetState.PUBLISHED
     base = repo.head() if is_published else scene.head
     head = repo.commit({path: b"# Hours\n"}, branch="main" if is_published else branch, start=base)
     with scene.app.app_context():
-        db.session.execute(
-            sa.update(ChangeSet)
-            .where(ChangeSet.project_id == scene.project, ChangeSet.state.in_(OPEN))
-            .values(state=ChangeSetState.CLOSED)
-        )
+        is_open = ChangeSet.project_id == scene.project, ChangeSet.state.in_(OPEN)
+        if closes:
+            db.session.execute(sa.update(ChangeSet).where(*is_open).values(state=ChangeSetState.CLOSED))
         row = ChangeSet(
             id=set_id,
             project_id=scene.project,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from app.extensions import drivers
-from tests.contract import change_set_requests, git_requests
+from tests.contract import build_requests, change_set_requests, git_requests, link_requests
 from tests.contract.requests import Key, arguments
 from tests.contract.scene import Scene
 from tests.support.world import Browser
@@ -138,6 +138,12 @@ VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
     "adoptProjectSchema": _twice,
     "getProjectSchema": _with_schema_file,
     "createSandbox": _preview,
+    "requestBuild": _twice,
+    "getBuild": _as_json_and_as_events,
+    "listChangedPages": build_requests.with_changed_page,
+    "createReviewLink": _twice,
+    "listReviewLinks": link_requests.with_listed_link,
+    "listBuilds": build_requests.with_listed_build,
     "listChangeSets": change_set_requests.with_listed_set,
     "commitToChangeSet": change_set_requests.committed_and_contained,
     "publishChangeSet": change_set_requests.published_and_awaited,

@@ -30,6 +30,8 @@ KINDS = {
     "delivery_id": "dlv",
     "change_set_id": "chg",
     "comment_id": "cmt",
+    "build_id": "bld",
+    "link_id": "rvl",
     "key": "",
 }
 GHOST = "7zzzzzzzzzzzzzzzzzzzzzzzzz"

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core import clock
 from app.models.login import CodePurpose
-from tests.contract import change_set_requests, git_requests
+from tests.contract import build_requests, change_set_requests, git_requests, link_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
@@ -99,7 +99,8 @@ def _model_request(scene: Scene, path: str) -> dict[str, Any]:
     return body if variant == WITHOUT_PROJECT else body | {"projectId": scene.project}
 
 
-_OTHERS: dict[Key, Make] = git_requests.BODIES | change_set_requests.BODIES
+_OTHERS: dict[Key, Make] = git_requests.BODIES | change_set_requests.BODIES | build_requests.BODIES
+_OTHERS |= link_requests.BODIES
 
 BODIES = _OTHERS | {
     ("POST", "/auth/sign-up/email"): _signed_up,
@@ -222,7 +223,8 @@ def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
         "subscriptionId": scene.outside.subscribed(scene.owner) if ":subscriptionId" in key[1] else "",
         "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
     }
-    return values | git_requests.ids_of(scene, key, who) | change_set_requests.ids_of(scene, key)
+    values |= git_requests.ids_of(scene, key, who) | change_set_requests.ids_of(scene, key)
+    return values | build_requests.ids_of(scene, key) | link_requests.ids_of(scene, key)
 
 
 def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:

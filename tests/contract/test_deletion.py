@@ -141,6 +141,7 @@ def _use_change_sets(app: Flask, person: Person, others: Person, bot: Person, pr
         by.post(f"/change-set/{change_set['id']}/submit", request).ok()
     comment = person.post(f"/change-set/{own['id']}/comments", {"body": "Why?"}).ok(201)
     person.patch(f"/change-set/{own['id']}/comments/{comment['id']}", {"resolved": True}).ok()
+    person.post(f"/change-set/{own['id']}/review-links", {"rights": "view"}).ok(201)
     foreign_path = f"/change-set/{foreign['id']}"
     person.post(f"{foreign_path}/reviews", {"verdict": "approve"}).ok(201)
     day = f"{datetime.now(UTC) + timedelta(days=30):%Y-%m-%d}"

@@ -9,8 +9,11 @@ from flask import Flask
 from app.core.cursors import encode_position
 from app.extensions import db
 from app.http.openapi import build
+from app.models.change_set import ChangeSet
 from app.models.git_credential import GitCredential
-from app.models.project import Provider
+from app.models.project import Project, Provider
+from app.models.site_build import BuildState, SiteBuildFile
+from app.resources.site_build.service import request as request_build
 from tests.contract.test_openapi_examples import operations
 from tests.resources.change_set.conftest import make_team
 from tests.resources.project_content.conftest import FILES, make_site
@@ -151,6 +154,40 @@ def list_comments(world: World) -> Listed:
     return Listed(team.editor, f"/change-set/{change_set['id']}/comments", {})
 
 
+def list_review_links(world: World) -> Listed:
+    team = make_team(world)
+    path = f"/change-set/{team.edited()['id']}/review-links"
+    for number in range(3):
+        team.editor.again().post(path, {"receiver": f"Guest {number}"}).ok(201)
+    return Listed(team.editor, path, {})
+
+
+def list_builds(world: World) -> Listed:
+    team = make_team(world)
+    with world.app.app_context():
+        project = db.session.get_one(Project, team.project)
+        for number in range(3):
+            request_build(project, f"{number}" * 40, user_id=None, limit_mb=1)
+        db.session.commit()
+    return Listed(team.editor, f"/project/{team.project}/builds", {})
+
+
+def list_changed_pages(world: World) -> Listed:
+    team = make_team(world)
+    change_set = team.new()
+    team.commit(change_set, {"path": "content/hours.md", "action": "create", "content": "# Hours"}).ok(201)
+    with world.app.app_context():
+        row = db.session.get_one(ChangeSet, change_set["id"])
+        for sha, paths in ((row.base_sha, []), (row.head_sha, ["a.html", "b.html", "c.html"])):
+            build, _ = request_build(db.session.get_one(Project, team.project), sha, user_id=None, limit_mb=1)
+            build.state = BuildState.READY
+            for path in paths:
+                file = {"sha256": path, "size": 1, "mimetype": "text/html", "title": path}
+                db.session.add(SiteBuildFile(build_id=build.id, project_id=team.project, path=path, **file))
+        db.session.commit()
+    return Listed(team.editor, f"/change-set/{change_set['id']}/pages", {})
+
+
 LISTS: dict[str, Callable[[World], Listed]] = {
     "listOrganizations": list_organizations,
     "listOrganizationProjects": list_organization_projects,
@@ -164,6 +201,9 @@ LISTS: dict[str, Callable[[World], Listed]] = {
     "listBacklinks": list_backlinks,
     "searchContent": search_content,
     "getProjectDraft": list_drafts,
+    "listBuilds": list_builds,
+    "listReviewLinks": list_review_links,
+    "listChangedPages": list_changed_pages,
     "listChangeSets": list_change_sets,
     "listChangeSetReviews": list_reviews,
     "listChangeSetComments": list_comments,

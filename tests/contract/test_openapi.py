@@ -19,8 +19,8 @@ WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z](?![a-z])")
 CREATION = {"create", "adopt", "commit", "connect", "reindex", "restore", "rotate", "refresh", "upload"}
 ACCOUNT = {"sign", "start", "verify", "send", "forget", "reset", "change", "revoke", "ensure", "transfer", "check"}
 AI = {"run", "chat", "complete", "edit", "explain", "suggest", "fix"}
-REVIEW = {"submit", "review", "publish", "resolve", "revert"}
-PROCESS = {"cancel", "extend", "merge", "preview", "receive", "stop"}
+REVIEW = {"submit", "review", "publish", "resolve", "revert", "move"}
+PROCESS = {"cancel", "extend", "merge", "preview", "receive", "request", "stop"}
 VERBS = {
     "get": {"get", "list", "search", "compare", "stream", "resume", "complete", "start"},
     "post": CREATION | ACCOUNT | AI | REVIEW | PROCESS | {"update"},

@@ -75,6 +75,9 @@ EXACT = {
     ("PUT", "/change-set/:change_set_id/schedule"): PUBLISH,
     ("DELETE", "/change-set/:change_set_id/schedule"): PUBLISH,
     ("POST", "/change-set/:change_set_id/revert"): PUBLISH,
+    ("GET", "/change-set/:change_set_id/review-links"): PUBLISH,
+    ("POST", "/change-set/:change_set_id/review-links"): PUBLISH,
+    ("DELETE", "/review-link/:link_id"): PUBLISH,
     ("POST", "/bucket/upload"): WRITE,
 }
 """Endpoints whose scope does not follow from the guard. A commit without a branch writes to the working branch."""
@@ -110,7 +113,7 @@ def reach(row: Expected) -> Reach:
     path, _, variant = row.path.partition("#")
     project = (
         any(name in path for name in (":projectId", ":project_id"))
-        or path.startswith(("/api/sandbox/", "/change-set/"))
+        or path.startswith(("/api/sandbox/", "/change-set/", "/build/", "/review-link/"))
         or (path.startswith("/api/ai/") and row.method == "POST" and variant != "without a project")
     )
     organization = (

@@ -83,7 +83,9 @@ class TestBuild:
         done = subprocess.run(
             [built.node(), compiler, "--noEmit"], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )
-        assert re.findall(r"^(\S+)\(\d+,\d+\): error (\w+)", done.stdout, re.MULTILINE) == [("src/texts.ts", "TS2322")]
+        assert re.findall(r"^(\S+)\(\d+,\d+\): error (\w+)", done.stdout, re.MULTILINE) == [
+            ("src/texts.ts", "TS2322")
+        ], done.stdout
 
     def test_scripts_are_smaller_than_their_limits(self, built: ModuleType) -> None:
         """The first script of a page, and each editor with all chunks that it loads, compressed."""

@@ -125,7 +125,7 @@ class TestRun:
         def fail() -> str:
             raise RuntimeError("the transaction fails")
 
-        act = UnrecordedAct(fail, LateRecord("Done late", {}))
+        act = UnrecordedAct(fail, LateRecord("Done late"))
         assert run_as(owner, org_id, lambda scope: act, outside=True) == "Done late"
 
     @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ class TestRun:
         def fail() -> str:
             raise error
 
-        act = UnrecordedAct(fail, LateRecord("Done late", {}))
+        act = UnrecordedAct(fail, LateRecord("Done late"))
         assert run_as(owner, org_id, lambda scope: act, outside=True) == "Done late"
 
     def test_resource_of_a_refused_transaction_is_discarded(self, world: World) -> None:

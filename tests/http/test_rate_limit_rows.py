@@ -63,7 +63,7 @@ BY_HAND = {"sign_in_failures", "sign_in_failures_account", "sign_in_failures_add
 """Rows that count something else than requests; each has a test of its own below."""
 STORED = {
     "sign_up_address", "forget_password", "forget_password_address", "organization_create", "invite", "project_create",
-    "provider_refresh", "ai", "sandbox_create", "billing", "billing_address", "token_create",
+    "provider_refresh", "ai", "sandbox_create", "billing", "billing_address", "token_create", "review_link_create",
 }  # fmt: skip
 """Rows with rates in the database (tests/http/test_rate_events.py)."""
 ELSEWHERE = {

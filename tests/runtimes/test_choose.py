@@ -2,13 +2,15 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from app.runtimes.choose import INSTALL_GEMS, SERVE_WITH_GEMS, DetectionHints, RuntimeNotDetected, choose_recipe
+from app.runtimes.choose import DetectionHints, RuntimeNotDetected, choose_recipe
+from app.runtimes.jekyll import INSTALL_GEMS, RUN_WITH_GEMS
 from app.runtimes.node import WITHOUT_LOCK
-from app.runtimes.python_sites import INSTALL_PACKAGE
+from app.runtimes.python_sites import BUILD_THEN_SERVE, INSTALL_PACKAGE
 from app.runtimes.recipe import PreviewAddress, Recipe
 
 ADDRESS = PreviewAddress("http://label.preview.localhost:8000/", 8000)
@@ -153,7 +155,7 @@ class TestOtherGenerators:
         environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "GEM_HOME": str(gems)}
         subprocess.run(["sh", "-c", INSTALL_GEMS], env=environment, check=True)
         assert [*gems.iterdir()] == ([gems / "cache"] if satisfied else [])
-        command = ["sh", "-c", SERVE_WITH_GEMS, "sh", "jekyll", "serve"]
+        command = ["sh", "-c", RUN_WITH_GEMS, "sh", "jekyll", "serve"]
         served = subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
         assert [line[: len(start)] for line, start in zip(served.splitlines(), output, strict=True)] == output
 
@@ -168,7 +170,7 @@ class TestOtherGenerators:
     def test_sphinx_installs_the_package_of_the_repository(self, files: dict[str, bytes], is_installed: bool) -> None:
         found = {"docs/conf.py": b"extensions = []\n"}
         plain, recipe = (choose_recipe(one, one.get, ADDRESS) for one in (found, found | files))
-        assert (INSTALL_PACKAGE in recipe.install[-1]) is is_installed
+        assert [INSTALL_PACKAGE in command for command in recipe.install] == [is_installed], "one run of pip"
         assert (recipe.dependencies != plain.dependencies) is is_installed
 
     def test_mkdocs_serves_a_site_in_strict_mode(self) -> None:
@@ -246,7 +248,7 @@ class TestOtherGenerators:
     def test_choose_recipe_hugo_modules_use_the_proxy(self) -> None:
         files = {"hugo.toml": b"[module]\n[[module.imports]]\npath = 'x'", "go.mod": b"module a\nrequire x v1"}
         recipe = choose_recipe(files, files.get, ADDRESS, DetectionHints(module_proxy="https://go.example.org"))
-        assert recipe.install == (("hugo", "mod", "graph"),)
+        assert recipe.prepare[0] == ("hugo", "mod", "graph")
         assert "go" in recipe.tools
         assert recipe.environment["HUGO_MODULE_PROXY"] == recipe.environment["GOPROXY"] == "https://go.example.org"
 
@@ -352,6 +354,54 @@ class TestOtherGenerators:
         files = {"mkdocs.yml": f"{name}: {value}{'}' * name.count('{')}\n".encode()}
         assert choose_recipe(files, files.get, ADDRESS).install[0][-1] == "mkdocs"
 
+    def test_requirements_of_every_group_that_names_the_generator_are_installed(self) -> None:
+        project = (
+            "[project.optional-dependencies]\ndocs = ['mkdocs-material']\ntest = ['pytest']\n"
+            "[dependency-groups]\nsite = ['MkDocs>=1.6', {include-group = 'plugins'}]\nplugins = ['mkdocs-rss-plugin']\n"
+            "[tool.poetry.group.pages.dependencies]\nmkdocs = '^1.6'\nmkdocs-redirects = '^1'\n"
+        )
+        files = {
+            "mkdocs.yml": b"",
+            "pyproject.toml": project.encode(),
+            "requirements/docs.txt": b"mkdocs\n",
+            "docs-requirements.in": b"mkdocs\n",
+            "requirements.txt": b"flask\n",
+        }
+        arguments = choose_recipe(files, files.get, ADDRESS).install[0]
+        assert "requirements/docs.txt" in arguments
+        assert "docs-requirements.in" in arguments
+        listed = {"mkdocs-material", "MkDocs>=1.6", "mkdocs-rss-plugin", "mkdocs", "mkdocs-redirects"}
+        assert listed <= set(arguments)
+        assert {"pytest", "requirements.txt"}.isdisjoint(arguments)
+
+    @pytest.mark.parametrize(
+        ("files", "module"),
+        [
+            ({"zensical.toml": b"", "mkdocs.yml": b""}, "zensical"),
+            ({"mkdocs.yml": b"", "pyproject.toml": b"[dependency-groups]\ndocs = ['zensical']"}, "zensical"),
+            ({"mkdocs.yml": b"markdown_extensions:\n  - zensical.extensions.emoji\n"}, "zensical"),
+            ({"mkdocs.yml": b"", "requirements.txt": b"mkdocs\nfuro\n"}, "mkdocs"),
+        ],
+    )
+    def test_zensical_is_detected_by_its_files(self, files: dict[str, bytes], module: str) -> None:
+        recipe = choose_recipe(files, files.get, ADDRESS)
+        assert module in (recipe.serve[2], recipe.serve[3])
+        assert any(part.startswith(module) for part in recipe.install[0])
+
+    def test_pelican_builds_the_site_before_it_listens(self) -> None:
+        recipe = chosen("pelicanconf.py", "content/a.md")
+        assert recipe.serve[:5] == ("python3", "-c", BUILD_THEN_SERVE, "pelican", "content")
+        assert "--listen" in recipe.serve[recipe.serve.index("--then") :]
+        assert "pelican[markdown]" in recipe.install[0]
+
+    @pytest.mark.parametrize(("status", "lines"), [(0, ["build", "serve"]), (3, ["build"])])
+    def test_server_follows_a_successful_build(self, tmp_path: Path, status: int, lines: list[str]) -> None:
+        (tmp_path / "tool.py").write_text(f"import sys; print(sys.argv[1]); sys.exit({status})")
+        command = [sys.executable, "-c", BUILD_THEN_SERVE, "tool", "build", "--then", "tool", "serve"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == status
+        assert [line for line in done.stdout.splitlines() if not line.startswith("$")] == lines
+
     @pytest.mark.parametrize(
         "project", ["dependencies = 5", "optional-dependencies = 5", "optional-dependencies.docs = 5"]
     )
@@ -367,7 +417,7 @@ class TestOtherGenerators:
     @pytest.mark.parametrize(
         ("scripts", "preview", "is_noted"),
         [
-            ({"build:css": "tailwindcss -i a.css -o static/a.css"}, b"", True),
+            ({"build:css": "tailwindcss -i a.css -o static/a.css --watch"}, b"", True),
             ({"build": "hugo --minify"}, b"", False),
             ({"build:css": "tailwindcss -i a.css"}, b"preview: {command: npm run dev}", False),
         ],

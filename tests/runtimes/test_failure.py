@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.runtimes.failure import hint_for, hint_for_code
+from app.runtimes.failure import hint_for, hint_for_code, last_line
+from app.runtimes.recipe import REPEATED_NOTE
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ from app.runtimes.failure import hint_for, hint_for_code
         ("ended", "OSError: [Errno 28] No space left on device\n", (), "disk"),
         ("port", "", (), "PORT"),
         ("response", "", (), "first page"),
-        ("install_timeout", "", (), "five minutes"),
+        ("install_timeout", "", (), "ten minutes"),
         ("ended", "Error: No compatible signature found in package metadata\n", (), "npm exec"),
         (
             "ended",
@@ -172,8 +173,53 @@ def test_hint_for_unknown_cause_is_the_last_line_with_an_error(log: str, line: s
     assert hint_for("ended", log, (), is_serving=True) == f"The log reports: {line}"
 
 
-def test_hint_for_unknown_cause_is_none() -> None:
-    assert hint_for("ended", "Segmentation fault\n", (), is_serving=True) is None
+@pytest.mark.parametrize(
+    ("log", "hint"),
+    [
+        ("$ npm start\nSegmentation fault\n\n", "The log reports: Segmentation fault"),
+        (
+            "It stopped\nnpm ERR! A complete log of this run can be found in:\nnpm ERR!     /tmp/x-debug.log\n",
+            "It stopped",
+        ),
+        ("$ npm start\n", "wrote nothing to its log"),
+        ("", "wrote nothing to its log"),
+    ],
+)
+def test_hint_for_unknown_cause_without_an_error_is_the_last_line(log: str, hint: str) -> None:
+    assert hint in hint_for("ended", log, (), is_serving=True)
+
+
+def test_hint_for_memory_names_the_setting() -> None:
+    assert "SANDBOX_MEMORY_MB" in hint_for("memory", "", (), is_serving=True)
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("npm error code ERESOLVE\n", "dependencies conflict"),
+        (
+            "galley: refused the connection to other.example.org:443: the host is not in SANDBOX_EGRESS\n",
+            "The installation requested other.example.org:443. An",
+        ),
+        ("galley: cannot connect to slow.example.org:443 from this machine\n", "cannot connect to slow.example.org"),
+    ],
+)
+def test_hint_for_a_repeated_installation_ignores_the_first_attempt(second: str, expected: str) -> None:
+    first = (
+        "galley: refused the connection to first.example.org:443: the host is not in SANDBOX_EGRESS\n"
+        "galley: cannot connect to first.example.net:443 from this machine\nnpm error code E404\n"
+    )
+    refused = ["first.example.org:443", "other.example.org:443"]
+    unreachable = ["first.example.net:443", "slow.example.org:443"]
+    log = f"{first}{REPEATED_NOTE}\n{second}"
+    hint = hint_for("ended", log, refused, is_serving=False, unreachable_hosts=unreachable)
+    assert expected in hint
+    assert "first.example" not in hint
+
+
+@pytest.mark.parametrize(("log", "line"), [("a\n \x1b[1mb\x1b[0m \n\n", "b"), ("", ""), ("x" * 500, "x" * 200)])
+def test_last_line_is_plain_and_short(log: str, line: str) -> None:
+    assert last_line(log) == line
 
 
 def test_hint_for_code_unavailable_runtime_names_the_programs() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.runtimes.choose import choose_recipe
-from app.runtimes.hugo import INSTALL_RELEASE, RELEASE_FOLDER
+from app.runtimes.dart_sass import INSTALL_SASS
+from app.runtimes.hugo import INSTALL_RELEASE, MODULES, RELEASE_FOLDER
 from app.runtimes.recipe import PreviewAddress, Recipe
 
 WORKFLOW = b"steps:\n  - uses: actions/setup\n    with:\n      hugo-version: '0.128.2'\n      extended: true\n"
@@ -22,7 +23,8 @@ def recipe(files: dict[str, bytes]) -> Recipe:
 
 
 def pinned(files: dict[str, bytes]) -> str | None:
-    command = next((one for one in recipe(files).install if INSTALL_RELEASE in one), None)
+    site = recipe(files)
+    command = next((one for one in (*site.install, *site.prepare) if INSTALL_RELEASE in one), None)
     return command[3] if command is not None else None
 
 
@@ -45,6 +47,7 @@ class TestPinnedRelease:
             ({".github/workflows/pages.yml": b"env:\n  HUGO_VERSION: 0.130.0\n"}, "0.130.0"),
             ({"package.json": b'{"devDependencies": {"hugo-extended": "^0.145.0"}}'}, "0.145.0"),
             ({"package.json": b'{"hugo-bin": {"version": "0.133.1"}}'}, "0.133.1"),
+            ({"hugo.toml": b"[module.hugoVersion]\nmax = '0.131.0'"}, "0.131.0"),
             ({".hugo-version": b"latest"}, None),
             ({".github/workflows/pages.yml": b"hugo-version: latest\n"}, None),
             ({"netlify.toml": b"[build", "vercel.json": b"[1]", "package.json": b"{"}, None),
@@ -69,7 +72,17 @@ class TestPinnedRelease:
         assert recipe({".hugo-version": b"0.140.0"}).dependency_folder == RELEASE_FOLDER
         manifest = json.dumps({"devDependencies": {"postcss": "8"}}).encode()
         with_npm = recipe({".hugo-version": b"0.140.0", "package.json": manifest, "package-lock.json": b"{}"})
-        assert (with_npm.dependencies, len(with_npm.install)) == (None, 2)
+        assert with_npm.dependency_folder is None
+        assert (with_npm.dependencies is None, len(with_npm.install)) == (False, 1)
+        assert INSTALL_RELEASE in with_npm.prepare[0]
+
+    def test_dart_sass_is_installed_after_the_modules(self) -> None:
+        files = {"go.mod": b"", "hugo.toml": b"[[module.imports]]\npath = 'example.org/a'"}
+        modules, sass = recipe(files).prepare
+        assert modules == ("hugo", "mod", "graph")
+        assert INSTALL_SASS in sass
+        assert sass[-2:] == (".", MODULES)
+        assert recipe({}).dependency_folder == RELEASE_FOLDER
 
 
 @pytest.fixture
@@ -107,10 +120,30 @@ class TestInstallation:
     def test_unreachable_registry_leaves_an_empty_folder(self, tmp_path: Path) -> None:
         assert [*install(tmp_path, tmp_path, "0.150.1").iterdir()] == []
 
+    @pytest.mark.parametrize(
+        ("wanted", "is_own", "note"),
+        [
+            ("0.92", True, "The registry does not have Hugo 0.92. Hugo 0.111.3 of the system is used.\n"),
+            ("0.111.3", True, ""),
+            ("0.147.0", False, "The registry does not have Hugo 0.147.0. Hugo 0.147.8 is used.\n"),
+        ],
+    )
+    def test_hugo_of_the_system_is_used_if_it_is_nearer(
+        self, registry: Path, tmp_path: Path, wanted: str, is_own: bool, note: str
+    ) -> None:
+        system = tmp_path / "hugo"
+        system.write_text("#!/bin/sh\necho hugo v0.111.3+extended linux/amd64\n")
+        system.chmod(0o755)
+        target = install(registry, tmp_path, wanted, system)
+        assert ((target / "programs" / "hugo").resolve() == system) is is_own
+        assert (target / "note").read_text() == note
 
-def install(registry: Path, tmp_path: Path, wanted: str) -> Path:
+
+def install(registry: Path, tmp_path: Path, wanted: str, system: Path = Path("/nonexistent")) -> Path:
     target = tmp_path / "release"
     target.mkdir()
     environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(registry), "PIP_CONFIG_FILE": os.devnull}
-    subprocess.run([sys.executable, "-c", INSTALL_RELEASE, wanted, str(target)], env=environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", INSTALL_RELEASE, wanted, str(target), str(system)], env=environment, check=True
+    )
     return target

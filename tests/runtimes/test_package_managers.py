@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.runtimes.node import installation_of
+from app.runtimes.node import install, installation_of
+from app.runtimes.recipe import REPEATED_NOTE
 
 
 @pytest.mark.parametrize(
@@ -65,5 +66,18 @@ def test_failed_installation_is_repeated_without_scripts(
     done = subprocess.run(
         command, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True, capture_output=True, text=True
     )
-    note = "The installation failed. It is repeated without the scripts of the packages."
-    assert done.stdout.splitlines() == [command_line, f"{program}  ", note, f"{program} true false"]
+    repeated = command_line.replace("npm ci", "npm install")
+    assert done.stdout.splitlines() == [
+        command_line,
+        f"{program}  ",
+        REPEATED_NOTE,
+        repeated,
+        f"{program.replace('ci', 'install')} true false",
+    ]
+
+
+def test_installation_downloads_no_browsers() -> None:
+    files = {"package.json": b'{"dependencies": {"astro": "1", "puppeteer": "1"}}'}
+    environment = install(files, files.get).environment
+    assert environment["PUPPETEER_SKIP_DOWNLOAD"] == "1"
+    assert environment["CYPRESS_INSTALL_BINARY"] == "0"

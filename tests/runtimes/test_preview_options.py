@@ -43,6 +43,9 @@ def test_options_without_section_keep_the_detected_values() -> None:
         ("{env: [a]}", "preview.env"),
         ("{env: {'a b': c}}", "preview.env"),
         ("{network: true}", "preview.network"),
+        ("{build: []}", "preview.build"),
+        ("{output: ../x}", "preview.output"),
+        ("{output: 3}", "preview.output"),
         ("[a]", "preview"),
     ],
 )

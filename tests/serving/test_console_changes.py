@@ -78,7 +78,7 @@ def sign_in(browser: Browser, service: Service, role: str, *, has_scripts: bool,
     person.fill("E-mail", f"{role}@demo.example.org")
     person.fill("Password", (service.home / "instance" / "demo_password").read_text().strip())
     person.press("Sign in")
-    person.page.wait_for_url("**/console")
+    person.page.wait_for_url("**/console/projects/*")
     return person
 
 

@@ -124,7 +124,7 @@ def test_title_is_a_line_above_the_text_and_fields_are_next_to_it_or_a_tab(conso
 def test_toolbar_is_one_stop_and_a_page_is_saved_only_with_a_change(console: Console, project: str) -> None:
     page = console.page
     console.resize({"width": 720, "height": 900}, "light")
-    console.open(f"{project}/edit/content/posts/winter-berths.md", ".ProseMirror")
+    console.open(f"{project}/edit/content/posts/reading-the-tide-table.md", ".ProseMirror")
     save, bar = page.get_by_role("button", name="Save", exact=True), page.get_by_role("toolbar", name="Formatting")
     expect(save).to_have_attribute("aria-disabled", "true")
     assert bar.evaluate("bar => bar.scrollWidth === bar.clientWidth")
@@ -451,6 +451,14 @@ def test_filter_of_a_list_stays_in_the_other_view_and_ticked_entries_are_changed
     assert page.evaluate(FINDINGS) == []
 
 
+def stop_preview(console: Console, project: str) -> None:
+    """Stop the preview of the project, if it runs."""
+    console.open(f"{project}/preview", "main")
+    if (stop := console.page.get_by_role("button", name="Stop", exact=True)).is_visible():
+        stop.click()
+        console.page.wait_for_url("**done=stopped")
+
+
 @pytest.mark.server
 class TestPreviewPanel:
     def test_preview_follows_the_typed_text_and_is_a_tab_on_a_narrow_screen(
@@ -491,6 +499,34 @@ class TestPreviewPanel:
         page.keyboard.press("Control+z")
         expect(frame_of(page).get_by_text("Unsaved")).to_be_hidden(timeout=START_MS)
 
+    def test_refused_start_shows_the_reason_and_the_page_without_its_site(self, console: Console, project: str) -> None:
+        page, refused = console.page, {"message": "You have 2 previews running; stop one first"}
+        stop_preview(console, project)
+        page.route("**/api/sandbox/create", lambda route: route.fulfill(status=429, json=refused))
+        console.open(f"{project}/edit/content/about.md?panel=preview", ".ProseMirror")
+        simple = page.locator("[data-preview-simple]")
+        expect(simple.get_by_role("heading", name="About", exact=True)).to_be_visible()
+        expect(page.locator("[data-preview-status]")).to_have_text(refused["message"])
+        expect(page.get_by_text("The real preview is not set up.")).to_be_hidden()
+        page.unroute("**/api/sandbox/create")
+
+    def test_page_is_shown_without_its_site_during_the_start(self, console: Console, project: str) -> None:
+        page, held = console.page, list[Route]()
+        stop_preview(console, project)
+        page.route("**/api/sandbox/create", lambda route: held.append(route))
+        console.open(f"{project}/edit/content/about.md?panel=preview", ".ProseMirror")
+        simple = page.locator("[data-preview-simple]")
+        expect(simple.get_by_role("heading", name="About", exact=True)).to_be_visible()
+        page.locator(".ProseMirror > p").last.click()
+        page.keyboard.type(" Bring a torch.")
+        expect(simple.get_by_text("Bring a torch.")).to_be_visible(timeout=START_MS)
+        expect(page.get_by_text("The real preview is not set up.")).to_be_hidden()
+        assert page.evaluate(FINDINGS) == []
+        held[0].continue_()
+        page.unroute("**/api/sandbox/create")
+        expect(frame_of(page).get_by_text("Bring a torch.")).to_be_visible(timeout=START_MS)
+        expect(simple).to_be_hidden()
+
     def test_failed_start_shows_the_log_and_can_be_repeated(self, console: Console, project: str) -> None:
         page = console.page
         console.resize(WIDE, "light")
@@ -498,9 +534,7 @@ class TestPreviewPanel:
         repo = GitRepo.existing(path)
         command = b"sh -c 'echo no boat, getaddrinfo ENOTFOUND boats.example.org; exit 3'"
         repo.commit({".galley.yml": b"preview:\n  command: %b\n  port: 4000\n" % command})
-        console.open(f"{project}/preview", "main")
-        page.get_by_role("button", name="Stop", exact=True).click()
-        page.wait_for_url("**done=stopped")
+        stop_preview(console, project)
         console.open(f"{project}/edit/{FILE}?panel=preview", ".ProseMirror")
         expect(page.locator("[data-preview-log]")).to_contain_text("no boat", timeout=START_MS)
         expect(page.locator("[data-preview-hint]")).to_contain_text("The site requested boats.example.org")

@@ -63,4 +63,4 @@ def test_no_label_is_cut_on_a_phone(console: Console) -> None:
                 assert console.page.evaluate("document.documentElement.lang") == language, path
                 found = console.page.evaluate(CUT_LABELS)
                 findings |= {(language, path): found} if found else {}
-    assert findings == {}
+    assert findings == {}, findings

@@ -106,7 +106,7 @@ def test_page_is_proposed_and_edited_by_keyboard(console: Console) -> None:
     check(console, "required", menu=True)
     page.get_by_text("Delete", exact=True).first.focus()
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="Delete the file").scroll_into_view_if_needed()
+    page.locator(".disclosure--danger .button--danger").scroll_into_view_if_needed()
     check(console, "delete")
     assert page.evaluate("problems") == []
 
@@ -168,3 +168,22 @@ def test_reply_to_a_comment_in_the_editor_keeps_the_text(console: Console) -> No
     expect(page.get_by_text("3 comments are not resolved").first).to_be_visible()
     check(console, "unresolved")
     assert page.evaluate("problems") == []
+
+
+@pytest.mark.server
+def test_three_drafts_are_proposed_with_eleven_taps_on_a_phone(console: Console) -> None:
+    page, project = console.page, console.sign_in()
+    console.resize(*VIEWS[1])
+    console.open(project, "main")
+    for number in range(3):
+        page.locator(".latest__title a").nth(number).click()
+        page.locator(".ProseMirror").click()
+        page.keyboard.type("Mine. ")
+        expect(page.locator(".content-header .status")).to_contain_text("raft", timeout=20_000)
+        page.go_back()
+    page.reload()
+    page.locator("details.propose > summary").click()
+    page.locator("details.propose button[value=review]").click()
+    page.wait_for_url("**/changes/chg_**")
+    expect(page.locator(".toast")).to_contain_text("Proposed. The site has not changed yet.")
+    expect(page.locator(".changed-page")).to_have_count(3)

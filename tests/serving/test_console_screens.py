@@ -109,7 +109,8 @@ class Console:
         self.page.locator(f"html.has-script {ready}").first.wait_for()
 
     def organization(self) -> str:
-        """Return the path of the first organization of the home page."""
+        """Open the home page and return the path of its first organization."""
+        self.open("/console")
         link = self.page.locator("main a[href^='/console/organizations/']").first.get_attribute("href")
         assert link is not None
         return link

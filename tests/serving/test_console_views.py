@@ -109,7 +109,7 @@ def views(console: Console, blog: str, repo: GitRepo, documentation: str) -> Ite
     yield "media"
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search and commands").fill("lighthouse")
-    page.get_by_role("option").nth(4).wait_for()
+    page.locator("[role=option]").nth(4).wait_for()
     yield "palette"
     console.open(f"{blog}/settings")
     yield "settings"

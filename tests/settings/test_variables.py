@@ -31,10 +31,17 @@ class TestVariables:
 
     def test_undocumented_variables_are_listed(self) -> None:
         added = set(Environment().fields) - set(DOCUMENTED)
-        hosted = {"SANDBOX_MODULE_PROXY", "SANDBOX_API_URL", "SANDBOX_API_KEY", "SANDBOX_DOMAIN"}
+        hosted = {"SANDBOX_MODULE_PROXY", "SANDBOX_MEMORY_MB", "SANDBOX_API_URL", "SANDBOX_API_KEY", "SANDBOX_DOMAIN"}
         networks = {"GIT_CLONE_HOSTS", "WEBHOOK_ALLOWED_NETWORKS"}
         git = {"GIT_HTTP_PROCESSES", "GIT_MAX_PUSH_MB"}
-        assert added == hosted | networks | git | {"PLAN_LIMITS", "DATABASE_POOL", "PROJECT_LOG_DAYS", "SIGN_UP"}
+        builds = {"BUILD_PROCESSES", "BUILD_STORAGE_MB"}
+        assert added == hosted | networks | git | builds | {
+            "PLAN_LIMITS",
+            "DATABASE_POOL",
+            "PROJECT_LOG_DAYS",
+            "DOCS_URL",
+            "SIGN_UP",
+        }
 
 
 class TestGroups:

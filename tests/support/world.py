@@ -20,6 +20,7 @@ from app.models.user import User
 from app.security.secrets import hash_token, new_token
 from app.worker import JobRunner
 from tests.support.assertions import documented
+from tests.support.pace import within
 
 MAX_IDLE_CONNECTIONS = 2
 WAITING_JOBS = {
@@ -185,7 +186,7 @@ class World:
         thread.start()
         idle = False
         try:
-            deadline = time.monotonic() + within_s
+            deadline = time.monotonic() + within(within_s)
             while not idle and time.monotonic() < deadline:
                 time.sleep(0.02)
                 idle = self._is_idle()

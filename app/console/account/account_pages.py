@@ -1,7 +1,7 @@
 """Pages without a session: sign-in, sign-up, verification, forgotten and reset password, invitation."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from flask import Response
@@ -18,6 +18,8 @@ from app.core.locales import is_time_zone
 from app.extensions import current_settings
 from app.http.actions import run
 from app.http.validation import Length, RequestQuery
+from app.models.organization import ArchiveStatus
+from app.models.user import User
 from app.resources.auth import actions, guards
 from app.resources.auth import schemas as s
 from app.resources.organization import queries
@@ -60,10 +62,18 @@ def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Sign in and return to the page that required it."""
     data = form.texts("email", "password") | {"rememberMe": form.is_checked("remember")}
     try:
-        run(lambda **_: actions.sign_in(**vars(s.SignInBody.loaded(data))), {}, guards.SIGN_IN)
+        opened = run(lambda **_: actions.sign_in(**vars(s.SignInBody.loaded(data))), {}, guards.SIGN_IN)
     except EmailNotVerified:
         return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email')})}")
-    return see_other(local_path(query.next))
+    target = local_path(query.next)
+    return see_other(_first_page(opened.user) if target == ROOT else target)
+
+
+def _first_page(user: User) -> str:
+    """Return the page after the sign-in: the project of a user who has only one, else the home page."""
+    own: list[dict[str, Any]] = queries.of_user(user, status=ArchiveStatus.ACTIVE)
+    projects = [project for organization in own for project in organization["projects"]]
+    return f"{ROOT}/projects/{projects[0]['project_id']}" if len(projects) == 1 else ROOT
 
 
 @blueprint.post("/sign-up")
@@ -81,8 +91,8 @@ def sign_up(*, scope: Scope, form: Form) -> Response:
 def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Confirm the e-mail address and sign in."""
     data = {"email": form.text("email"), "otp": form.text("code").strip()}
-    run(lambda **_: actions.verify_email(**vars(s.VerifyEmailBody.loaded(data))), {}, guards.VERIFY)
-    return see_other(ROOT)
+    opened = run(lambda **_: actions.verify_email(**vars(s.VerifyEmailBody.loaded(data))), {}, guards.VERIFY)
+    return see_other(_first_page(opened.user))
 
 
 @blueprint.post("/verify/resend")

@@ -55,10 +55,10 @@ def for_you(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/for-you/read")
-@Page(guard=GUARD, inputs=(), shown_by="for_you")
-def mark_all_read(*, scope: Scope, form: Form) -> Response:
-    """Mark all news as read."""
-    notices.mark_read(scope.caller.id)
+@Page(guard=GUARD, inputs=("change_set_id",), shown_by="for_you")
+def mark_read(*, scope: Scope, form: Form) -> Response:
+    """Mark all news as read, or those about a set. The page of a set sends the request when it is opened."""
+    notices.mark_read(scope.caller.id, form.optional("change_set_id"))
     return see_other(f"{ROOT}/for-you")
 
 

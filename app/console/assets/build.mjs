@@ -43,10 +43,24 @@ const styles = await build({
   logLevel: "warning",
 });
 
+// A classic script, because a built site can be shown by a browser with other rules for modules.
+const guestFrame = await build({
+  absWorkingDir: here,
+  entryPoints: { "guest-frame": "src/guest-frame.ts" },
+  outdir: output,
+  entryNames: "[name]-[hash]",
+  bundle: true,
+  minify: true,
+  format: "iife",
+  target: ["chrome120", "firefox120", "safari17"],
+  metafile: true,
+  logLevel: "warning",
+});
+
 const manifest = {};
-for (const outputs of [metafile.outputs, styles.metafile.outputs]) {
+for (const outputs of [metafile.outputs, styles.metafile.outputs, guestFrame.metafile.outputs]) {
   for (const [file, { entryPoint }] of Object.entries(outputs)) {
-    if (!/^(src|styles)\/console\./.test(entryPoint ?? "")) continue;
+    if (!/^(src|styles)\/(console|guest-frame)\./.test(entryPoint ?? "")) continue;
     manifest[path.parse(entryPoint).name + path.extname(file)] = path.basename(file);
   }
 }

@@ -34,7 +34,7 @@ from app.console.files.rendered_text import rendered_text
 from app.console.files.scope import BASE, EDITOR, EditorScope, edit_url, file_url, in_set, set_query
 from app.console.files.simple_page import image_texts, image_urls
 from app.console.project.changes import pointer_label, side_text
-from app.console.project.compared_fields import MAX_PICTURES, marked_side
+from app.console.project.compared_fields import MAX_PICTURES, ShownField, list_changes, marked_side
 from app.console.shell import frame
 from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
@@ -113,7 +113,7 @@ class ShownPart:
     """A part that both changed, with its number and the chosen side. `label` is the name of a field.
 
     `rendered` contains mine and theirs as formatted text, or None if they are shown as source. `marked` contains the
-    values of a field with marks of their new words.
+    values of a field with marks of their new words, `items` the changes of the items of lists.
     """
 
     number: int
@@ -125,6 +125,7 @@ class ShownPart:
     can_have_both: bool = False
     rendered: tuple[Markup | None, Markup | None] = (None, None)
     marked: Sequence[Markup] = ()
+    items: Sequence[Sequence[ShownField]] = ((), ())
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,7 @@ def _show(scope: EditorScope, versions: Versions, choices: tuple[str, ...], resu
     text = str(form.value("body", result)) if "body" in form.values and form.error else result
     chosen = [*choices, *["mine"] * versions.count]
     max_characters = MAX_SOURCE // (3 * (min(versions.count, MAX_CHOICES) + 1))
-    conflicts = _shown_conflicts(path, versions.conflicts or versions.parts, chosen, max_characters)
+    conflicts = _shown_conflicts(scope, versions.conflicts or versions.parts, chosen, max_characters)
     shown = list(islice(conflicts, MAX_CHOICES))
     sources = [text for part in shown if part.label for side in (part.mine, part.theirs) for text in image_texts(side)]
     change = last_change(branch_source(scope), path, versions.present.base_sha)
@@ -216,9 +217,10 @@ def _pictures(scope: EditorScope, path: str, sources: Sequence[str]) -> dict[str
 
 
 def _shown_conflicts(
-    path: str, conflicts: Sequence[MergeConflict] | Sequence[Part], choices: Sequence[str], max_characters: int
+    scope: EditorScope, conflicts: Sequence[MergeConflict] | Sequence[Part], choices: Sequence[str], max_characters: int
 ) -> Iterator[ShownPart]:
     """Yield fields, blocks, or parts of lines. Blocks and lines of the body are formatted while the page has room."""
+    path = scope.path["file"]
     mine = "".join(part.mine for part in conflicts if isinstance(part, Part))
     text = read_page(path, mine.encode())
     position, body = 0, len(mine) - len(text.body) if text is not None else 0
@@ -250,8 +252,17 @@ def _shown_conflicts(
                 for side in (own, theirs)
                 if is_field
             ],
+            items=_item_changes(scope, entry, comparison) if isinstance(entry, MergeConflict) else ((), ()),
         )
         number += 1
+
+
+def _item_changes(scope: EditorScope, conflict: MergeConflict, comparison: ValueComparison) -> list[list[ShownField]]:
+    path = scope.path["file"]
+    return [
+        list_changes(comparison, conflict.base, side, lambda sources: _pictures(scope, path, sources))
+        for side in (conflict.mine, conflict.theirs)
+    ]
 
 
 @blueprint.post(URL)
@@ -306,7 +317,7 @@ def show_removed(scope: EditorScope, draft: dict[str, Any]) -> Response:
         removal=removal,
         people=people_of(removal.commit) if removal.commit else [],
         removed_at=clock.iso(removal.commit.date) if removal.commit else None,
-        free_path=copy_path(path, 2),
+        free_path=copy_path(path, 2, scope.project.generator),
         change_set=scope.change_set,
         set_query=set_query(scope),
         proposals=proposals(scope, page_name(path)),

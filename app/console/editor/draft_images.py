@@ -1,6 +1,7 @@
 """Images of drafts in the editor: uploads, the list of images that a page can name, and their bytes."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -30,7 +31,7 @@ from app.console.shell.forms import Form, image_name, no_image
 from app.console.shell.pages import Page
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import BINARY, file_type
-from app.content.image_types import HEAD_BYTES, is_image_content
+from app.content.image_types import HEAD_BYTES, is_image, is_image_content
 from app.content.page_text import read_page
 from app.content.schema.model import Collection, ContentSchema, SchemaField
 from app.content.schema.validation import collection_of
@@ -43,6 +44,8 @@ from app.core.errors import (
 )
 from app.core.limits import MIB, DraftLimits
 from app.core.paths import folded
+from app.database import transactions
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.http import caching
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
@@ -68,9 +71,12 @@ MAX_LISTED = 60
 """The images of the repository that a list contains."""
 
 
-def finish_draft(scope: ProjectScope, path: str, ids: Sequence[str] = ()) -> None:
-    """Delete the draft of a file after its save, with the images that the save has committed."""
-    change_draft(scope, path, lambda draft: actions.finish_draft(draft, ids))
+def finish_draft(scope: ProjectScope, path: str, ids: Sequence[str] = (), *, content: str | None = None) -> None:
+    """Delete the draft of a file after its save, with the images that the save has committed.
+
+    With `content`, a draft that has another text now stays.
+    """
+    change_draft(scope, path, lambda draft: actions.finish_draft(draft, ids, content=content))
 
 
 def move_draft_images(
@@ -106,7 +112,8 @@ def choose_image(*, scope: ProjectScope, query: ImagesQuery, prepared: ContentSc
     collection, declared = _levels(scope, prepared, path, query.field)
     site = site_roots(scope.project, scope.index)
     folders = [upload_folder(site, path, declared, collection), *known_folders(site, collection, path)]
-    own = [_of_draft(scope, path, image) for image in images_of(scope, path) if term in image.path.casefold()]
+    shown = (image for image in images_of(scope, path) if is_image(image.path) and term in image.path.casefold())
+    own = [_of_draft(scope, path, image) for image in shown]
     listed = list_images(scope.index, query.q, limit=MAX_LISTED).images
     return json_response(
         {
@@ -184,7 +191,7 @@ def _unnamed_ids(scope: ProjectScope, path: str) -> list[str]:
     listed, draft = images_of(scope, path), read_draft(scope, path)
     site, text = site_roots(scope.project, scope.index), draft["content"] if draft is not None else ""
     named = images.named_in(text.encode(), path, listed, site)
-    return [image.id for image in listed if image not in named]
+    return [image.id for image in listed if image not in named and image.blob_sha is None]
 
 
 def taken_names(scope: ProjectScope, folder: MediaFolder, name: str) -> set[str]:
@@ -233,8 +240,18 @@ def draft_image(*, scope: ProjectScope, query: ImageQuery) -> Response:
     unchanged = caching.not_modified(request, image.id)
     if unchanged is not None:
         return unchanged
-    data = images.content(image.id)
+    data = _content(scope, image)
     if data is None:
         raise NotFound
     mime = file_type(image.path).mime or BINARY
     return stream_file(iter((data,)), size=len(data), mime=mime, tag=image.id)
+
+
+def _content(scope: ProjectScope, image: DraftImage) -> bytes | None:
+    """Return the bytes of an image, of a copied one from the repository. None: there are none, or too many."""
+    data, sha = images.content(image.id), image.blob_sha
+    if data is not None or sha is None:
+        return data
+    with transactions.outside_transaction(), suppress(TooLargeToRead, GitObjectMissing):
+        return branch_source(scope).repository.blob(sha, max_bytes=DraftLimits.image_bytes)
+    return None

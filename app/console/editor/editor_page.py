@@ -30,7 +30,7 @@ from app.console.files.scope import EditorScope, in_set
 from app.console.files.simple_page import SimplePage
 from app.console.project.changes import ShownVersion, read_history
 from app.console.project.media import usage_of
-from app.console.project.preview import preview_state, shown_simply
+from app.console.project.preview import page_without_site, preview_state, shown_simply
 from app.console.shell import frame
 from app.console.shell.field_labels import label_of, page_name
 from app.console.shell.pages import current_form
@@ -48,6 +48,7 @@ from app.models.project import Generator
 from app.resources.change_set.queries import NamedSet
 from app.resources.project_content.entry_changes import read_entries
 from app.resources.project_content.images import site_roots, site_url
+from app.resources.project_content.schema.site_content import Translation
 from app.resources.project_content.search.missing_links import missing_links
 from app.resources.project_content.search.references import Backlink
 from app.resources.project_content.versions.history import find_removal
@@ -59,7 +60,7 @@ MDX_GENERATORS = (Generator.DOCUSAURUS, Generator.NEXTJS)
 DATA_FOLDERS = frozenset(("_data", "_i18n", "content", "data", "i18n", "locales"))
 """Folders whose data files are shown as fields without a schema."""
 
-PANELS = ("", "fields", "preview", "history", "assistant")
+PANELS = ("", "fields", "preview", "translation", "history", "assistant")
 MAX_VERSIONS = 20
 """The versions that the side panel lists."""
 
@@ -73,6 +74,7 @@ class EditorQuery(RequestQuery):
 
     mode: Annotated[str, fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))]
     panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(PANELS))]
+    language: Annotated[str, fields.String(load_default="", validate=Length(max=20))]
     since: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
     change: Annotated[str, fields.String(load_default="", validate=Length(max=64))]
 
@@ -131,11 +133,24 @@ def _read_entry(scope: EditorScope, path: str, opened: OpenFile | None) -> Entry
     return read_entries(branch_source(scope), opened.base_sha, [path], scope.project.generator)[0]
 
 
+class ShownTranslation(NamedTuple):
+    """A page in another language, as a reader sees it. `page` is None until the panel shows it."""
+
+    language: str
+    path: str
+    page: SimplePage | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """The side panel of the editor: the page in the preview, or without its site, and its latest versions."""
+    """The side panel of the editor: the page in the preview, or without its site, and its latest versions.
+
+    `languages` are the other languages in which the page exists, and `translation` is the page in one of them.
+    """
 
     name: str
+    languages: Sequence[str]
+    translation: ShownTranslation | None
     path: str | None
     record: Mapping[str, Any] | None
     address: str | None
@@ -249,7 +264,7 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         is_form=is_form,
         is_source_only=has_form and data is None,
         has_ai=is_configured() and not (is_form and query.mode == "rich"),
-        panel=_panel(scope, prepared.schema, query.panel, opened, text),
+        panel=_panel(scope, prepared.schema, query, opened, text),
         missing=_missing_links(scope, path, text),
         also=other_sets(scope, path),
         usage=usage_of(scope, path, prepared.schema) if is_image(path) else None,
@@ -306,13 +321,19 @@ def _title(text: PageText | None, path: str) -> str:
     return title if isinstance(title, str) and title else page_name(path)
 
 
-def _panel(scope: EditorScope, schema: ContentSchema, name: str, opened: OpenFile, text: PageText | None) -> Panel:
-    path = opened.path
-    path_of_page = path_in_site(path, (text.values if text is not None else None) or {}, _pages_root(scope, path))
+def _panel(
+    scope: EditorScope, schema: ContentSchema, query: EditorQuery, opened: OpenFile, text: PageText | None
+) -> Panel:
+    path, name = opened.path, query.panel
+    others = [other for other in frame.current().translations if other.exists and other.path != path]
+    values, root = (text.values if text is not None else None) or {}, _pages_root(scope, path)
+    path_of_page = path_in_site(path, values, root, generator=scope.project.generator)
     record, address = preview_state(scope) if name == "preview" else (None, None)
     simple = shown_simply(scope, schema, path, record) if name == "preview" and not address else None
     return Panel(
         name=name,
+        languages=[other.language for other in others],
+        translation=_translation(scope, schema, others, query) if others else None,
         path=path_of_page,
         record=record,
         address=with_path(address, path_of_page) if address else None,
@@ -320,6 +341,17 @@ def _panel(scope: EditorScope, schema: ContentSchema, name: str, opened: OpenFil
         reloads=scope.project.generator not in WITHOUT_RELOAD,
         versions=_versions(scope, path) if name == "history" and not opened.is_new else [],
     )
+
+
+def _translation(
+    scope: EditorScope, schema: ContentSchema, others: Sequence[Translation], query: EditorQuery
+) -> ShownTranslation:
+    """Return the page in the chosen language, else in the main language of its collection."""
+    collection = frame.current().collection
+    main = collection[0].main.language if collection is not None else ""
+    other = max(others, key=lambda translation: (translation.language == query.language, translation.language == main))
+    page = page_without_site(scope, schema, other.path) if query.panel == "translation" else None
+    return ShownTranslation(other.language, other.path, page)
 
 
 def with_path(address: str, path: str) -> str:

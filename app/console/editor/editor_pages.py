@@ -69,7 +69,7 @@ def _shown(scope: EditorScope, editor: EditorPage, query: EditorQuery) -> Respon
         "project/edit.html",
         editor=editor,
         file=editor.opened.path,
-        input_labels=editor.shown.input_labels if editor.shown is not None else {},
+        input_labels={"body": _("Text"), **(editor.shown.input_labels if editor.shown is not None else {})},
         query=query,
         change_set=scope.change_set,
         set_query=set_query(scope),
@@ -106,9 +106,23 @@ def save_file(*, scope: EditorScope, query: EditorQuery, form: Form, prepared: C
         send_replies(scope, form, replies)  # The page of the site has no inputs of replies.
         return leave_set(scope, form, lambda site: edited(site, form))
     opened = _opened(scope, form, prepared)
-    data = edited(opened, form, prepared)
+    data = _checked(scope, opened, form, prepared)
     send_replies(scope, form, replies)  # A refused reply after the commit would deny it.
-    return save_or_leave(scope, opened, data, form, lambda site: edited(site, form), mode=query.mode)
+    unchanged = "replied" if replies else "unchanged"
+    return save_or_leave(
+        scope, opened, data, form, lambda site: edited(site, form), mode=query.mode, unchanged=unchanged
+    )
+
+
+def _checked(scope: EditorScope, opened: OpenFile, form: Form, schema: ContentSchema) -> bytes:
+    """Return the text of a form that the schema accepts. A refused text is stored as a draft. Raises as `edited`."""
+    try:
+        return edited(opened, form, schema)
+    except InvalidRequest:
+        if STORED not in form.values:
+            with suppress(InvalidRequest, UnprocessableEntity):
+                _store_draft(scope, opened, edited(opened, form))
+        raise
 
 
 def _opened(scope: EditorScope, form: Form, schema: ContentSchema) -> OpenFile:

@@ -21,8 +21,9 @@ from app.console.files.field_lists import (
     ItemState,
     name_of,
 )
-from app.console.shell.dates import user_zone
+from app.console.shell.dates import shown_zone, user_zone
 from app.console.shell.forms import Form
+from app.console.shell.translation import current_language
 from app.console.shell.translation import gettext as _
 from app.content.schema.validation import range_text
 from app.core import clock
@@ -139,7 +140,8 @@ class Field:
     @property
     def zone_name(self) -> str:
         """The time zone that the input of a time names, or an empty text."""
-        return zone_of(self.value, self.notation).replace("_", " ")
+        zone = zone_of(self.value, self.notation)
+        return shown_zone(zone, current_language()) if zone else ""
 
     @property
     def shown_value(self) -> str:

@@ -6,7 +6,7 @@ A new entry is a draft until the first save.
 import posixpath
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -27,23 +27,29 @@ from app.console.shell.pages import Page, current_form, see_other, wants_json
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import is_draft
-from app.content.entry_files import address_parts, copy_path, folder_of_index
+from app.content.entry_files import address_parts, copy_path, folder_of_index, own_addresses
+from app.content.front_matter.editor import UnsupportedEdit
 from app.content.image_types import is_image
-from app.content.page_text import read_page
+from app.content.page_text import read_page, write_page
 from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.new_entry import NewEntry, choices_for, folder_for, new_entry
 from app.content.schema.validation import collection_of
 from app.core import clock
 from app.core.errors import Conflict, InvalidRequest, PayloadTooLarge, UnprocessableEntity
-from app.core.limits import DraftLimits
+from app.core.limits import CommitLimits, DraftLimits
+from app.database import transactions
+from app.drivers.git.commit_plan import is_plain_file
 from app.drivers.git.errors import TooLargeToRead
+from app.drivers.git.port import TreeEntry
 from app.extensions import drivers
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.models.project_content import DraftImage
-from app.resources.project_content.entry_changes import read_entries, require_visible
+from app.resources.project_content import entry_changes
+from app.resources.project_content.entry_changes import require_visible
 from app.resources.project_content.images import site_roots
 from app.resources.project_content.schema.site_content import site_content, translation_path
+from app.resources.project_content.source import Source
 from app.resources.project_draft import actions, images
 from app.resources.project_draft.schemas import SaveDraftBody
 
@@ -116,7 +122,7 @@ def create_entry(*, scope: ProjectScope, form: Form, prepared: ContentSchema) ->
     _require_permitted(prepared, entry)
     _require_free(scope, entry.path)
     if not _create_draft(scope, entry):
-        raise _taken(entry.path)
+        raise _taken(scope, entry.path)
     return see_other(edit_url(scope, entry.path))
 
 
@@ -125,12 +131,12 @@ def _require_free(scope: ProjectScope, path: str) -> None:
     source, head = page_source.branch_source(scope), page_source.present_head(scope)
     present = page_source.present_path(source, head, path)
     if present is not None:
-        raise _taken(present)
+        raise _taken(scope, present)
     require_visible(source, head, path, scope.project.generator, field="name")
 
 
-def _taken(path: str) -> InvalidRequest:
-    name = path if frame.current().shows_paths else address_parts(path)[1]
+def _taken(scope: ProjectScope, path: str) -> InvalidRequest:
+    name = path if frame.current().shows_paths else address_parts(path, scope.project.generator)[1]
     return InvalidRequest.field("name", _("“%(name)s” exists. Enter another address.", name=name))
 
 
@@ -155,7 +161,7 @@ def start_translation(*, scope: ProjectScope, form: Form) -> Response:
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
     if not source.repository.entries(opened.base_sha, [path]):
         _copy(scope, opened, path)
-    return see_other(edit_url(scope, path))
+    return see_other(edit_url(scope, path, "panel=translation"))
 
 
 @blueprint.post(f"{BASE}/duplicate/<path:file>")
@@ -164,45 +170,92 @@ def duplicate_entry(*, scope: EditorScope, form: Form, prepared: ContentSchema) 
     """Store a copy of the entry as a draft with another name, and lead to it. The first save adds it to the branch."""
     opened, source = page_source.open_present(scope, scope.path["file"]), page_source.branch_source(scope)
     _require_permitted(prepared, NewEntry(opened.path, opened.text))
-    paths = [copy_path(opened.path, number) for number in range(2, MAX_COPIES)]
-    addresses = {path: folder_of_index(path) or path for path in paths}
-    present = source.repository.entries(opened.base_sha, [*addresses.values()])
-    path = next((path for path in paths if addresses[path] not in present and _copy(scope, opened, path)), None)
+    [entry] = entry_changes.read_entries(source, opened.base_sha, [opened.path], scope.project.generator)
+    generator = scope.project.generator if entry.folder is not None else None
+    paths = {copy_path(opened.path, number, generator): number for number in range(2, MAX_COPIES)}
+    owners = {path: folder_of_index(path, generator) or path for path in paths}
+    present = source.repository.entries(opened.base_sha, list(owners.values()))
+    free = {path: number for path, number in paths.items() if owners[path] not in present}
+    path = next((path for path in free if _copy(scope, opened, path, _text_of_copy(opened, free[path]))), None)
     if path is None:
-        raise _taken(paths[-1])
+        raise _taken(scope, opened.path)
     return see_other(edit_url(scope, path))
 
 
-def _copy(scope: ProjectScope, opened: page_source.OpenFile, path: str) -> bool:
-    """Store a copy of an entry as a draft, with the images of its folder that it names.
+def _text_of_copy(opened: page_source.OpenFile, number: int) -> str:
+    """Return the text of a page with other values of the fields that must be unique in a site."""
+    text = opened.page
+    changes = own_addresses((text.values if text is not None else None) or {}, number)
+    if text is None or not changes:
+        return opened.text
+    try:
+        return write_page(opened.path, opened.data, text.body, changes).decode("utf-8-sig")
+    except UnsupportedEdit:
+        return opened.text
 
-    Return False if the user has a draft of the path.
+
+def _copy(scope: ProjectScope, opened: page_source.OpenFile, path: str, text: str | None = None) -> bool:
+    """Store a copy of an entry as a draft, with the files of its folder. `text` replaces its text.
+
+    Of a folder that is not the entry, these are the images that the page names. Return False if the user has a draft
+    of the path.
+
+    Raises:
+        PayloadTooLarge: a commit cannot contain the files.
     """
-    if not _create_draft(scope, NewEntry(path, opened.text)):
+    source, old, new = page_source.branch_source(scope), *map(posixpath.dirname, (opened.path, path))
+    files = _copied(scope, opened, path) if old not in ("", new) else {}
+    if len(files) >= CommitLimits.files:
+        raise PayloadTooLarge(entry_changes.TOO_MANY_FILES)
+    if text is None and old != new and opened.page is not None:
+        copies, paths = {own: posixpath.join(new, name) for own, name in files.items()}, (opened.path, path)
+        with transactions.outside_transaction():
+            data = entry_changes.translated_page(
+                source, opened.base_sha, opened.data, paths, copies, scope.project.generator
+            )
+        text = replace(opened, data=data).text
+    if not _create_draft(scope, NewEntry(path, opened.text if text is None else text)):
         return False
-    site, source = site_roots(scope.project, scope.index), page_source.branch_source(scope)
-    [entry] = read_entries(source, opened.base_sha, [opened.path], scope.project.generator)
-    old, new = posixpath.dirname(opened.path), posixpath.dirname(path)
-    if old == new:
-        return True
-    urls = {image: posixpath.relpath(image, old) for image in entry.attachments if is_image(image)}
+    entries = source.repository.entries(opened.base_sha, list(files)).values()
+    blobs = {files[entry.path]: entry for entry in entries if is_plain_file(entry)}
+    if source.commits_blobs:
+        page_source.change_draft(scope, path, lambda key: images.add_blobs(key, new, blobs))
+    else:
+        _add_bytes(scope, source, path, blobs)
+    return True
+
+
+def _copied(scope: ProjectScope, opened: page_source.OpenFile, path: str) -> Mapping[str, str]:
+    """Return the files that a copy of an entry at another path has, with their paths in its folder."""
+    source, old, new = page_source.branch_source(scope), *map(posixpath.dirname, (opened.path, path))
+    [entry] = entry_changes.read_entries(source, opened.base_sha, [opened.path], scope.project.generator)
+    if entry.folder is not None:
+        return entry.names_in(new, entry.copied)
+    below = entry_changes.files_below(source, opened.base_sha, old)
+    urls = {image: posixpath.relpath(image, old) for image in below if is_image(image)}
     copies = [DraftImage(path=f"{new}/{url}", url=url) for url in urls.values()]
+    site = site_roots(scope.project, scope.index)
     named = {image.url for image in images.named_in(opened.data, path, copies, site)}
-    files = source.repository.entries(opened.base_sha, [image for image, url in urls.items() if url in named])
-    for image, file in files.items():
-        folder, name = posixpath.split(urls[image])
+    return {image: url for image, url in urls.items() if url in named}
+
+
+def _add_bytes(scope: ProjectScope, source: Source, path: str, blobs: Mapping[str, TreeEntry]) -> None:
+    """Store the bytes of the files of a copy, for a host that needs them, within the limits of a draft."""
+    folder = posixpath.dirname(path)
+    for url, blob in blobs.items():
+        below, name = posixpath.split(url)
         store = partial(
             images.add,
             names=[name],
-            folder=posixpath.join(new, folder).rstrip("/"),
-            address=f"{folder}/" if folder else "",
+            folder=posixpath.join(folder, below).rstrip("/"),
+            address=f"{below}/" if below else "",
             unnamed=(),
+            blob_sha=blob.sha,
         )
         # The editor marks images that the draft cannot contain as missing.
         with suppress(TooLargeToRead, PayloadTooLarge, UnprocessableEntity, Conflict):
-            data = source.repository.blob(file.sha, max_bytes=DraftLimits.image_bytes)
+            data = source.repository.blob(blob.sha, max_bytes=DraftLimits.image_bytes)
             page_source.change_draft(scope, path, partial(store, data=data))
-    return True
 
 
 def _create_draft(scope: ProjectScope, entry: NewEntry) -> bool:

@@ -74,7 +74,7 @@ def read_choices(
     for relation, value in relations_in(listed, values):
         stored[_key(relation)] |= dict.fromkeys(scalars_of(value))
     for number, (key, own) in enumerate(islice(stored.items(), MAX_RELATIONS)):
-        target = _target(schema, *key)
+        target = Relation.of(schema, *key)
         if target is not None:
             known[key] = replace(_choices(scope, reader, target, own), list_id=f"relation-{number}")
     return lambda field: known.get(_key(field))
@@ -97,11 +97,6 @@ def _choices(
     return RelationChoices("", tuple(options[:MAX_OPTIONS]), project_url(scope, f"/relations?{query}"), others)
 
 
-def _target(schema: ContentSchema, name: str, value_field: str | None, title_field: str | None) -> Relation | None:
-    collection = next((candidate for candidate in schema.collections if candidate.name == name), None)
-    return Relation(collection, value_field, title_field) if collection is not None else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class RelationQuery(RequestQuery):
     """The collection of a relation, its stored field and that of titles, and the searched text."""
@@ -114,7 +109,7 @@ class RelationQuery(RequestQuery):
 
 def _find(scope: ProjectScope, query: RelationQuery) -> list[RelationOption]:
     """Search the entries of a relation. Raises NotFound if its collection does not exist."""
-    target = _target(read_schema(scope), query.collection, query.value or None, query.title or None)
+    target = Relation.of(read_schema(scope), query.collection, query.value or None, query.title or None)
     if target is None:
         raise NotFound
     return RelationReader(scope.project, scope.index, drivers.git, scope.caller).find(target, query.q)

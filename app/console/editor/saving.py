@@ -42,7 +42,9 @@ from app.console.shell.translation import gettext as _
 from app.content.site_roots import MediaFolder
 from app.core.errors import Conflict, InvalidRequest, NotFound
 from app.core.paths import folded
+from app.drivers.git.commit_plan import PLAIN
 from app.drivers.git.object_ids import blob_sha
+from app.drivers.git.port import EntryType, TreeEntry
 from app.http.body_admission import hold
 from app.models.change_set import ChangeSetState
 from app.models.project_content import DraftImage
@@ -72,32 +74,48 @@ def plan_images(
 ) -> ImagePlan:
     """Return how a save of a text commits the images of its draft that the text or its front matter names.
 
+    The files of a copied entry are committed in any case, unless the branch has received another file of the name.
+
     An image whose name the branch has received since the upload gets the next free name, also in the text. `to` is the
     scope in which the text is saved, and `new_path` its path, if they are not those of the draft.
 
     Raises:
         Conflict: an image cannot be renamed in the text.
     """
-    named = images.named_in(data, path, images_of(scope, path), site_roots(scope.project, scope.index))
-    if not named:
+    listed = images_of(scope, path)
+    named = images.named_in(data, path, listed, site_roots(scope.project, scope.index))
+    committed = [image for image in listed if image in named or image.blob_sha is not None]
+    if not committed:
         return ImagePlan(data)
-    hold(sum(image.size for image in named))
+    hold(sum(image.size for image in committed if image.blob_sha is None))
     to = to or scope
-    paths = {image.id: images.moved_path(image, path, new_path or path) for image in named}
+    paths = {image.id: images.moved_path(image, path, new_path or path) for image in committed}
     source = branch_source(to)
     present = source.repository.entries(present_head(to), list(paths.values()))
     text, files, ids = data, list[dict[str, Any]](), list[str]()
-    for image in named:
+    for image in committed:
         content, target = images.content(image.id), paths[image.id]
-        if content is None:
+        if content is None and image.blob_sha is None:
             continue
         ids.append(image.id)
-        if target in present and present[target].sha == blob_sha(content):
+        if target in present and present[target].sha == (image.blob_sha or blob_sha(content or b"")):
             continue  # An interrupted save has committed it, or the branch has received the same image.
         if target in present or _has_other_case(to, target):
+            if image not in named:
+                continue
             target, text = _renamed(to, image, target, path, text, paths.values())
-        files.append({"path": target, "action": "create", "content": content})
+        files.append({"path": target, "action": "create", **_written(target, image, content)})
     return ImagePlan(text, files, ids, is_renamed=text != data)
+
+
+def _written(path: str, image: DraftImage, content: bytes | None) -> dict[str, Any]:
+    """Return the bytes of the file of an image, or the blob that the repository has."""
+    if image.blob_sha is None:
+        return {"content": content}
+    if content is not None:
+        hold(image.size)
+        return {"content": content}
+    return {"blob": TreeEntry(path, EntryType.BLOB, PLAIN, image.blob_sha, image.size)}
 
 
 def _has_other_case(scope: ProjectScope, target: str) -> bool:
@@ -133,10 +151,12 @@ def follow_rename(scope: ProjectScope, path: str, new_path: str) -> None:
         move_draft_images(scope, path, scope, new_path, paths)
 
 
-def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, mode: str = "rich") -> Response:
+def save_edit(
+    scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, mode: str = "rich", unchanged: str = "unchanged"
+) -> Response:
     """Save new bytes of an opened file with the images that they name, where the form says.
 
-    Leads to the editor or, after a conflict, to the comparison.
+    Leads to the editor or, after a conflict, to the comparison. `unchanged` is the notice if there is nothing to save.
 
     Raises:
         Conflict: an image cannot be stored under its name. The draft keeps the text and the images.
@@ -149,7 +169,7 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
     if not is_changed and not plan.files:
         if STORED not in form.values:  # A draft that this form did not change is that of another tab.
             finish_draft(scope, opened.path, plan.ids)
-        done = "proposed" if ask_without_save(scope, form) else "unchanged"
+        done = "proposed" if ask_without_save(scope, form) else unchanged
         return see_other(edit_url(scope, opened.path, f"mode={mode}&done={done}"))
     file = {
         "path": opened.path,
@@ -163,7 +183,7 @@ def save_edit(scope: EditorScope, opened: OpenFile, data: bytes, form: Form, *, 
         if is_proposal(form) and change_set is None:
             _require_unchanged(scope, opened)
         with destination(scope, form, message) as to:
-            saved = save(to, message, opened.base_sha, *files, merges=change_set is not None)
+            saved = save(to, message, opened.base_sha, *files, merges=change_set is not None, shares=is_changed)
     except Conflict as error:
         if error.code not in CONFLICTS or isinstance(error, SetEnded | SetPublishing):
             raise
@@ -248,11 +268,18 @@ Rebase = Callable[[OpenFile], bytes]
 
 
 def save_or_leave(
-    scope: EditorScope, opened: OpenFile, data: bytes, form: Form, rebase: Rebase, *, mode: str = "rich"
+    scope: EditorScope,
+    opened: OpenFile,
+    data: bytes,
+    form: Form,
+    rebase: Rebase,
+    *,
+    mode: str = "rich",
+    unchanged: str = "unchanged",
 ) -> Response:
     """Save as `save_edit`. If the change set of the page has ended since, continue with the form on the site."""
     try:
-        return save_edit(scope, opened, data, form, mode=mode)
+        return save_edit(scope, opened, data, form, mode=mode, unchanged=unchanged)
     except SetEnded:
         if scope.change_set is None:
             raise

@@ -2,26 +2,29 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import structlog
 
 from app.access.scope import ProjectScope
+from app.console.files.page_source import branch_source, present_head
 from app.console.files.scope import MEMBER, EditorScope, find_set, in_set
 from app.console.shell.forms import Form
 from app.console.shell.translation import gettext as _
-from app.content.entry_files import EntryFiles
+from app.content.entry_files import EntryFiles, path_of_parts
 from app.content.slugs import file_name_of
-from app.core.errors import AppError, Conflict, InvalidRequest, NotFound
+from app.core.errors import AppError, Conflict, InvalidRequest, NotFound, PayloadTooLarge
+from app.core.limits import CommitLimits
 from app.core.outbound import UnrecordedAct
 from app.drivers.errors import DriverError
+from app.drivers.git.port import Action, FileChange
 from app.http.actions import run
 from app.models.change_set import ChangeSet, ChangeSetState
 from app.resources.change_set import actions, queries
-from app.resources.change_set.actions import MemberSet
 from app.resources.change_set.errors import MissingBranch, StateConflict
 from app.resources.change_set.guards import member_of_set, set_of
+from app.resources.change_set.member_set import MemberSet
 from app.resources.change_set.queries import NamedSet, Shown, open_sets, sets_of_paths
 from app.resources.change_set.reviews import NO_REVIEWER, ReviewRequest
 from app.resources.change_set.schemas import CreateChangeSetBody, SubmitBody
@@ -29,8 +32,10 @@ from app.resources.change_set.service import MAX_TITLE, is_publisher
 from app.resources.change_set.states import OPEN
 from app.resources.project.branches import requires_change_sets
 from app.resources.project_content.actions import ContentBranch, save_files
+from app.resources.project_content.entry_changes import TOO_MANY_FILES, moved_pages
 from app.resources.project_content.guards import branch_of
 from app.resources.project_content.save_request import FileEdit
+from app.resources.project_content.saving.merging import MergeRequest
 from app.resources.project_content.schemas.content import CommitFilesBody, SaveFilesBody
 from app.resources.project_content.service import UnrecordedSave
 
@@ -58,7 +63,7 @@ def sent_path(form: Form) -> str:
     name, start, end = (form.text(field).strip() for field in ADDRESS)
     if name and end:
         name = "/".join(map(file_name_of, name.strip("/").split("/")))
-    return f"{start.strip('/')}/{name}{end}".strip("/") if name else ""
+    return path_of_parts(start.strip("/"), name, end) if name else ""
 
 
 class SetEnded(Conflict):
@@ -112,7 +117,13 @@ def proposals(scope: ProjectScope, title: str) -> Proposals | None:
     """Return the change sets of the project, or None for a page that belongs to one."""
     if isinstance(scope, EditorScope) and scope.change_set is not None:
         return None
-    listed, own = open_sets(scope.project.id), queries.latest_of(scope.project.id, scope.caller.id)
+    return all_proposals(scope, title)
+
+
+def all_proposals(scope: ProjectScope, title: str, *, without: str | None = None) -> Proposals:
+    """Return the change sets of the project, or those without the set of an id."""
+    listed = [other for other in open_sets(scope.project.id) if other.id != without]
+    own = queries.latest_of(scope.project.id, scope.caller.id, without=without)
     return Proposals(
         [other for other in listed if other.state not in _APPROVED],
         [other for other in listed if other.state in _APPROVED],
@@ -257,25 +268,34 @@ def commit(scope: ProjectScope, create: Callable[[ContentBranch], UnrecordedSave
 
 
 def save(
-    scope: ProjectScope, message: str, base_sha: str, *files: dict[str, Any], merges: bool = False
+    scope: ProjectScope,
+    message: str,
+    base_sha: str,
+    *files: dict[str, Any],
+    merges: bool = False,
+    shares: bool = False,
 ) -> dict[str, Any]:
     """Save files as one change of the site, or of the change set of the scope.
 
-    With `merges`, files that differ from their base in the change set are merged.
+    A new file with `blob`, an entry of the repository, receives its content. With `merges`, files that differ from
+    their base in the change set are merged. With `shares`, translations receive the values that the saved
+    entries have in all languages.
 
     Raises:
         SaveConflict, and the errors of the schema.
         SetEnded: the change set was published or closed.
         SetPublishing: it is being published.
     """
-    data = {"message": message, "base_sha": base_sha, "files": list(files)}
+    sent, copies = [file for file in files if "blob" not in file], _copies(files)
+    data = {"message": message, "base_sha": base_sha, "files": sent}
     change_set = scope.change_set if isinstance(scope, EditorScope) else None
     if change_set is None:
-        request = CommitFilesBody.loaded(data).request
-        return commit(scope, lambda branch: save_files(branch, request))
+        request = _with_copies(CommitFilesBody.loaded(data).request, copies)
+        return commit(scope, lambda branch: save_files(branch, request, shares=shares))
     body = SaveFilesBody.loaded(data | ({"on_conflict": "merge"} if merges else {}))
     try:
-        return run_on(change_set.id, lambda target: actions.commit(target, body.request, merges=body.merges))
+        request = _with_copies(body.request, copies)
+        return run_on(change_set.id, lambda target: actions.commit(target, request, merges=body.merges, shares=shares))
     except MissingBranch as error:
         raise SetEnded(ended_text(change_set)) from error
     except StateConflict as error:
@@ -285,16 +305,38 @@ def save(
         raise SetEnded(ended_text(change_set)) from error
 
 
+def _copies(files: Sequence[dict[str, Any]]) -> list[FileEdit]:
+    """Return the edits of the new files with content of the repository. Raises PayloadTooLarge."""
+    if len(files) > CommitLimits.files:
+        raise PayloadTooLarge(TOO_MANY_FILES)
+    return [FileEdit(FileChange(file["path"], Action.CREATE, blob=file["blob"])) for file in files if "blob" in file]
+
+
+def _with_copies(request: MergeRequest, copies: Sequence[FileEdit]) -> MergeRequest:
+    return replace(request, edits=[*request.edits, *copies])
+
+
 def sent_edit(edit: FileEdit) -> dict[str, Any]:
     """Return an edit with the fields that `save` takes."""
     change, sha = edit.change, edit.base_blob_sha
     return {"path": change.path, "action": change.action, "content": change.content, "base_blob_sha": sha}
 
 
-def move_edits(entry: EntryFiles, page: str) -> list[dict[str, Any]]:
-    """Return the edits that move an entry with its files. `page` is the new path of its page."""
-    moves = entry.moves_to(page).items()
-    return [{"path": new, "action": "move", "previous_path": old} for old, new in moves]
+def move_edits(to: EditorScope, entries: Sequence[tuple[EntryFiles, str]]) -> list[list[dict[str, Any]]]:
+    """Return the edits that move each entry with its files, with relative links to the same files.
+
+    `entries` have the new paths of their pages.
+    """
+    moves = [entry.moves_to(page) for entry, page in entries]
+    all_moves = {old: new for move in moves for old, new in move.items()}
+    contents = dict(moved_pages(branch_source(to), present_head(to), all_moves, to.project.generator))
+    return [
+        [
+            {"path": new, "action": "move", "previous_path": old, "content": contents.get(old)}
+            for old, new in own.items()
+        ]
+        for own in moves
+    ]
 
 
 def ended_text(change_set: ChangeSet) -> str:

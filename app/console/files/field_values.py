@@ -24,7 +24,7 @@ from app.console.files.field_lists import (
 from app.console.shell.forms import Form
 from app.content.front_matter.edits import values_equal
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
-from app.content.schema.validation import InvalidValue, validate
+from app.content.schema.validation import EMPTY, REQUIRED, InvalidValue, validate
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
 
 _NEW_ITEM = re.compile(r"n\d+")
@@ -144,24 +144,26 @@ def _set(values: dict[str, object], path: Path, value: object) -> bool:
     return True
 
 
-def check(
-    schema: ContentSchema, collection: Collection, values: Mapping[str, object], changes: Changes, form: Form
-) -> None:
-    """Compare the changed values with the schema. Values that were not edited are accepted as they are.
+def faults(
+    schema: ContentSchema,
+    collection: Collection,
+    values: Mapping[str, object],
+    changes: Changes,
+    form: Form,
+    *,
+    is_new: bool = False,
+) -> list[FieldError]:
+    """Return the changed values that do not match their fields. Values that were not edited are accepted as they are.
 
-    Raises:
-        InvalidRequest: a changed value does not match its field.
+    A new file must have each required value.
     """
     after = {key: value for key, value in values.items() if key not in changes.unset} | changes.values
-    before = validate(schema, collection, values)
+    before = [error for error in validate(schema, collection, values) if not (is_new and error.template == REQUIRED)]
     errors = [error for error in validate(schema, collection, after) if not _is_old(error, before, values, after, form)]
-    if errors:
-        raise InvalidRequest(
-            fields=[
-                FieldError(INPUT + named_pointer(error.pointer, form), ErrorMessage(error.template, **error.values))
-                for error in errors
-            ]
-        )
+    return [
+        FieldError(INPUT + named_pointer(error.pointer, form), ErrorMessage(error.template, **error.values))
+        for error in errors
+    ]
 
 
 def _is_old(
@@ -177,11 +179,17 @@ def _is_old(
     """
     if any(_NEW_ITEM.fullmatch(part) for part in named_pointer(error.pointer, form).split("/")):
         return False
-    value, shape = _at(after, error.pointer), _shape(error.pointer)
+    value, shape = _present(after, error.pointer), _shape(error.pointer)
     return any(
-        (_shape(entry.pointer), entry.template, _at(values, entry.pointer)) == (shape, error.template, value)
+        (_shape(entry.pointer), entry.template, _present(values, entry.pointer)) == (shape, error.template, value)
         for entry in before
     )
+
+
+def _present(values: Mapping[str, object], pointer: str) -> object:
+    """Return the value at a JSON pointer, or None if it is missing or empty."""
+    value = _at(values, pointer)
+    return None if value in EMPTY else value
 
 
 def _shape(pointer: str) -> list[str]:

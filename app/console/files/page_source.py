@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 from app.access.guards import member_of_org
 from app.access.scope import ProjectScope
 from app.console.files.field_lists import ACTION, INPUT, ITEMS, KIND, NOTATION
-from app.console.files.field_values import changes_of, check
+from app.console.files.field_values import Changes, changes_of, faults
 from app.console.files.scope import ENDED, EditorScope
 from app.console.shell.forms import Form
-from app.content.data_text import edit_data, read_data
+from app.content.data_text import edit_data, is_data, read_data
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import PageText, read_page, write_page
 from app.content.schema.model import ContentSchema
-from app.content.schema.validation import collection_of
+from app.content.schema.validation import REQUIRED, collection_of, is_missing_body
 from app.content.text import decode
-from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
+from app.core.errors import ErrorMessage, FieldError, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import CommitLimits
 from app.core.paths import folded
 from app.core.refs import is_sha
@@ -31,6 +31,7 @@ from app.http.loading import instance
 from app.http.validation import RequestQuery
 from app.resources.change_set.content import read_head
 from app.resources.change_set.errors import MissingBranch
+from app.resources.project_content.entry_changes import TOO_LARGE_TOGETHER
 from app.resources.project_content.guards import branch_of
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.source import NO_COMMIT, Source, is_readable, is_version, source_of
@@ -100,7 +101,7 @@ class OpenFile:
 
 def branch_source(scope: ProjectScope) -> Source:
     """Return the branch of the scope: the working branch of the project, or that of a change set."""
-    return source_of(scope.project, drivers.git, branch=scope.branch, user=scope.caller)
+    return source_of(scope.project, drivers.git, branch=scope.branch, user=scope.actor)
 
 
 def present_head(scope: ProjectScope) -> str:
@@ -257,7 +258,7 @@ def _read_all(source: Source, shas: Collection[str]) -> dict[str, bytes]:
         if data is not None:
             contents[sha], size = data, size + len(data)
         if size > CommitLimits.bytes:
-            raise PayloadTooLarge(ErrorMessage("The selected files are too large for one change. Select fewer files"))
+            raise PayloadTooLarge(TOO_LARGE_TOGETHER)
     return {sha: contents[sha] if sha in contents else _read(source, sha) for sha in shas}
 
 
@@ -285,8 +286,8 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
     changes = changes_of(values, form, collection.fields if collection is not None else ())
     # A key whose line has a comment cannot be removed. It keeps an empty text.
     for edits in (changes, changes_of(values, form)):
-        if schema is not None and collection is not None:
-            check(schema, collection, values, edits, form)
+        if schema is not None:
+            _check(opened, body, values, edits, form, schema)
         try:
             if data is not None:
                 return edit_data(opened.path, opened.data, edits.values, edits.unset)
@@ -294,6 +295,24 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
         except UnsupportedEdit as error:
             reason = error
     raise UnprocessableEntity(str(reason)) from reason
+
+
+def _check(
+    opened: OpenFile, body: str, values: dict[str, object], edits: Changes, form: Form, schema: ContentSchema
+) -> None:
+    """Compare what the form changes with the schema. A new file is compared as a whole. Raises InvalidRequest."""
+    collection = collection_of(schema, opened.path, values)
+    if collection is None:
+        return
+    page, has_body = opened.page, not is_data(opened.path)
+    written = values if has_body or "body" not in form.values else read_data(opened.path, body.encode())
+    is_new = opened.is_new and page is not None and page.problem is None and written is not None
+    errors = faults(schema, collection, (written or {}) if is_new else values, edits, form, is_new=is_new)
+    had_body = opened.is_new or (page is not None and page.body.strip() != "")
+    if has_body and had_body and is_missing_body(schema, collection, body):
+        errors.append(FieldError("body", ErrorMessage(REQUIRED)))
+    if errors:
+        raise InvalidRequest(fields=errors)
 
 
 def draft_key(scope: ProjectScope, path: str) -> DraftKey:

@@ -15,12 +15,14 @@ from app.console.blueprint import blueprint
 from app.console.files.destinations import may_only_propose, move_edits, new_set, save
 from app.console.files.page_source import OpenFile, branch_source, open_files, present_head, read_schema_before_calls
 from app.console.files.scope import BASE, MEMBER, EditorScope, in_set, project_url, proposed_url
+from app.console.shell.field_labels import page_name
 from app.console.shell.forms import Form
 from app.console.shell.messages import translate
 from app.console.shell.pages import Page, notice_query, query_of_page, see_other
 from app.console.shell.translation import gettext as _
+from app.console.shell.translation import ngettext
 from app.content.draft_state import DraftField, field_to_write
-from app.content.entry_files import EntryFiles, outermost
+from app.content.entry_files import HUGO, EntryFiles, is_section, outermost
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import write_page
 from app.core.errors import AppError, Conflict, InvalidRequest, UnprocessableEntity
@@ -28,7 +30,12 @@ from app.core.limits import CommitLimits
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
 from app.http.error_handlers import to_app_error
-from app.resources.project_content.entry_changes import entries_to_change, require_movable, require_permitted
+from app.resources.project_content.entry_changes import (
+    entries_to_change,
+    read_entries,
+    require_movable,
+    require_permitted,
+)
 
 T = TypeVar("T")
 MAX_REASONS = 3
@@ -39,7 +46,7 @@ INPUTS = (CONFIRMED, "select", "select[]", "folder", "base_sha", "target", "stat
 NAMES = {"files.0.path": "target"}
 
 
-def selected_paths(paths: Sequence[str]) -> list[str]:
+def selected_paths(paths: Sequence[str], *, most: int = CommitLimits.form_files) -> list[str]:
     """Return the selected files, each once.
 
     Raises:
@@ -48,8 +55,8 @@ def selected_paths(paths: Sequence[str]) -> list[str]:
     paths = list(dict.fromkeys(paths))
     if not paths:
         raise InvalidRequest(_("Select at least one file."))
-    if len(paths) > CommitLimits.form_files:
-        raise InvalidRequest(_("Select at most %(count)s files.", count=CommitLimits.form_files))
+    if len(paths) > most:
+        raise InvalidRequest(_("Select at most %(count)s files.", count=most))
     return paths
 
 
@@ -187,7 +194,7 @@ def move_paths(scope: ProjectScope, paths: list[str], target: str, base_sha: str
         entries = {entry.address: entry for entry in _entries(to, paths, base_sha)}.values()
         moves = [(entry, entry.page_in(target)) for entry in entries if entry.page_in(target) != entry.page]
         require_movable(branch_source(to), present_head(to), moves, to.project.generator, field="target")
-        return [move_edits(entry, page) for entry, page in moves]
+        return move_edits(to, moves)
 
     def move(to: EditorScope, part: Sequence[dict[str, Any]]) -> str:
         text = message % {"count": len(part), "folder": target or "/"}
@@ -200,7 +207,12 @@ def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: D
     """Mark pages as drafts, or publish them. Other lines do not change.
 
     `field` is the one that marks drafts in the collection, else each page names it.
+
+    Raises:
+        InvalidRequest: a section would hide its other pages. Its own editor says so and can do it.
     """
+    if is_draft:
+        _require_visible_pages(scope, paths)
     text = _("Mark %(count)s pages as drafts") if is_draft else _("Publish %(count)s pages")
 
     def change(to: EditorScope, part: Sequence[str]) -> str | None:
@@ -208,9 +220,20 @@ def set_state(scope: ProjectScope, paths: list[str], *, is_draft: bool, field: D
         files = list(_with_state(opened, is_draft=is_draft, field=field))
         if not files:
             return None
-        return str(save(to, text % {"count": len(files)}, opened[0].base_sha, *files)["commit_sha"])
+        return str(save(to, text % {"count": len(files)}, opened[0].base_sha, *files, shares=True)["commit_sha"])
 
     return _run(scope, text % {"count": len(paths)}, "saved", lambda _to: [[path] for path in paths], change)
+
+
+def _require_visible_pages(scope: ProjectScope, paths: Sequence[str]) -> None:
+    """Refuse drafts of sections of Hugo with pages that are not selected."""
+    sections = [path for path in paths if is_section(path)] if scope.project.generator == HUGO else []
+    for entry in read_entries(branch_source(scope), present_head(scope), sections, HUGO) if sections else ():
+        hidden = len(set(entry.other_pages).difference(paths))
+        if hidden:
+            title, pages = page_name(entry.page), ngettext("%(num)s page", "%(num)s pages", hidden)
+            text = _("“%(title)s” is a section. As a draft it hides all its pages: %(pages)s.")
+            raise InvalidRequest(text % {"title": title, "pages": pages})
 
 
 def _folder(scope: Scope, form: Form, outcome: BulkOutcome) -> Response:

@@ -1,7 +1,7 @@
 """The page of a set whose publication conflicts with the site: a choice for each field, paragraph or file."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from app.console.files.rendered_text import render_markdown
 from app.console.files.simple_page import image_texts, version_images
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.project.changes import pointer_label, side_text
-from app.console.project.compared_fields import MAX_PICTURES, marked_side
+from app.console.project.compared_fields import MAX_PICTURES, ShownField, list_changes, marked_side
 from app.console.shell import frame
 from app.console.shell.forms import Form
 from app.console.shell.pages import Page, current_form, see_other
@@ -45,7 +45,8 @@ TEXT, LINES = "text", "lines"
 class ConflictSide:
     """A side of a conflict. `html` is None if it is shown as text with marks.
 
-    `image` is the URL of an image, empty for the address of an image that does not exist.
+    `image` is the URL of an image, empty for the address of an image that does not exist. `items` are the changes of
+    the items of a list.
     """
 
     text: Markup
@@ -53,6 +54,7 @@ class ConflictSide:
     is_missing: bool
     is_cut: bool
     image: str | None
+    items: Sequence[ShownField]
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class _Sides:
             side is MISSING,
             len(text) > MAX_SHOWN,
             self._image(path, conflict, side, commit),
+            list_changes(self._comparison, conflict.base, side, lambda sources: self._images(path, commit, sources)),
         )
 
     def _image(self, path: str, conflict: MergeConflict, side: object, commit: str) -> str | None:
@@ -152,8 +155,13 @@ class _Sides:
         sources = list(image_texts(side)) if isinstance(side, str) else []
         if conflict.pointer is None or not sources or not self._pictures:
             return None
-        self._pictures -= 1
-        return version_images(self._scope, path, commit, sources).get(sources[0])
+        return self._images(path, commit, sources[:1]).get(sources[0])
+
+    def _images(self, path: str, commit: str, sources: Sequence[str]) -> Mapping[str, str]:
+        """Return the URLs of images of a version by their addresses, within the budget."""
+        sources = sources[: self._pictures]
+        self._pictures -= len(sources)
+        return version_images(self._scope, path, commit, sources) if sources else {}
 
 
 def _location(conflict: MergeConflict) -> str:

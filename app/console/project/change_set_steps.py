@@ -1,5 +1,6 @@
 """Forms of the page of a set of changes: each takes one step."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -8,7 +9,16 @@ from flask import Response
 from marshmallow import ValidationError
 
 from app.console.blueprint import blueprint
-from app.console.files.destinations import MESSAGE, REVIEWERS, review_request, run_on
+from app.console.files.destinations import (
+    CHOSEN,
+    MESSAGE,
+    NEW,
+    REVIEWERS,
+    TITLE,
+    new_set,
+    review_request,
+    run_on,
+)
 from app.console.project.change_set_texts import BLOCK, POINTER
 from app.console.project.change_sets import SET, SET_MEMBER, ShownSet, set_url
 from app.console.shell import dates
@@ -22,15 +32,15 @@ from app.core.locales import is_time_zone, time_zones
 from app.http.actions import run
 from app.models.change_set import ChangeSetState as State
 from app.models.change_set import ScheduledAction, Verdict
-from app.resources.change_set import actions
+from app.resources.change_set import actions, moves
 from app.resources.change_set.guards import ChangeSetScope, set_of
 from app.resources.change_set.queries import Shown
 from app.resources.change_set.reviews import Review
 from app.resources.change_set.schedule import EARLIER, LATER, WallTime
-from app.resources.change_set.schemas import CommentBody, EditChangeSetBody, ReviewBody, check_wall_time
+from app.resources.change_set.schemas import CommentBody, EditChangeSetBody, MoveBody, ReviewBody, check_wall_time
 from app.resources.project_content.saving.refusals import MergeRefused
 
-COMMENTED = "commented"
+COMMENTED, MOVED = "commented", "moved"
 
 
 def _comment(scope: ChangeSetScope, values: dict[str, object]) -> Shown:
@@ -89,6 +99,27 @@ def resolve_comment(*, scope: ChangeSetScope, form: Form) -> Response:
     values = {"comment_id": scope.path["comment_id"], "resolved": form.is_checked("resolved")}
     run(lambda scope: actions.resolve_comment(set_of(scope), **values), scope.path, guard=SET_MEMBER)
     return see_other(set_url(scope, f"?done=saved#{values['comment_id']}"))
+
+
+@blueprint.post(f"{SET}/comments/<comment_id>/reply")
+@Page(guard=SET_MEMBER, inputs=("reply",), shown_by="change_set")
+def reply_to_comment(*, scope: ChangeSetScope, form: Form) -> Response:
+    """Answer a comment. The guests of a link see the answers to their comments."""
+    body, comment_id = CommentBody.loaded({"body": form.text("reply")}).body, scope.path["comment_id"]
+    stored = run(lambda scope: actions.reply(set_of(scope), comment_id, body=body), scope.path, guard=SET_MEMBER)
+    return see_other(set_url(scope, f"?done={COMMENTED}#{stored['id']}"))
+
+
+@blueprint.post(f"{SET}/move")
+@Page(guard=SET_MEMBER, inputs=(MOVED, CHOSEN, TITLE), shown_by="change_set", names={"to": CHOSEN})
+def move_page(*, scope: ChangeSetScope, form: Form) -> Response:
+    """Move a changed page to other changes, or to new ones."""
+    path, title = form.text(MOVED), form.text(TITLE).strip() or scope.change_set.title
+    with new_set(scope, title) if form.text(CHOSEN) == NEW else nullcontext() as created:
+        to = form.text(CHOSEN) if created is None or created.change_set is None else created.change_set.id
+        body = MoveBody.loaded({"paths": [path], "to": to})
+        moved = run_on(scope.change_set.id, lambda target: moves.move(target, body.paths, body.to))
+    return see_other(set_url(scope, f"?done={'moved' if moved['complete'] else 'moved-partly'}"))
 
 
 @blueprint.post(f"{SET}/publish")

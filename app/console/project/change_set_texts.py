@@ -115,7 +115,7 @@ def schedule_text(planned: Mapping[str, Any]) -> str:
 def schedule_time(planned: Mapping[str, Any]) -> str:
     """Return the day and the minute of a schedule with the name of its zone, and those of the reader's other zone."""
     due, zone, own, language = planned["due_at"], planned["timezone"], dates.user_zone_name(), current_language()
-    text = f"{dates.in_zone(due, zone, language)} ({zone.replace('_', ' ')})"
+    text = f"{dates.in_zone(due, zone, language)} ({dates.shown_zone(zone, language)})"
     return text if zone == own else text + " · " + _("Your time zone") + ": " + dates.in_zone(due, own, language)
 
 

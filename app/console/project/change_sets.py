@@ -10,10 +10,11 @@ from marshmallow import fields, validate
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
-from app.console.files.destinations import PossibleReviewer, create_in, possible_reviewers
+from app.console.files.destinations import PossibleReviewer, Proposals, all_proposals, create_in, possible_reviewers
 from app.console.files.page_source import branch_source
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project import changes
+from app.console.project.built_site import SetSite
 from app.console.project.change_set_texts import (
     STATE_TEXTS,
     PagePart,
@@ -34,6 +35,7 @@ from app.content.search_text import read_text
 from app.core.errors import AppError, NotFound
 from app.database import transactions
 from app.drivers.errors import DriverError
+from app.extensions import drivers
 from app.http.validation import Cursor, Length, RequestQuery
 from app.models.change_set import ChangeSet
 from app.models.change_set import ChangeSetState as State
@@ -43,8 +45,11 @@ from app.resources.change_set.guards import ChangeSetScope, member_of_set, set_o
 from app.resources.change_set.queries import ChangeSetFilter
 from app.resources.change_set.schemas import CreateChangeSetBody, DiffQuery
 from app.resources.change_set.service import MAX_OPEN, MAX_TITLE
-from app.resources.change_set.states import Step
+from app.resources.change_set.states import OPEN, Step
 from app.resources.project_content.versions.comparison import read_versions
+from app.resources.project_draft.queries import drafts_on
+from app.resources.review_link import queries as links
+from app.resources.site_build.page_texts import positions_of
 
 URL = f"{BASE}/changes"
 SET = f"{URL}/<change_set_id>"
@@ -79,9 +84,10 @@ class ChangesQuery(RequestQuery):
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedPagesQuery(RequestQuery):
-    """A position in the changed pages of a set."""
+    """A position in the changed pages of a set. With `lists_drafts` the page names the drafts of the user."""
 
     cursor: Annotated[str | None, fields.String(load_default=None, validate=Length(max=2048))]
+    lists_drafts: Annotated[bool, fields.Boolean(load_default=False)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,9 +174,41 @@ class ShownSet:
         return self.scope.caller.id in queries.approvals_of([row])[row.id].valid
 
     @property
+    def has_news(self) -> bool:
+        """True if the reader has unread news about the set."""
+        return notices.has_unread(self.scope.caller.id, self.scope.change_set.id)
+
+    @cached_property
+    def site(self) -> SetSite:
+        """The built site with the changes."""
+        return SetSite(self.scope, drivers.sandbox, is_archived=self.is_archived)
+
+    @property
+    def may_share(self) -> bool:
+        """True if the reader can make links for people without an account."""
+        row = self.scope.change_set
+        return not self.is_archived and row.state in OPEN and service.is_publisher(self.scope.project, self.scope.role)
+
+    @cached_property
+    def positions(self) -> Mapping[str, str]:
+        """The present positions of the texts that comments quote, by the id of the comment."""
+        return positions_of(self.unresolved, self.site.build, drivers.storage)
+
+    @property
+    def active_links(self) -> int:
+        """The number of these links."""
+        return links.count_active(self.scope.change_set.id)
+
+    @property
     def people(self) -> Sequence[PossibleReviewer]:
         """The members who can be asked for a review."""
         return possible_reviewers(self.scope, self.scope.change_set)
+
+    @property
+    def others(self) -> Proposals | None:
+        """The other sets to which the reader can move a page, or None."""
+        row = self.scope.change_set
+        return all_proposals(self.scope, row.title, without=row.id) if self.may(Step.COMMIT) else None
 
     @property
     def revert(self) -> ChangeSet | None:
@@ -221,30 +259,40 @@ class ChangedPages:
 @blueprint.get(SET)
 @Page(guard=SET_MEMBER, query=ChangedPagesQuery)
 def change_set(*, scope: ChangeSetScope, query: ChangedPagesQuery) -> Response:
-    """Show a set: its state, its changed pages, its reviews and comments. The news about it are read."""
+    """Show a set: its state, its changed pages, its reviews and comments. The page marks the news about it as read."""
     shown = ShownSet(scope)
     refresh_s = REFRESH_S if shown.shown["state"] == State.PUBLISHING else None
-    changed = _changed_pages(scope, query.cursor)
-    notices.mark_read(scope.caller.id, scope.path["change_set_id"])
-    return page("changes/set.html", refresh_s=refresh_s, view=shown, one=shown.shown, changed=changed, **_texts())
+    changed = changed_pages(scope, query.cursor)
+    drafts = _draft_titles(scope) if query.lists_drafts else {}
+    return page("changes/set.html", refresh_s=refresh_s, view=shown, changed=changed, drafts=drafts, **_values(shown))
 
 
-def _texts() -> dict[str, Any]:
-    return {**STATE_TEXTS, "comment_label": comment_label, "quote": quote, "max_title": MAX_TITLE}
+def _draft_titles(scope: ChangeSetScope) -> dict[str, str]:
+    """Return the titles of the drafts of the reader by path."""
+    drafts = drafts_on(scope.project, by=scope.caller)
+    return frame.current().titles([own.draft.file for own in drafts])
 
 
-def _changed_pages(scope: ChangeSetScope, cursor: str | None) -> ChangedPages:
-    """Return the changed pages, the first ones compared. Reads them from the Git host."""
+def _values(view: ShownSet) -> dict[str, Any]:
+    """Return the values of the pages with changed pages of a set."""
+    texts = {**STATE_TEXTS, "comment_label": comment_label, "quote": quote, "max_title": MAX_TITLE}
+    return {**texts, "one": view.shown, "proposals": view.others}
+
+
+def changed_pages(
+    scope: ChangeSetScope, cursor: str | None, *, opened: int = OPENED, has_pictures: bool = True
+) -> ChangedPages:
+    """Return the changed pages, the first `opened` ones compared. Reads them from the Git host."""
     try:
         difference, meta = _compare(scope, cursor=cursor, limit=FILES)
         files, head = difference["files"], difference["head_sha"]
         titles = titles_of_changed(scope, files, head)
-        compared = [_compared(scope, file, titles) for file in files[:OPENED]]
+        compared = [_compared(scope, file, titles, has_pictures=has_pictures) for file in files[:opened]]
     except MissingBranch:
         return ChangedPages(is_deleted=True)
     except (AppError, DriverError):
         return ChangedPages()
-    listed = [ChangedPage(file, titles[file["path"]]) for file in files[OPENED:]]
+    listed = [ChangedPage(file, titles[file["path"]]) for file in files[opened:]]
     return ChangedPages([*compared, *listed], head, str(meta["next_cursor"]) if meta["next_cursor"] else None)
 
 
@@ -274,7 +322,9 @@ def _read_titles(paths: Sequence[str], contents: Sequence[bytes | None]) -> Iter
             yield path, title
 
 
-def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[str, str]) -> ChangedPage:
+def _compared(
+    scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[str, str], *, has_pictures: bool = True
+) -> ChangedPage:
     """Return a changed page with the comparison of its contents. Reads both versions from the Git host."""
     difference, _meta = _compare(scope, file=file["path"])
     title = titles[file["path"]]
@@ -283,7 +333,8 @@ def _compared(scope: ChangeSetScope, file: Mapping[str, Any], titles: Mapping[st
     [compared] = difference["files"]
     page_changes = changes.read_page_changes(scope, compared)
     parts = parts_of([change["pointer"] for change in compared["front_matter"] or ()], page_changes)
-    return ChangedPage(compared, title, changes.compared_text(scope, compared, page_changes), parts, is_opened=True)
+    text = changes.compared_text(scope, compared, page_changes, has_pictures=has_pictures)
+    return ChangedPage(compared, title, text, parts, is_opened=True)
 
 
 @blueprint.get(f"{SET}/pages/<path:file>")
@@ -292,4 +343,4 @@ def changed_page(*, scope: ChangeSetScope, query: ChangedPageQuery) -> Response:
     """Show the comparison of one changed page with its comments."""
     shown, file = ShownSet(scope), {"path": scope.path["file"], "status": "modified"}
     with_content = _compared(scope, file, titles_of_changed(scope, [file], scope.change_set.head_sha))
-    return page("changes/page.html", view=shown, one=shown.shown, each=with_content, number=query.number, **_texts())
+    return page("changes/page.html", view=shown, each=with_content, number=query.number, **_values(shown))

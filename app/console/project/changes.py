@@ -41,6 +41,7 @@ MAX_TERMS = 3
 """The number of terms before or after the path in the message of a save."""
 
 _TOKEN = re.compile(r"(?<!\S)[^\s“”]+")
+_FILE = re.compile(r"(?!.*://)[^()]+\.[A-Za-z0-9]{1,8}")
 _TAG = re.compile(r"(<[^<>]*>)")
 
 
@@ -137,7 +138,8 @@ def shown_versions(
 def message_texts(scope: ProjectScope, messages: Sequence[str]) -> list[str]:
     """Return the first line of each message with titles of pages instead of their paths."""
     lines = [message.partition("\n")[0] for message in messages]
-    titles = titles_of(scope.project, scope.index, {path for line in lines for path in _possible_paths(line)})
+    known = titles_of(scope.project, scope.index, {path for line in lines for path in _possible_paths(line)})
+    titles = frame.current().titles(known)
     folders = {language.paths.folder for group in frame.current().content.groups for language in group.languages}
     roots = {folder.partition("/")[0] for folder in folders} - {""}
     return [_with_names(_with_title(line, titles), roots, titles) for line in lines]
@@ -154,12 +156,15 @@ def _with_title(line: str, titles: Mapping[str, str]) -> str:
 
 
 def _with_names(line: str, roots: Collection[str], titles: Mapping[str, str]) -> str:
-    """Return a line with names instead of paths below the folders of the content, for example of deleted pages."""
+    """Return a line with names instead of paths, for example of deleted pages.
+
+    A path is a path of a file, or starts with a folder of the content.
+    """
 
     def name_of(match: re.Match[str]) -> str:
         path = match[0].rstrip(".,;:/")
         folder, separator, _below = path.partition("/")
-        if not separator or folder not in roots:
+        if not separator or not (folder in roots or _FILE.fullmatch(path)):
             return match[0]
         name = titles.get(path) or page_name(path if "." in path.rpartition("/")[2] else f"{path}/index.md")
         return f"“{name}”{match[0].removeprefix(path)}"
@@ -202,11 +207,13 @@ def read_page_changes(scope: ProjectScope, file: Mapping[str, Any]) -> PageChang
     return page_changes(file["path"], before or b"", after or b"")
 
 
-def compared_text(scope: ProjectScope, file: Mapping[str, Any], difference: PageChanges | None) -> ComparedText:
+def compared_text(
+    scope: ProjectScope, file: Mapping[str, Any], difference: PageChanges | None, *, has_pictures: bool = True
+) -> ComparedText:
     """Return the changes of a compared file as a person reads them. Calls the Git host."""
     parts, is_complete = rendered_changes(file["path"], difference) if difference is not None else ([], False)
     summary = summary_text(difference) if difference is not None else ""
-    return ComparedText(summary, compared_fields(scope, file), parts, is_complete)
+    return ComparedText(summary, compared_fields(scope, file, has_pictures=has_pictures), parts, is_complete)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The entries of a collection: lists with filters, and changes of selected entries. Data files are a list, too."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
@@ -25,10 +25,11 @@ from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.draft_state import is_draft
 from app.content.entry_filters import EntryFilter, InvalidFilter, parse_filters, parse_order
-from app.content.field_values import value_of
+from app.content.field_values import key_of, value_of
 from app.content.schema.collection_groups import CollectionGroup, CollectionLanguage
 from app.content.schema.columns import Columns, ListedDate, columns_of, counted_names
-from app.content.schema.relations import TITLES
+from app.content.schema.model import FieldType, SchemaField
+from app.content.schema.relations import TITLES, scalars_of
 from app.core import clock
 from app.core.errors import NotFound
 from app.core.limits import CommitLimits
@@ -39,6 +40,7 @@ from app.resources.project_content.entries.entry_pages import EntryQuery, count_
 from app.resources.project_content.images import EntryImage, entry_images, site_roots
 from app.resources.project_content.index import indexes
 from app.resources.project_content.schema.list_view import CHOICES, ListView, list_view
+from app.resources.project_content.schema.relation_entries import Relation, RelationReader
 from app.resources.project_content.schema.site_content import FileGroup, SingleFile, SiteContent, query_of, site_content
 from app.resources.project_content.tree.folder_listing import logged_changes, titles_of
 
@@ -135,6 +137,7 @@ class ShownCollection:
     columns: Columns
     view: ListView
     entries: EntryQuery
+    _known_titles: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -146,6 +149,41 @@ class ShownCollection:
         """The headings of the columns."""
         usual = {"image": _("Image"), "title": _("Title"), "date": _("Date"), "author": _("Author")}
         return {column: self.labels.get(getattr(self.columns, column) or "", text) for column, text in usual.items()}
+
+    def option_text(self, choice: SchemaField, option: object) -> str:
+        """Return an option of a filter as the user reads it: an entry by its title, a switch as an answer."""
+        if choice.type is FieldType.BOOLEAN:
+            return _("Yes") if option == "true" else _("No")
+        return self._titles(choice.name, choice.options).get(key_of(option)) or str(option)
+
+    def _titles(self, name: str, values: Iterable[object]) -> Mapping[str, str]:
+        """Return the titles of the entries that a relation names, by the keys of its values. Other fields have none."""
+        relation = self.columns.relations.get(name)
+        if relation is None:
+            return {}
+        if name not in self._known_titles:
+            names = relation.collection, relation.value_field, relation.title_field
+            target = Relation.of(self.opened.content.schema, *names)
+            reader = RelationReader(self.scope.project, self.scope.index, drivers.git, self.scope.caller)
+            self._known_titles[name] = reader.titles(target, list(dict.fromkeys(values))) if target is not None else {}
+        return self._known_titles[name]
+
+    def _named(self, listed: Sequence[Mapping[str, Any]], name: str | None) -> dict[str, object]:
+        """Return the value of a field of each listed entry by its path. Related entries have their titles."""
+        if not name:
+            return {}
+        values = {entry["path"]: value_of(entry["fields"], name) for entry in listed}
+        if name not in self.columns.relations:
+            return values
+        options = [option for choice in self.columns.choices if choice.name == name for option in choice.options]
+        titles = self._titles(name, [*options, *(single for value in values.values() for single in scalars_of(value))])
+
+        def titled(value: object) -> object:
+            if isinstance(value, list):
+                return [titled(item) for item in value]
+            return titles.get(key_of(value), value) if isinstance(value, str | int) else value
+
+        return {path: titled(value) for path, value in values.items()}
 
     @property
     def has_filter(self) -> bool:
@@ -202,13 +240,14 @@ class ShownCollection:
         column = columns.image
         sources = {own["path"]: value_of(own["fields"], column) if column else None for own in listed.entries}
         images = entry_images(scope.index, site_roots(scope.project, scope.index), self.part.collection, sources)
+        authors, groups = self._named(listed.entries, columns.author), self._named(listed.entries, self.view.group)
         also, now, rows = sets_of_paths(scope.project.id, paths), clock.now(), []
         for item in listed.entries:
             path, fields = item["path"], item["fields"]
             date = columns.date_of(path, fields)
             state = "scheduled" if date is not None and date.is_after(now) else ""
             state = "draft" if is_draft(fields, columns.draft) else state
-            author = _text(value_of(fields, columns.author))[:MAX_SUMMARY] if columns.author else ""
+            author = _text(authors.get(path))[:MAX_SUMMARY]
             commit = item["last_commit"] or changes.get(path) or {}
             rows.append(
                 ListedEntry(
@@ -221,7 +260,7 @@ class ShownCollection:
                     state=state,
                     author=_LINK.sub(r"\1", author) if columns.author else commit.get("author") or "",
                     image=images.get(path),
-                    group=_group(fields, date, self.view.group),
+                    group=_group(groups.get(path), date, self.view.group),
                     also=also.get(path, ()),
                 )
             )
@@ -238,13 +277,12 @@ def _text(value: Any) -> str:
     return " ".join(str(value).split()) if value is not None and not isinstance(value, bool) else ""
 
 
-def _group(fields: Mapping[str, Any], date: ListedDate | None, group: str) -> str | None:
+def _group(value: object, date: ListedDate | None, group: str) -> str | None:
     """Return the heading of an entry: the year of its date, or the value of a field."""
     if not group:
         return None
     if group == "year":
         return str(date.moment.year) if date is not None else _("Without a date")
-    value = value_of(fields, group)
     if isinstance(value, list):
         value = value[0] if value else None
     return _text(value) or _("Without a value")

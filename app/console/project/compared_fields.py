@@ -1,6 +1,6 @@
 """The changed values of a page as a comparison shows them: texts with marks, pictures, and the items of lists."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -66,19 +66,39 @@ class ComparedFields:
     is_complete: bool
 
 
-def compared_fields(scope: ProjectScope, file: Mapping[str, Any]) -> ComparedFields:
-    """Return the changed values of a compared file. Calls the Git host."""
+def compared_fields(scope: ProjectScope, file: Mapping[str, Any], *, has_pictures: bool = True) -> ComparedFields:
+    """Return the changed values of a compared file, with pictures or their addresses. Calls the Git host."""
     comparison = ValueComparison()
     rows = comparison.rows(map(ValueChange.from_dict, file["front_matter"] or ()))
+    before, after = (file["before"], file["after"]) if has_pictures else (None, None)
     pictures = [
-        _pictures(scope, file["before"], (row.before for row in rows)),
-        _pictures(scope, file["after"], (row.after for row in rows)),
+        _pictures(scope, before, (row.before for row in rows)),
+        _pictures(scope, after, (row.after for row in rows)),
     ]
     return ComparedFields([_field(comparison, row, pictures) for row in rows], comparison.is_complete)
 
 
-def _pictures(scope: ProjectScope, version: Mapping[str, Any] | None, values: Iterator[object]) -> dict[str, str]:
-    sources = list(islice(dict.fromkeys(text for value in values for text in image_texts(value)), MAX_PICTURES))
+def list_changes(
+    comparison: ValueComparison, base: object, side: object, pictures: Callable[[Sequence[str]], Mapping[str, str]]
+) -> list[ShownField]:
+    """Return what a side of a conflict changed in the items of a list, or nothing for values that are no lists.
+
+    `pictures` returns the URLs of images by their addresses.
+    """
+    if not isinstance(base, list) or not isinstance(side, list):
+        return []
+    rows = comparison.rows([ValueChange("", base, side)])
+    sources = _sources(row.after for row in rows)
+    urls = pictures(sources) if sources else {}
+    return [_field(comparison, row, ({}, urls)) for row in rows]
+
+
+def _sources(values: Iterable[object]) -> list[str]:
+    return list(islice(dict.fromkeys(text for value in values for text in image_texts(value)), MAX_PICTURES))
+
+
+def _pictures(scope: ProjectScope, version: Mapping[str, Any] | None, values: Iterable[object]) -> dict[str, str]:
+    sources = _sources(values)
     if version is None or not sources:
         return {}
     return version_images(scope, version["path"], version["commit_sha"], sources)

@@ -106,7 +106,7 @@ def folder(*, scope: ProjectScope, query: FolderQuery, prepared: OpenFolder) -> 
 def rename_file(*, scope: EditorScope, form: Form) -> Response:
     """Rename an entry or move it to another folder."""
     path, address = scope.path["file"], sent_path(form)
-    if address in (path, folder_of_index(path)):
+    if address in (path, folder_of_index(path, scope.project.generator)):
         return see_other(edit_url(scope, path, "done=unchanged"))
     message = _("Rename %(old)s to %(new)s", old=path, new=address)
     with destination(scope, form, message) as to:
@@ -114,7 +114,8 @@ def rename_file(*, scope: EditorScope, form: Form) -> Response:
         new = entry.page_at(address)
         source, head = branch_source(to), present_head(to)
         require_movable(source, head, [(entry, new)], to.project.generator, field="new_path")
-        edits = _checked(move_edits(entry, new), form, path)
+        [moved] = move_edits(to, [(entry, new)])
+        edits = _checked(moved, form, path)
         saved = save(to, message, form.text("base_sha"), *edits, merges=is_proposal(form))
     query = notice_query("renamed", saved["commit_sha"]) if to.change_set is None else notice_query("saved", None)
     return see_other(edit_url(to, new, urlencode(query)))

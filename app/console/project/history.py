@@ -177,7 +177,7 @@ def _restore(scope: ProjectScope, request: RestoreRequest, message: str) -> Resp
 
 def _deleted_folder(scope: ProjectScope, request: RestoreRequest) -> str | None:
     """Return the folder of a deleted entry that the branch no longer contains."""
-    folder = folder_of_index(request.path)
+    folder = folder_of_index(request.path, scope.project.generator)
     if folder is None:
         return None
     with transactions.outside_transaction():

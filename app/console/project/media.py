@@ -1,11 +1,11 @@
-"""The images of the repository: a grid, thumbnails, and uploads."""
+"""The images of the repository: a grid, thumbnails, uploads, and the deletion of selected images."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Annotated, BinaryIO, cast
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from flask import Response
 from marshmallow import fields, validate
@@ -13,35 +13,53 @@ from marshmallow import fields, validate
 from app.access.scope import ProjectScope
 from app.concurrency.bounded import ConcurrencyLimiter
 from app.console.blueprint import blueprint
-from app.console.files.destinations import INPUTS, destination, proposals, save
+from app.console.files.destinations import INPUTS, destination, may_only_propose, proposals, save
 from app.console.files.page_source import branch_source, present_head, read_schema
 from app.console.files.scope import BASE, MEMBER, project_url, proposed_url
+from app.console.project.bulk import CONFIRMED, delete_paths, selected_paths
+from app.console.shell.field_labels import folder_label
 from app.console.shell.forms import Form
-from app.console.shell.pages import Page, see_other
+from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.content.schema.model import ContentSchema
 from app.core.errors import AppError, Conflict, FieldError, NotFound, ServiceUnavailable
-from app.core.limits import MIB
+from app.core.limits import MIB, CommitLimits
 from app.core.refs import is_sha
-from app.database import transactions
+from app.database import inserts, transactions
 from app.drivers.git.errors import TooLargeToRead
 from app.extensions import current_settings, drivers
 from app.http.validation import Length, RequestQuery
 from app.images.worker import ImageProcesses, remake
 from app.resources.project_content.images import has_thumbnail, shared_folder, site_roots
 from app.resources.project_content.schemas.content import FileQuery
-from app.resources.project_content.search.references import Backlink, count_pages, list_images, uses
+from app.resources.project_content.search.references import (
+    Backlink,
+    ImageOrder,
+    count_pages,
+    image_folders,
+    list_images,
+    uses,
+)
 from app.resources.project_content.source import Source
-from app.resources.project_content.tree.folder_listing import has_blob
+from app.resources.project_content.tree.folder_listing import has_blob, titles_of
 
 PER_PAGE = 60
+MAX_FILES = 20
+"""The images of one upload."""
+
+MAX_NAMED = 20
+"""The images of a deletion whose pages the question names."""
+
+INDEX_PAGES = ("index.md", "index.mdx")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MediaQuery(RequestQuery):
-    """A filter and a page of the images."""
+    """A filter, a folder, an order and a page of the images."""
 
+    sort: Annotated[str, fields.String(load_default=ImageOrder.CHANGED, validate=validate.OneOf([*ImageOrder]))]
+    folder: Annotated[str, fields.String(load_default="", validate=Length(max=1000))]
     q: Annotated[str, fields.String(load_default="", validate=Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
 
@@ -55,7 +73,11 @@ def _read_branch(scope: ProjectScope, query: MediaQuery) -> tuple[str, ContentSc
 def media(*, scope: ProjectScope, query: MediaQuery, prepared: tuple[str, ContentSchema]) -> Response:
     """Show the images of the repository."""
     head, schema = prepared
-    listed = list_images(scope.index, query.q, offset=(query.page - 1) * PER_PAGE, limit=PER_PAGE)
+    order, offset = ImageOrder(query.sort), (query.page - 1) * PER_PAGE
+    listed = list_images(scope.index, query.q, folder=query.folder, order=order, offset=offset, limit=PER_PAGE)
+    site, folders = site_roots(scope.project, scope.index, schema), image_folders(scope.project, scope.index)
+    usual = shared_folder(site, schema)
+    named = [usual, *(media.folder for media in site.declared), query.folder]
     return page(
         "project/media.html",
         images=listed.images,
@@ -64,9 +86,51 @@ def media(*, scope: ProjectScope, query: MediaQuery, prepared: tuple[str, Conten
         head=head,
         has_thumbnail=has_thumbnail,
         pages=count_pages(scope.project, scope.index, [image.path for image in listed.images], schema),
-        folder=shared_folder(site_roots(scope.project, scope.index), schema),
+        owners=_owners(scope, [image.path for image in listed.images]),
+        folders=_labelled({**dict.fromkeys(filter(None, named), 0), **folders}),
+        folder=query.folder or usual,
+        question=_question(scope, schema),
+        selected=set(current_form().all("select")),
+        only_proposes=may_only_propose(scope),
         proposals=proposals(scope, _("New images")),
     )
+
+
+def _labelled(folders: Mapping[str, int]) -> list[tuple[str, str, int]]:
+    """Return folders with their labels and numbers of images, by label."""
+    labelled = [(folder, folder_label(folder), images) for folder, images in folders.items()]
+    return sorted(labelled, key=lambda entry: (entry[1].casefold(), entry[0]))
+
+
+@dataclass(frozen=True)
+class DeletionQuestion:
+    """The selected images, the number of those that pages may use, and the pages of the first of them by path.
+
+    The pages are None until all texts are indexed.
+    """
+
+    paths: Sequence[str]
+    used: int
+    pages: Mapping[str, Sequence[Backlink] | None]
+
+
+def _question(scope: ProjectScope, schema: ContentSchema) -> DeletionQuestion | None:
+    """Return the question of a form that deletes selected images without a confirmation."""
+    form = current_form()
+    if not form.is_repeated:
+        return None
+    paths, counts = selected_paths(form.all("select")), dict[str, int | None]()
+    for part in inserts.batches(paths, PER_PAGE):
+        counts |= count_pages(scope.project, scope.index, part, schema)
+    return DeletionQuestion(paths, len(counts), {path: usage_of(scope, path, schema) for path in [*counts][:MAX_NAMED]})
+
+
+def _owners(scope: ProjectScope, paths: Sequence[str]) -> dict[str, str]:
+    """Return the titles of the pages whose folders contain images, by the path of the image."""
+    pages = {path: [f"{path.rpartition('/')[0]}/{name}" for name in INDEX_PAGES] for path in paths if "/" in path}
+    titles = titles_of(scope.project, scope.index, sorted({page for own in pages.values() for page in own}))
+    owners = {path: next((titles[page] for page in own if titles.get(page)), None) for path, own in pages.items()}
+    return {path: title for path, title in owners.items() if title}
 
 
 def usage_of(scope: ProjectScope, path: str, schema: ContentSchema) -> list[Backlink] | None:
@@ -80,19 +144,41 @@ def usage_of(scope: ProjectScope, path: str, schema: ContentSchema) -> list[Back
 
 
 @blueprint.post(f"{BASE}/media")
-@Page(guard=MEMBER, inputs=("file", "base_sha", "folder", *INPUTS), shown_by="media", names={"files.0.path": "folder"})
+@Page(
+    guard=MEMBER,
+    inputs=("file", "base_sha", "folder", *INPUTS),
+    max_files=MAX_FILES,
+    shown_by="media",
+    names={f"files.{number}.path": "folder" for number in range(MAX_FILES)},
+)
 def upload_media(*, scope: ProjectScope, form: Form) -> Response:
-    """Add an image to the repository."""
-    name, file = form.image("file")
-    path = f"{form.text('folder').strip().strip('/')}/{name}".lstrip("/")
-    message = _("Add %(name)s", name=path)
+    """Add images to the repository in one change."""
+    folder, files = form.text("folder").strip().strip("/"), form.images("file")
+    paths = [f"{folder}/{name}".lstrip("/") for name, _file in files]
+    message = _("Add %(name)s", name=paths[0]) if len(paths) == 1 else _("New images")
     with _conflict_of_folder(), destination(scope, form, message) as to:
         base_sha = form.text("base_sha") if to.change_set is None else ""
-        change = {"path": path, "action": "create", "content": file.read()}
-        save(to, message, base_sha or present_head(to), change)
+        changes = [
+            {"path": path, "action": "create", "content": file.read()}
+            for path, (_name, file) in zip(paths, files, strict=True)
+        ]
+        save(to, message, base_sha or present_head(to), *changes)
     if to.change_set is not None:
         return see_other(proposed_url(to))
-    return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))
+    shown = {"q": files[0][0]} if len(files) == 1 else {"folder": folder}
+    return see_other(project_url(scope, f"/media?{urlencode({'done': 'uploaded', **shown})}"))
+
+
+@blueprint.post(f"{BASE}/media/delete")
+@Page(guard=MEMBER, inputs=("select", "select[]", "base_sha", "folder", CONFIRMED), shown_by="media")
+def delete_media(*, scope: ProjectScope, form: Form) -> Response:
+    """Delete the selected images in one commit. A form without the confirmation shows the question first."""
+    paths = selected_paths(form.all("select"), most=CommitLimits.files)
+    if not form.is_checked(CONFIRMED):
+        form.is_repeated = True
+        return page_again("media", dict(scope.path), form)
+    # The confirmation does not include other files: those of a page that is no image.
+    return delete_paths(scope, paths, form.text("base_sha"), is_confirmed=False).lead(project_url(scope, "/media"))
 
 
 @contextmanager

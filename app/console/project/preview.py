@@ -77,7 +77,7 @@ def preview_state(scope: ProjectScope) -> tuple[dict[str, Any] | None, str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewQuery(RequestQuery):
-    """The file whose simple preview is shown if the site cannot start."""
+    """The file whose simple preview is shown while the site does not run."""
 
     file: Annotated[str, fields.String(load_default="", validate=Length(max=1_024))]
 
@@ -85,13 +85,16 @@ class PreviewQuery(RequestQuery):
 def shown_simply(
     scope: EditorScope, schema: ContentSchema, file: str, record: Mapping[str, Any] | None
 ) -> SimplePage | None:
-    """Return a page without its site if no preview can run: the draft of the user, else the present version."""
-    is_failed = record is not None and record["state"] == PreviewState.FAILED
-    if not (is_failed or isinstance(drivers.sandbox, NoSandboxes)):
+    """Return a page without its site if no preview runs: the draft of the user, else the present version."""
+    is_missing = record is not None and record["state"] in (PreviewState.STARTING, PreviewState.FAILED)
+    if not (is_missing or isinstance(drivers.sandbox, NoSandboxes)):
         return None
     file = file or next((own.draft.file for own in drafts_on(scope.project, by=scope.caller, branch=scope.branch)), "")
-    if not file:
-        return None
+    return page_without_site(scope, schema, file) if file else None
+
+
+def page_without_site(scope: EditorScope, schema: ContentSchema, file: str) -> SimplePage | None:
+    """Return a page without its site: the draft of the user, else the present version. None if there is none."""
     try:
         draft = read_draft(scope, file)
         data = draft["content"].encode() if draft else open_present(scope, file).data

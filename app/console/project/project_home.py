@@ -11,6 +11,7 @@ from marshmallow import fields
 
 from app.access.scope import ProjectScope, Scope
 from app.console.blueprint import blueprint
+from app.console.files.destinations import proposals
 from app.console.files.scope import BASE, MEMBER, project_url
 from app.console.project.change_set_texts import STATE_TEXTS
 from app.console.shell import frame
@@ -59,6 +60,7 @@ def project_home(*, scope: ProjectScope) -> Response:
         refresh_s=REFRESH_S if is_first_reading(scope.index) else None,
         waiting=change_sets.waiting(scope.caller.id, [project.id], limit=RECENT),
         drafts=drafts,
+        proposals=proposals(scope, ", ".join(titles[own.draft.file] for own in drafts)) if drafts else None,
         titles=titles,
         latest=latest_pages(project, scope.index, frame.current().content, limit=RECENT),
         preview=read_preview(scope),

@@ -69,18 +69,19 @@ def _destinations(scope: OrganizationScope) -> list[tuple[str, str]]:
 @blueprint.post(f"{BASE}/settings")
 @Page(
     guard=_guard(guards.UPDATE),
-    inputs=("name", "site_url", "generator", "visibility", "preview_network", *PATHS),
+    inputs=("name", "site_url", "generator", "visibility", "preview_network", "build_change_sets", *PATHS),
     shown_by="project_settings",
     names=NAMES,
 )
 def change_project(*, scope: ProjectScope, form: Form) -> Response:
-    """Change name, address, generator, folders, the label of the site and the network access of its previews."""
+    """Change name, address, generator, folders, the label of the site, and the settings of previews and builds."""
     paths = {name: form.text(name).strip("/") for name in PATHS}
     data = {
         "project_name": form.text("name"),
         "site_url": form.optional("site_url"),
         "paths": paths,
         "preview_network": form.is_checked("preview_network"),
+        "build_change_sets": form.is_checked("build_change_sets"),
     }
     _update(scope, s.UpdateProjectBody.loaded(data, is_change=True))
     _update(scope, s.ChangeGeneratorBody.loaded({"generator": form.optional("generator")}, is_change=True))
@@ -91,7 +92,7 @@ def change_project(*, scope: ProjectScope, form: Form) -> Response:
 @blueprint.post(f"{BASE}/settings/publishing")
 @Page(
     guard=_guard(guards.UPDATE),
-    inputs=("publishers", "required_approvals", "require_change_sets", "change_set_prefix"),
+    inputs=("publishers", "required_approvals", "guest_approval", "require_change_sets", "change_set_prefix"),
     shown_by="project_settings",
 )
 def change_publishing(*, scope: ProjectScope, form: Form) -> Response:
@@ -100,6 +101,7 @@ def change_publishing(*, scope: ProjectScope, form: Form) -> Response:
     data = {
         "publishers": form.text("publishers"),
         "required_approvals": int(approvals) if approvals in APPROVALS else approvals,
+        "guest_approval": form.is_checked("guest_approval"),
         "require_change_sets": form.is_checked("require_change_sets"),
         "change_set_prefix": form.text("change_set_prefix"),
     }

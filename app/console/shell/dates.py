@@ -1,7 +1,9 @@
 """Dates and sizes as text in the language and time zone of the user."""
 
+import re
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from babel import Locale
 from babel.dates import (
     format_date,
     format_datetime,
@@ -17,6 +19,7 @@ from flask import g
 from app.core import clock
 
 KIB = 1024
+_OFFSET = re.compile(r"([+-]\d\d):?(\d\d)")
 
 
 def user_zone() -> tzinfo:
@@ -48,6 +51,15 @@ def in_zone(value: datetime | str, zone: str, language: str) -> str:
 def user_zone_name() -> str:
     """Return the name of the time zone of the user."""
     return str(g.get("console_timezone") or "UTC")
+
+
+def shown_zone(zone: str, language: str) -> str:
+    """Return a time zone as a reader names it: the name of a place, else the distance to Greenwich, as `GMT+02:00`."""
+    offset = zone.removeprefix("UTC").upper() or "Z"
+    match = _OFFSET.fullmatch("+0000" if offset == "Z" else offset)
+    if match is None:
+        return zone.replace("_", " ")
+    return str(Locale.parse(language).zone_formats["gmt"] % f"{match[1]}:{match[2]}")
 
 
 def relative(value: datetime | str | None, language: str) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from flask import Response, current_app, g, request
 from werkzeug.exceptions import InternalServerError
 
-from app.console.blueprint import ROOT, blueprint
+from app.console.blueprint import ROOT, blueprint, guest_blueprint
 from app.console.shell import frame, rendering
 from app.console.shell.forms import Form
 from app.console.shell.messages import error_text
@@ -23,6 +23,7 @@ from app.http.error_handlers import convert
 from app.http.headers import sources_below
 
 
+@guest_blueprint.errorhandler(Exception)
 @blueprint.errorhandler(Exception)
 def handle(error: Exception) -> Response:
     """Return the page for an error. Flask passes a defect of a page that is shown again as `InternalServerError`."""
@@ -100,6 +101,7 @@ def policy() -> str:
     )
 
 
+@guest_blueprint.after_request
 @blueprint.after_request
 def add_headers(response: Response) -> Response:
     """Add the headers to a page."""

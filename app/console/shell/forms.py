@@ -77,10 +77,14 @@ class Form:
             InvalidRequest: no image was chosen.
             UnsupportedMediaType: it has not the ending of an image.
         """
-        file = self.files.get(name)
-        if file is None or not file.filename:
+        return self.images(name)[0]
+
+    def images(self, name: str) -> list[tuple[str, FileStorage]]:
+        """Return uploaded images, at least one, with their names as names of files. Raises the errors of `image`."""
+        files = [file for file in self.files.getlist(name) if file.filename]
+        if not files:
             raise InvalidRequest.field(name, gettext("Choose an image."))
-        return image_name(file, name), file
+        return [(image_name(file, name), file) for file in files]
 
     def is_checked(self, name: str) -> bool:
         return name in self.values

@@ -151,7 +151,7 @@ class Frame:
     def _folder(self) -> str:
         return str(self.path.get("file", "")).rpartition("/")[0]
 
-    @property
+    @cached_property
     def translations(self) -> Sequence[Translation]:
         """The open file in all languages of its collection."""
         return translations(self.index, self.content.groups, self.path["file"]) if "file" in self.path else ()
@@ -165,8 +165,9 @@ class Frame:
 
     @cached_property
     def unread(self) -> int:
-        """The number of unread notices of the user."""
-        return notices.count_unread(self.caller.id) if self.caller is not None else 0
+        """The number of unread notices of the user. The page of a set is opened to read those about it."""
+        opened = self.path.get("change_set_id")
+        return notices.count_unread(self.caller.id, without=opened) if self.caller is not None else 0
 
     @property
     def index_state(self) -> str | None:

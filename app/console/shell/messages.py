@@ -19,10 +19,14 @@ def notice(name: str | None) -> str | None:
         "proposed": _("Proposed. The site has not changed yet."),
         "set-ended": _("The changes that you edited are published or closed. This is the page of the site."),
         "created": _("Created"),
+        "shared": _("The link is ready. Copy its address."),
+        "mailed": _("The link was sent."),
+        "link-ended": _("The link has ended."),
         "saved-renamed": _("Saved. An image got another name, because the site has a new file with its name."),
         "deleted": _("Deleted"),
         "renamed": _("Renamed"),
         "moved": _("Moved"),
+        "moved-partly": _("The page is in both proposals now. Move it again to remove it here."),
         "restored": _("Restored"),
         "undone": _("Undone"),
         "taken-back": _("Taken back"),
@@ -43,6 +47,7 @@ def notice(name: str | None) -> str | None:
         "uploaded": _("Uploaded"),
         "draft-deleted": _("Draft deleted"),
         "unchanged": _("Nothing was changed"),
+        "replied": _("Reply sent"),
         "ended": _("Session ended"),
         "queued": _("The content is read again"),
         "stopped": _("Preview stopped"),
@@ -82,6 +87,7 @@ def error_text(error: AppError) -> str:
         "STALE_APPROVAL": _("These changes were edited after that. They need another look"),
         "ALREADY_PUBLISHED": _("These changes are on the site."),
         "NOTHING_TO_PUBLISH": _("These changes change nothing on the site"),
+        "STORAGE_LIMIT": _("The storage for built sites is full. Ask an owner or administrator."),
         "OWN_REVIEW": _(
             "A colleague has to review these changes, because you edited them. If everyone has edited them, an owner"
             " can invite a reviewer or require fewer approvals."

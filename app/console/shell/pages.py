@@ -134,7 +134,7 @@ def check_same_origin() -> None:
 
 def page_again(endpoint: str, ids: dict[str, str], form: Form) -> Response:
     """Return the GET page of an endpoint with the values of a failed form."""
-    declared = endpoint_of(current_app.view_functions[f"console.{endpoint}"])
+    declared = endpoint_of(current_app.view_functions[f"{request.blueprint}.{endpoint}"])
     return PageSteps(declared, ids, method="GET").show_again(form)
 
 

@@ -66,6 +66,7 @@ def _environment(language: str) -> Environment:
     environment.globals["network_advice"] = NETWORK_ADVICE
     environment.globals["asset_url"] = static_files.asset_url
     environment.globals["assets_built"] = static_files.is_built
+    environment.globals["docs_url"] = lambda: current_settings().server.docs_url
     environment.globals["nonce"] = nonce
     environment.globals["CommitLimits"], environment.globals["TextLengths"] = CommitLimits, TextLengths
     environment.globals["script_texts"] = script_texts

@@ -25,6 +25,7 @@ TEXTS = (
     "Code block",
     "Column after",
     "Column before",
+    "Comment on the selected text",
     "Default alignment",
     "Delete column",
     "Delete row",

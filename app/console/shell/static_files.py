@@ -45,6 +45,18 @@ def asset_url(name: str) -> str:
     return f"/console/static/{_names().get(name, name)}"
 
 
+def content(name: str) -> bytes:
+    """Return the content of an asset, or nothing if it was not built."""
+    file = _names().get(name)
+    return _content(file) if file is not None else b""
+
+
+@lru_cache(maxsize=4)
+def _content(file: str) -> bytes:
+    """Read a file once: its name contains the hash of its content."""
+    return (STATIC / file).read_bytes()
+
+
 YEAR_S = 365 * 86_400
 SUFFIXES = {"br": ".br", "gzip": ".gz"}
 """The suffixes of the compressed files by coding. The preferred coding is the first."""

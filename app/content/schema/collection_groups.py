@@ -40,7 +40,7 @@ DATA_ENDINGS = ("json", "toml", "yaml", "yml")
 class FolderCount:
     """The number of files of a folder (empty: the root) with one ending, and one language before the ending.
 
-    `index_pages` of the files have the name `index`.
+    `index_pages` of the files have the name `index`, or that of the folder if the generator omits it.
     """
 
     folder: str
@@ -396,7 +396,7 @@ def _files(language: CollectionLanguage, counts: _Counts) -> int:
 
 
 def _folders(language: CollectionLanguage, counts: _Counts) -> Iterator[str]:
-    """Yield the folders that contain entries, at most 200. A folder that is an entry has its page `index` alone."""
+    """Yield the folders that contain entries, at most 200. A folder that is an entry has its page alone."""
     paths, endings, below = language.paths, endings_of(language.collection), set[str]()
     yield paths.folder
     for folder in counts.folders_below(paths.folder) if paths.slashes is None else ():

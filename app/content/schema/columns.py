@@ -4,14 +4,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from app.content.draft_state import DraftField
-from app.content.field_values import ValueKind, kind_of, moment_of, value_of
+from app.content.field_values import ValueKind, kind_of, moment_of, text_of_key, value_of
 from app.content.schema.collection_groups import CollectionLanguage
 from app.content.schema.date_formats import has_time, parsed
 from app.content.schema.model import FieldType, SchemaField
-from app.content.schema.relations import TITLES
+from app.content.schema.relations import TITLES, relation_of
 
 DATES = (
     "date",
@@ -27,12 +28,18 @@ DATES = (
 SUMMARIES = ("description", "summary", "excerpt", "subtitle", "lead", "intro", "tagline")
 IMAGES = ("image", "cover", "thumbnail", "heroImage", "hero", "featured_image", "banner", "ogImage", "photo")
 AUTHORS = ("author", "authors", "byline", "writer")
-MAX_CHOICES = 3
-MIN_ENTRIES, MAX_OPTION = 3, 40
-"""A filter has options of at most 40 characters. At least three entries have a value."""
+MAX_CHOICES, MAX_ORDERS = 3, 10
+MIN_ENTRIES, MAX_OPTION, MAX_RELATED = 3, 40, 100
+"""A filter has options of at most 40 characters, or at most 100 related entries. Three entries have a value."""
 
 _DAYS = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.SELECT, FieldType.MIXED)
+_CHOICES = (FieldType.SELECT, FieldType.RELATION, FieldType.BOOLEAN)
+"""Types of the fields that a list can filter, in the order of its filters."""
+
+_SORTED = (FieldType.STRING, FieldType.SELECT, FieldType.NUMBER, FieldType.BOOLEAN, *_DAYS)
+"""Types of the fields by which a list can be sorted."""
+
 _ENDS = re.compile(r"expir|end_?(?:date|time|$)|until|due|unpublish", re.IGNORECASE)
 """Starts of the names of dates that are not those of an entry."""
 
@@ -58,7 +65,8 @@ class ListedDate:
 class Columns:
     """The names of the fields that a list shows, or None. Nested fields have dotted names.
 
-    Entries can be grouped by the fields `groups`. `labels` are the declared labels of all fields.
+    Entries can be grouped by the fields `groups`, and sorted by `orders` besides the title and the date. `labels` are
+    the declared labels of all fields, and `relations` the fields that name entries of another collection.
     """
 
     title: str | None
@@ -72,6 +80,8 @@ class Columns:
     choices: tuple[SchemaField, ...]
     labels: Mapping[str, str | None]
     groups: tuple[str, ...]
+    orders: tuple[str, ...]
+    relations: Mapping[str, SchemaField]
 
     @property
     def has_dates(self) -> bool:
@@ -108,7 +118,7 @@ class Columns:
 
 def counted_names(language: CollectionLanguage) -> list[str]:
     """Return the names of the fields that a list shows only if entries have a value."""
-    types, known = (FieldType.SELECT, FieldType.IMAGE, *_DAYS), (*AUTHORS, *IMAGES)
+    types, known = (*_CHOICES, FieldType.IMAGE, *_DAYS), (*AUTHORS, *IMAGES)
     return [name for name, field in _named(language).items() if field.type in types or field.name in known]
 
 
@@ -140,18 +150,15 @@ def columns_of(
         date = None  # Each entry has the date of its file name, but not each has the field.
     image = find(IMAGES, (FieldType.IMAGE,)) or first((FieldType.IMAGE,)) or find(IMAGES, (FieldType.STRING,))
     title, summary = find(TITLES, _TEXTS), find(SUMMARIES, _TEXTS)
+    draft = language.collection.draft_field()
     # A title or summary with few different values is no choice.
-    selects = {name: field for name, field in fields.items() if name not in (title, summary) and "." not in name}
-    choices = [
-        replace(field, options=options)
-        for name, field in selects.items()
-        if field.type is FieldType.SELECT and not field.multiple
-        if len(options := tuple(text for text in field.options if len(str(text)) <= MAX_OPTION)) > 1
-        if counts is None or (len(counts[name]) > 1 and totals[name] >= MIN_ENTRIES)
-    ]
+    others = {title, summary, draft.name if draft is not None else None}
+    possible = {name: field for name, field in fields.items() if name not in others and not field.multiple}
+    choices = list(islice(_choices(possible, counts, is_declared=is_declared), MAX_CHOICES))
     authors = sorted(AUTHORS, key=lambda name: -totals.get(f"{prefix}{name}", 0))
     author = find(authors, (*_TEXTS, FieldType.LIST, FieldType.RELATION))
-    groups = [name for name in (*(choice.name for choice in choices[:MAX_CHOICES]), author) if name is not None]
+    sortable = [name for name, field in possible.items() if field.type in _SORTED and name not in (date, image)]
+    groups = [name for name in (*(choice.name for choice in choices), author) if name is not None]
     return Columns(
         title=title,
         date=date,
@@ -159,12 +166,40 @@ def columns_of(
         summary=summary,
         image=image,
         author=author,
-        draft=language.collection.draft_field(),
+        draft=draft,
         has_dated_names=has_dated_names,
-        choices=tuple(choices[:MAX_CHOICES]),
+        choices=tuple(choices),
         labels={name: field.label if is_declared else None for name, field in every.items()},
-        groups=tuple(name for name in dict.fromkeys(groups) if fields[name].type is not FieldType.MIXED),
+        groups=tuple(
+            name for name in dict.fromkeys(groups) if fields[name].type not in (FieldType.MIXED, FieldType.BOOLEAN)
+        ),
+        orders=tuple(sortable[:MAX_ORDERS]) if is_declared else (),
+        relations={name: relation for name, field in every.items() if (relation := relation_of(field)) is not None},
     )
+
+
+def _choices(
+    fields: Mapping[str, SchemaField], counts: Mapping[str, Mapping[str, int]] | None, *, is_declared: bool
+) -> Iterator[SchemaField]:
+    """Yield the fields with several values by which a list can be filtered, in the order of their types."""
+    for kind in _CHOICES if is_declared else [kind for kind in _CHOICES if kind is not FieldType.BOOLEAN]:
+        for name, field in fields.items():
+            if field.type is not kind or "." in name:
+                continue
+            values = None if counts is None else counts[name]
+            options = _options(field, values)
+            if len(options) > 1 and (values is None or (len(values) > 1 and sum(values.values()) >= MIN_ENTRIES)):
+                yield replace(field, options=options)
+
+
+def _options(field: SchemaField, counts: Mapping[str, int] | None) -> tuple[object, ...]:
+    """Return the values by which a list can be filtered. Those of a relation are known from the entries only."""
+    if field.type is FieldType.BOOLEAN:
+        return ("true", "false")
+    if field.type is FieldType.SELECT:
+        return tuple(option for option in field.options if len(str(option)) <= MAX_OPTION)
+    texts = sorted(filter(None, map(text_of_key, counts or {})))
+    return tuple(texts) if len(texts) <= MAX_RELATED else ()
 
 
 def _named(language: CollectionLanguage) -> dict[str, SchemaField]:

@@ -124,6 +124,7 @@ def _folder(
         can_create=document.flag(properties, "create", pointer, default=False),
         can_delete=document.flag(properties, "delete", pointer, default=True),
         has_body=document.has_body(properties.get("fields")),
+        requires_body=_requires_body(document, properties.get("fields")),
     )
     start = text_start(document.text(properties, "format", pointer))
     form = _slug_form(document.values.get("slug"))
@@ -141,8 +142,15 @@ def _translation(collection: Collection, i18n: Translations, locale: str, folder
     if locale == i18n.locales[0]:
         return replace(collection, folder=folder, pattern=pattern)
     fields = (replace(field, required=field.required and field.translated) for field in collection.fields)
-    name = f"{collection.name}.{locale}"
-    return replace(collection, name=name, folder=folder, pattern=pattern, fields=tuple(fields))
+    return replace(
+        collection,
+        name=f"{collection.name}.{locale}",
+        original=collection.name,
+        folder=folder,
+        pattern=pattern,
+        fields=tuple(fields),
+        requires_body=False,
+    )
 
 
 def _filter(document: SchemaDocument, value: object, pointer: str) -> CollectionFilter | None:
@@ -229,6 +237,7 @@ def _file(
         media_folder=media_folder,
         public_folder=public_folder,
         has_body=document.has_body(file.get("fields")),
+        requires_body=_requires_body(document, file.get("fields")),
     )
     paths = {locale: i18n.file_of(path, locale) for locale in i18n.locales} if i18n.has_files else {}
     if not paths:
@@ -267,6 +276,7 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         maximum=_limit(document, pointer, properties, ("max", "maxlength"), kind),
         integer=kind is FieldType.NUMBER and properties.get("value_type") == "int",
         translated=properties.get("i18n") in (True, "translate", "duplicate"),
+        shared=properties.get("i18n") == "duplicate",
     )
     if kind is FieldType.RELATION:
         file = document.text(properties, "file", pointer)
@@ -299,6 +309,12 @@ def _display(names: object) -> str | None:
 def _is_required(properties: Mapping[str, object], widget: str) -> bool:
     """Return whether a value is required. By default it is, but a missing boolean is false."""
     return widget != "hidden" and properties.get("required", widget != "boolean") is not False
+
+
+def _requires_body(document: SchemaDocument, fields: object) -> bool:
+    """Return whether a page must have a text."""
+    body = document.body(fields)
+    return body is not None and _is_required(body, str(body.get("widget")))
 
 
 def _type_of(document: SchemaDocument, pointer: str, properties: Mapping[str, object], widget: str) -> FieldType:

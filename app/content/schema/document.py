@@ -84,7 +84,12 @@ class SchemaDocument:
     def has_body(self, value: object) -> bool:
         """Return whether a list of fields contains the text of a page, or no fields."""
         fields = value if isinstance(value, list) else []
-        return not fields or any(isinstance(field, Mapping) and field.get("name") == BODY for field in fields)
+        return not fields or self.body(value) is not None
+
+    def body(self, value: object) -> Mapping[str, object] | None:
+        """Return the properties of the text of a page in a list of fields, or None."""
+        fields = value if isinstance(value, list) else []
+        return next((field for field in fields if isinstance(field, Mapping) and field.get("name") == BODY), None)
 
     def fields(self, value: object, pointer: str) -> Iterator[tuple[str, str, Mapping[str, object]]]:
         """Yield pointer, name and properties of the fields of a list.

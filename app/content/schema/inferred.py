@@ -74,6 +74,7 @@ class FolderFiles:
     endings: Counter[str] = field(default_factory=Counter)
     dated: int = 0
     bundles: int = 0
+    own_names: int = 0
     parents: Counter[str] = field(default_factory=Counter)
 
     def add(self, path: str) -> None:
@@ -81,10 +82,13 @@ class FolderFiles:
         folder, _slash, name = path.rpartition("/")
         self.files += 1
         self.endings[name.rpartition(".")[2]] += 1
-        is_bundle = name.startswith("index.")
-        entry = folder.rpartition("/")[2] if is_bundle else name
+        own = folder[len(self.folder) :].rpartition("/")[2]
+        is_own = own != "" and name.startswith(f"{own}.")
+        is_bundle = is_own or name.startswith("index.")
+        entry = own if is_bundle else name
         self.dated += _DATED.match(entry) is not None
         self.bundles += is_bundle
+        self.own_names += is_own
         if not name.startswith("_"):
             parent = (folder.rpartition("/")[0] if is_bundle else folder)[len(self.folder) :].strip("/")
             dated = _DATED_FOLDER.fullmatch(parent)
@@ -118,7 +122,8 @@ def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
     ending = endings[0] if len(endings) == 1 else "{" + ",".join(endings) + "}"
     usual = files.endings.most_common(1)[0][0]
     slug = "{{year}}-{{month}}-{{day}}-{{slug}}" if files.dated * 2 > files.files else "{{slug}}"
-    name = f"{slug}/index.{usual}" if files.bundles * 2 > files.files else f"{slug}.{usual}"
+    own = slug if files.own_names * 2 > files.files else "index"
+    name = f"{slug}/{own}.{usual}" if files.bundles * 2 > files.files else f"{slug}.{usual}"
     parent = files.parent if files.parents[files.parent] * 5 > sum(files.parents.values()) * 4 else ""
     return Collection(
         name=files.folder.strip("_").replace("/", "-") or "pages",

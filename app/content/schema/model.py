@@ -53,6 +53,7 @@ class SchemaField:
     An object with `variants` has the fields of the variant whose name is the value of `variant_key`. `minimum` and
     `maximum` limit a number, the characters of a text or the items of a list. `integer`: a number has no fraction. With
     `accepts_single`, a list of one item may be the item. `translated`: each translation of an entry has a value.
+    `shared`: all languages of an entry have the same value. Responses do not contain it.
     """
 
     name: str
@@ -79,6 +80,7 @@ class SchemaField:
     title_field: str | None = None
     accepts_single: bool = False
     translated: bool = False
+    shared: bool = False
     media_folder: str | None = None
     public_folder: str | None = None
 
@@ -175,11 +177,12 @@ class Collection:
     names it; responses do not contain it.
 
     `translation_of` is the folder of the originals if all entries are translations, and `language` the language of the
-    entries if the configuration of the site names it. Responses do not contain them.
+    entries if the configuration of the site names it. `original` is the name of the collection of the default language,
+    if a locale has its own. Responses do not contain them.
 
     `group` and `group_label` name the collection of files to which a single file belongs. `can_create` and `can_delete`
     are what the configuration permits; a file that cannot be deleted is not moved. `has_body`: pages have a text below
-    their front matter. Responses do not contain them.
+    their front matter, and `requires_body`: it is not empty. Responses do not contain them.
     """
 
     name: str
@@ -196,11 +199,13 @@ class Collection:
     draft: DraftField | None = None
     language: str = ""
     translation_of: str | None = None
+    original: str = ""
     group: str = ""
     group_label: str | None = None
     can_create: bool = True
     can_delete: bool = True
     has_body: bool = True
+    requires_body: bool = False
 
     def draft_field(self, values: Mapping[str, object] = MappingProxyType({})) -> DraftField | None:
         """Return the field that marks drafts: that of the schema, else one that the entries or these values have."""

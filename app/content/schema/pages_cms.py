@@ -79,13 +79,14 @@ def _collection(
     media_folder, public_folder = _media_folders(document, pointer, properties.get("media"))
     folder, _, base = location.rpartition("/")
     kind, has_body = document.text(properties, "type", pointer), document.has_body(properties.get("fields"))
+    requires_body = (document.body(properties.get("fields")) or {}).get("required") is True
     if kind == "file" or (kind != "collection" and "." in base):
         fields = _top_fields(document, pointer, properties, base.rpartition(".")[2])
         if properties.get("list") not in (None, False):
             entry = SchemaField(ROOT, FieldType.OBJECT, label, fields=fields)
             fields = (_list_of(document, pointer, properties["list"], entry),)
         single = Collection(name, folder, base, fields, label, media_folder=media_folder, public_folder=public_folder)
-        return with_defaults(replace(single, has_body=has_body), base)
+        return with_defaults(replace(single, has_body=has_body, requires_body=requires_body), base)
     file_name = _PLACEHOLDER.sub(_placeholder, _file_name(document, pointer, properties) or _DEFAULT_FILE)
     ending = file_name.rpartition(".")[2] if "." in file_name else "md"
     extension = document.text(properties, "extension", pointer) or ending
@@ -103,6 +104,7 @@ def _collection(
         media_folder=media_folder,
         public_folder=public_folder,
         has_body=has_body,
+        requires_body=requires_body,
     )
     return with_defaults(collection, file_name, text_start(document.text(properties, "format", pointer)))
 

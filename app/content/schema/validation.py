@@ -13,6 +13,8 @@ from app.content.schema.patterns import matches
 from app.content.schema.text_patterns import text_pattern
 
 MAX_ERRORS, MAX_CHECKS = 100, 200_000
+EMPTY: tuple[object, ...] = (None, "", [])
+"""The values that are none. A boolean without a value is false."""
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE, ValueKind.DATE, ValueKind.DATETIME))
 _KINDS = {
     FieldType.STRING: _TEXTS,
@@ -40,6 +42,9 @@ def marked(template: str) -> str:
     return template
 
 
+REQUIRED = marked("This field is required")
+
+
 def collection_of(schema: ContentSchema, path: str, values: Mapping[str, object] | None = None) -> Collection | None:
     """Return the collection of a file: the one with the longest folder, the first of these.
 
@@ -55,7 +60,7 @@ def collection_of(schema: ContentSchema, path: str, values: Mapping[str, object]
     if collection is None or _locale_of(collection, path) not in collection.locales[1:]:
         return collection
     fields = (replace(field, required=field.required and field.translated) for field in collection.fields)
-    return replace(collection, fields=tuple(fields))
+    return replace(collection, fields=tuple(fields), requires_body=False)
 
 
 def _rank(collection: Collection, values: Mapping[str, object]) -> int:
@@ -86,6 +91,11 @@ def validate(schema: ContentSchema, collection: Collection, values: Mapping[str,
     except _TooManyValues:
         errors.append(InvalidValue("", "The front matter has too many values to be compared with the schema"))
     return errors
+
+
+def is_missing_body(schema: ContentSchema, collection: Collection, body: str) -> bool:
+    """Return whether a page lacks the text that the schema requires."""
+    return schema.is_declared and collection.requires_body and not body.strip()
 
 
 def without_invalid_default(field: SchemaField) -> SchemaField:
@@ -121,10 +131,19 @@ class _Check:
             value = values.get(field.name)
             if not field.required and field.type is FieldType.OBJECT and self._is_empty(value):
                 continue
-            if value is not None and value != "":
+            if value not in EMPTY:
                 yield from self.value(field, value, pointer + pointer_to(field.name))
-            elif field.required and self._is_declared:
-                yield InvalidValue(pointer + pointer_to(field.name), marked("This field is required"))
+            elif field.required and self._is_declared and field.type is not FieldType.BOOLEAN:
+                yield from self._missing(field, pointer + pointer_to(field.name))
+            elif value == []:
+                yield from self.value(field, value, pointer + pointer_to(field.name))
+
+    def _missing(self, field: SchemaField, pointer: str) -> Iterator[InvalidValue]:
+        """Yield a field without a value, of an object the fields that it has to have."""
+        if field.type is FieldType.OBJECT and field.fields:
+            yield from self.object(field.fields, {}, pointer)
+        else:
+            yield InvalidValue(pointer, REQUIRED)
 
     def value(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         """Yield the invalid values in the value of a field. Raises _TooManyValues."""

@@ -65,13 +65,18 @@ def is_executable(entry: TreeEntry) -> bool | None:
     return None if entry.mode == SYMLINK else entry.mode == EXECUTABLE
 
 
+def is_plain_file(entry: TreeEntry) -> bool:
+    """Return whether an entry is a file, and no symbolic link, folder or submodule."""
+    return entry.type == EntryType.BLOB and entry.mode != SYMLINK
+
+
 def _check_form(change: FileChange) -> None:
     for path in (change.path, change.previous_path):
         if path is not None and (fault := path_error(path)):
             raise UpstreamRejected(fault, code="INVALID_PATH")
     if (change.action is Action.MOVE) != (change.previous_path is not None):
         raise UpstreamRejected("Only a move must have a previous path", code="INVALID_CHANGE")
-    if change.action in (Action.CREATE, Action.UPDATE) and change.content is None:
+    if change.action in (Action.CREATE, Action.UPDATE) and change.content is None and change.blob is None:
         raise UpstreamRejected("A created or updated file must have content", code="INVALID_CHANGE")
 
 
@@ -140,9 +145,10 @@ def _write(change: FileChange, tree: TreeView) -> FileWrite:
     source = {Action.MOVE: change.previous_path, Action.UPDATE: change.path}.get(change.action)
     before = tree.find(source) if source else None
     mode = _mode(change, before)
-    if change.content is not None or before is None:
+    blob = change.blob or before
+    if change.content is not None or blob is None:
         return FileWrite(change.path, mode, change.content)
-    return FileWrite(change.path, mode, None, before.sha, before.size)
+    return FileWrite(change.path, mode, None, blob.sha, blob.size)
 
 
 def _mode(change: FileChange, before: TreeEntry | None) -> str:

@@ -83,6 +83,8 @@ class Action(StrEnum):
 class FileChange:
     """The change of one file. `content` is None for a deletion and for a move without new content.
 
+    `blob` is an entry of the repository whose content a new file receives instead of `content`. A host that does not
+    commit blobs downloads and sends them.
     `is_executable` sets or clears the mode 100755. None keeps the mode of the present file; a new file is not
     executable.
     """
@@ -92,6 +94,7 @@ class FileChange:
     content: bytes | None = None
     previous_path: str | None = None
     is_executable: bool | None = None
+    blob: TreeEntry | None = None
 
 
 @dataclass(frozen=True)
@@ -133,11 +136,13 @@ class Capabilities:
     """The differences between hosts that their calls do not show.
 
     `bulk_reads`: many blobs are read without one request each.
+    `commits_blobs`: a commit contains blobs of the repository without a transfer of their bytes.
     `installations`: the app of Galley is installed for an account, and receives tokens for it.
     `revokes_refresh_tokens`: the app of Galley can revoke refresh tokens.
     """
 
     bulk_reads: bool = False
+    commits_blobs: bool = False
     installations: bool = False
     revokes_refresh_tokens: bool = False
 

@@ -17,7 +17,8 @@ from app.drivers.errors import UpstreamRejected
 class Mail:
     """A message to one recipient: a subject without line breaks, a text part and an HTML part.
 
-    `unsubscribe_url` is the page on which the recipient chooses the mails of this kind, if there is one.
+    `unsubscribe_url` is the page on which the recipient chooses the mails of this kind, if there is one. `reply_to` is
+    the address that receives the answers, else the sender does.
     """
 
     to: str
@@ -25,6 +26,7 @@ class Mail:
     text: str
     html: str
     unsubscribe_url: str = ""
+    reply_to: str = ""
 
 
 class MailTransport(Protocol):
@@ -55,9 +57,12 @@ def compose(mail: Mail, *, sender: str) -> EmailMessage:
     name, address = parseaddr(sender)
     try:
         author, reader = _address(address, name), _address(mail.to)
-        plain = author.addr_spec.isascii() and reader.addr_spec.isascii()
+        answers = _address(mail.reply_to) if mail.reply_to else author
+        plain = all(address.addr_spec.isascii() for address in (author, reader, answers))
         message = EmailMessage(policy=SMTP if plain else SMTPUTF8)
         message["From"], message["To"], message["Subject"] = author, reader, mail.subject
+        if mail.reply_to:
+            message["Reply-To"] = answers
     except (ValueError, IndexError, MessageError) as error:
         raise UpstreamRejected("An address or the subject of a mail is not valid in a header") from error
     message["Date"] = format_datetime(clock.now())

@@ -1,9 +1,10 @@
 """Selection of the drivers from the settings. An implementation is imported when it is selected."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
+from app.core.limits import MIB
 from app.drivers.ai.port import Model, ModelRegistry
 from app.drivers.billing.port import BillingProvider
 from app.drivers.git.hosts import GitHosts
@@ -166,11 +167,12 @@ def ai_models(settings: Settings) -> ModelRegistry:
 
 def sandbox_host(settings: Settings) -> SandboxHost:
     """Return the sandbox host of `SANDBOX_DRIVER`: local, hosted or none."""
-    sandbox, limits = settings.sandbox, settings.limits.sandbox
+    sandbox = settings.sandbox
     match sandbox.driver:
         case "local":
             from app.drivers.sandbox.local.host import LocalSandboxes
 
+            limits = replace(settings.limits.sandbox, memory_bytes=sandbox.memory_mb * MIB)
             return LocalSandboxes(settings.server.instance_dir / "sandboxes", egress=sandbox.egress, limits=limits)
         case "hosted":
             from app.drivers.sandbox.hosted.host import HostedSandboxes

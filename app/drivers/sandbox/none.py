@@ -3,7 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Never
 
-from app.drivers.sandbox.port import Phase, SandboxEnded, SandboxSpec, SandboxStatus, SandboxUnavailable, SiteFile
+from app.drivers.sandbox.port import (
+    OutputLimits,
+    Phase,
+    SandboxEnded,
+    SandboxSpec,
+    SandboxStatus,
+    SandboxUnavailable,
+    SiteFile,
+)
 
 
 class NoSandboxes:
@@ -35,6 +43,10 @@ class NoSandboxes:
         raise SandboxEnded("Previews are disabled on this installation")
 
     def connect(self, reference: str) -> Never:
+        """Refuse the request."""
+        raise SandboxEnded("Previews are disabled on this installation")
+
+    def output(self, reference: str, limits: OutputLimits) -> Never:
         """Refuse the request."""
         raise SandboxEnded("Previews are disabled on this installation")
 

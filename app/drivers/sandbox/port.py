@@ -5,10 +5,10 @@ reference that the host returned. Stopping a sandbox that does not exist is not 
 """
 
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import IO, NamedTuple, Protocol
 
 from app.drivers.errors import DriverError, UpstreamUnavailable
 from app.runtimes.recipe import Recipe
@@ -28,12 +28,14 @@ class SandboxEnded(DriverError):
 
 
 class Phase(StrEnum):
-    """Progress of a sandbox. A failed one keeps its log until it is stopped."""
+    """Progress of a sandbox. A failed one keeps its log until it is stopped, a built one its output."""
 
     INSTALLING = "installing"
     STARTING = "starting"
     WAITING = "waiting"
     READY = "ready"
+    BUILDING = "building"
+    BUILT = "built"
     FAILED = "failed"
     ENDED = "gone"
 
@@ -43,8 +45,8 @@ class SandboxStatus:
     """Current state of a sandbox.
 
     `log` is the end of the output. A failed sandbox has the `problem`, the phase `step` in which it failed, a `cause`
-    (`memory`, `disk`, `files`, `missing_program`, `install_timeout`, `port`, `response`, `ended`), the hosts that the
-    egress list refused, and the permitted hosts to which the node could not connect.
+    (`memory`, `disk`, `files`, `missing_program`, `install_timeout`, `build_timeout`, `port`, `response`, `ended`), the
+    hosts that the egress list refused, and the permitted hosts to which the node could not connect.
     """
 
     phase: Phase
@@ -64,11 +66,28 @@ class SiteFile(NamedTuple):
     content: bytes
 
 
+class OutputFile(NamedTuple):
+    """One regular file of the output of a build. The stream can be read until the next file is requested."""
+
+    path: str
+    size: int
+    stream: IO[bytes]
+
+
+@dataclass(frozen=True)
+class OutputLimits:
+    """Largest output of a build. Its sizes are known before a file is read."""
+
+    files: int
+    size_bytes: int
+
+
 @dataclass(frozen=True)
 class SandboxSpec:
     """A sandbox to start. `name` is unique; sandboxes of one `owner` share cached dependencies.
 
-    `network` permits connections to public addresses while the site is served.
+    `network` permits connections to public addresses while the site is served. With `builds`, the sandbox runs the
+    build of the recipe instead of its server, without a network, and ends in the phase `built`.
     """
 
     name: str
@@ -76,6 +95,21 @@ class SandboxSpec:
     recipe: Recipe
     lifetime_s: float
     network: bool = False
+    builds: bool = False
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Return the command that follows the installation. Generators build for production, without a port."""
+        if not self.builds:
+            return self.recipe.serve
+        if self.recipe.build is None:
+            return ("true",)
+        return ("env", "-u", "PORT", "-u", "HOST", "NODE_ENV=production", *self.recipe.build)
+
+    @property
+    def output(self) -> str:
+        """Return the folder of the output of a build, below the folder of the site."""
+        return "/".join(filter(None, (self.recipe.folder, self.recipe.output)))
 
 
 @dataclass(frozen=True)
@@ -123,6 +157,16 @@ class SandboxHost(Protocol):
 
     def connect(self, reference: str) -> Upstream:
         """Connect to the server of the site. Raises SandboxEnded."""
+
+    def output(self, reference: str, limits: OutputLimits) -> Iterator[OutputFile]:
+        """Yield the regular files of a finished build by path.
+
+        Symbolic links, invalid names and files that their owner may not read are left out.
+
+        Raises:
+            SandboxEnded: the sandbox is not in the phase `built`, or has ended since then.
+            UpstreamRejected: there is no output folder, or the output exceeds the limits. No file was read then.
+        """
 
     def stop(self, reference: str) -> None:
         """End all processes of a sandbox and remove its files before returning.

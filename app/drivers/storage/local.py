@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from app.concurrency.threadpool import offload
 from app.drivers.errors import UpstreamUnavailable
@@ -29,7 +29,7 @@ class LocalStore:
         """Use `directory`, which the first `put` creates."""
         self._root = directory
 
-    def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
+    def put(self, key: str, source: IO[bytes], *, mimetype: str) -> None:
         """Write the object in a thread, because fsync would block every other request."""
         path = self._path(key)
         with _translated_errors():
@@ -94,7 +94,7 @@ class LocalStore:
             return None
         return StoredObject(key, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
 
-    def _write(self, path: Path, source: BinaryIO) -> None:
+    def _write(self, path: Path, source: IO[bytes]) -> None:
         parts = self._root / PARTS
         for folder in (parts, path.parent):
             make_private_folder(folder)
@@ -135,7 +135,7 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _pieces(file: BinaryIO, length: int | None) -> Iterator[bytes]:
+def _pieces(file: IO[bytes], length: int | None) -> Iterator[bytes]:
     remaining = length
     with file:
         while remaining is None or remaining > 0:

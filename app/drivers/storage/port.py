@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 
 from app.drivers.errors import DriverError, UpstreamRejected
 
@@ -35,7 +35,7 @@ class ObjectStore(Protocol):
     the store). A malformed key raises UpstreamRejected before any request.
     """
 
-    def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
+    def put(self, key: str, source: IO[bytes], *, mimetype: str) -> None:
         """Store the bytes of `source` from its position to its end, completely or not at all.
 
         Reads in pieces of a few MiB.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import IO, Any
 from urllib.parse import quote
 
 import boto3
@@ -48,7 +48,7 @@ class S3Store:
             use_threads=False, multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES
         )
 
-    def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
+    def put(self, key: str, source: IO[bytes], *, mimetype: str) -> None:
         """Upload in one request, or in parts from 8 MiB on; the parts of a failed upload are aborted."""
         extra = {"ContentType": mimetype, "CacheControl": CACHE_CONTROL}
         with _translated_errors():
@@ -114,7 +114,7 @@ class S3Store:
 class _NonClosingFile:
     """A file object whose `close` leaves the caller's file open."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: IO[bytes]) -> None:
         self._source = source
         self.read, self.seek, self.tell = source.read, source.seek, source.tell
 

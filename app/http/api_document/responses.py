@@ -104,8 +104,10 @@ def _success(method: str, declared: Endpoint, status: int, *, is_flat: bool) -> 
     }
 
 
-def _events(declared: Endpoint) -> dict[str, object]:
+def _events(declared: Endpoint) -> object:
     kinds = declared.events or ()
+    if len(kinds) == 1:
+        return kinds[0]
     return {"description": f"The `data` of one event. {declared.events_note}".rstrip(), "oneOf": list(kinds)}
 
 

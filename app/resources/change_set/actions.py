@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -15,16 +14,15 @@ from app.core.ids import is_id
 from app.core.outbound import LateRecord, UnrecordedAct
 from app.core.permissions import Role
 from app.database import transactions
-from app.drivers.errors import DriverError
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
-from app.extensions import db, jobs
+from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetComment, ScheduledAction, Verdict
 from app.models.change_set import ChangeSetState as State
-from app.models.project import Project
 from app.models.user import User
 from app.resources.change_set import (
     branches,
+    commits,
     content,
     notices,
     publishing,
@@ -35,17 +33,18 @@ from app.resources.change_set import (
     service,
     states,
 )
-from app.resources.change_set.content import UPDATE_MESSAGE, Content
+from app.resources.change_set.content import Content
 from app.resources.change_set.errors import MissingBranch, StateConflict
+from app.resources.change_set.member_set import MemberSet
 from app.resources.change_set.queries import Shown
 from app.resources.change_set.reversals import Reversal
-from app.resources.change_set.reviews import Review, Reviewed, ReviewRequest
+from app.resources.change_set.reviews import Guest, Review, Reviewed, ReviewRequest, columns_of
 from app.resources.change_set.schedule import WallTime
 from app.resources.change_set.states import Step
 from app.resources.project.branches import is_working_branch, requires_change_sets
 from app.resources.project.events import branch_moved
 from app.resources.project_content.actions import ContentBranch, compare_commits, save_files
-from app.resources.project_content.saving.merging import MergePlan, MergePlanner, MergeRequest
+from app.resources.project_content.saving.merging import MergeRequest
 from app.resources.project_content.saving.refusals import MergeRefused, Resolution, ScheduleRefused, UnknownConflict
 from app.resources.project_content.service import UnrecordedSave
 from app.resources.project_content.versions.comparison import CommitComparison
@@ -55,56 +54,6 @@ REPEATED_WITHIN = timedelta(minutes=1)
 """The time in which an equal reply of a user is the same one, sent twice."""
 ASK_AGAIN = ReviewRequest()
 NO_CONFLICT = "The file has no such conflict"
-
-
-@dataclass(frozen=True)
-class MemberSet:
-    """A change set, and the member who reads or changes it. `site` is the working branch of its project."""
-
-    change_set: ChangeSet
-    site: ContentBranch
-    role: Role | None
-
-    @property
-    def project(self) -> Project:
-        return self.site.project
-
-    @property
-    def branch(self) -> ContentBranch:
-        """The branch of the set."""
-        return replace(self.site, name=self.change_set.branch)
-
-    def lock(self) -> ChangeSet:
-        """Return the present row, locked until the transaction ends. Raises NotFound."""
-        return states.locked(self.change_set.id)
-
-    def shown(self, row: ChangeSet) -> Shown:
-        """Return the response of this set, or of another one of its project."""
-        return queries.shown(row, self.project)
-
-    def read(self) -> Content:
-        """Return the present content at the Git host. Raises MissingBranch."""
-        return content.read_content(self.branch.source(), self.change_set, self.project.branch)
-
-    def read_open(self, step: Step) -> Content:
-        """Return the present content of an open set. Raises StateConflict, MissingBranch."""
-        if self.change_set.state not in states.OPEN:
-            states.require(self.change_set, step, required_approvals=self.project.required_approvals)
-        return self.read()
-
-    def plan_update(self) -> MergePlan:
-        """Return the merge with the present working branch. Nothing is written. Raises MissingBranch."""
-        source = self.site.source()
-        own = replace(source, branch=self.change_set.branch)
-        present = content.read_content(own, self.change_set, self.project.branch)
-        head = source.repository.head(source.branch)
-        edits = content.edits_of(own, present.base_sha, present.head_sha)
-        return MergePlanner(source, MergeRequest(present.base_sha, edits, UPDATE_MESSAGE)).plan(head)
-
-    @property
-    def release_job(self) -> Mapping[str, Mapping[str, Any]]:
-        """The job that releases the set and reads its branch again."""
-        return {"change_sets.release": {"change_set_id": self.change_set.id}}
 
 
 def create(site: ContentBranch, *, title: str, description: str | None = None) -> UnrecordedAct[Shown]:
@@ -130,36 +79,31 @@ def edit(target: MemberSet, values: dict[str, str | None]) -> Shown:
 
 
 def commit(
-    target: MemberSet, request: MergeRequest, *, merges: bool = False, is_validated: bool = False
+    target: MemberSet,
+    request: MergeRequest,
+    *,
+    merges: bool = False,
+    is_validated: bool = False,
+    shares: bool = False,
 ) -> UnrecordedSave:
     """Save files as a commit of a set, or nothing if they do not differ. Approvals of earlier commits become invalid.
+
+    The values that entries have in all languages are shared as in `save_files`.
 
     Raises:
         StateConflict, SetBusy, MissingBranch, PayloadTooLarge, and the errors of `save_files`.
     """
-    branch, source, late, released = target.branch, target.branch.source(), None, target.release_job
+    branch = target.branch
+
+    def save() -> UnrecordedSave:
+        return save_files(branch, request, merges=merges, is_validated=is_validated, shares=shares, creates_index=False)
+
     with states.held(target.change_set.id, Step.COMMIT) as row:
-        working_branch = target.project.branch
         with transactions.outside_transaction():
-            recorded: Content | None = (present := content.read_content(source, row, working_branch))
-            branches.check_size(source, present, {path for edit in request.edits for path in edit.paths})
-        saved = save_files(branch, request, merges=merges, is_validated=is_validated, creates_index=False)
-        if saved.late is not None:
-            late = replace(saved.late, jobs={**released, **saved.late.jobs})
-            recorded = None
-            with transactions.outside_transaction(), suppress(DriverError):  # The commit exists.
-                recorded = content.content_at(source, present.base_sha, str(late.result["commit_sha"]))
-
-    def record() -> dict[str, object]:
-        service.move_comments(target.change_set, request.edits)
-        if recorded is not None:
-            service.record_commit(target.change_set, recorded, by=target.site.by if late is not None else None)
-        else:
-            for name, arguments in released.items():
-                jobs.enqueue(name, **arguments)
-        return saved.record()
-
-    return UnrecordedAct(record, late)
+            present = content.read_content(branch.source(), row, target.project.branch)
+        written = commits.write(target, present, request.edits, save)
+    late = written.saved.late
+    return UnrecordedAct(written.record, replace(late, jobs=written.late_jobs) if late is not None else None)
 
 
 def compare(target: MemberSet, *, file: str | None, cursor: str | None, limit: int) -> CommitComparison:
@@ -198,8 +142,10 @@ def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN, *, is_addition
     return UnrecordedAct(record)
 
 
-def review(target: MemberSet, submitted: Review) -> UnrecordedAct[Shown]:
+def review(target: MemberSet, submitted: Review, *, guest: Guest | None = None) -> UnrecordedAct[Shown]:
     """Approve a set, ask for changes, or comment on it. The result is the review, with the set after it.
+
+    A guest reviews what the member of the target can read.
 
     Raises:
         SessionRequired: a token does not approve and asks for no changes.
@@ -208,18 +154,18 @@ def review(target: MemberSet, submitted: Review) -> UnrecordedAct[Shown]:
     row = target.change_set
     reviewed = Reviewed(Content(row.base_sha, row.head_sha, row.files, row.head_sha))
     if submitted.verdict != Verdict.COMMENT:
-        if target.site.by.grant is not None:
+        if target.site.by.grant is not None and guest is None:
             raise SessionRequired
         present = target.read_open(Step.REVIEW)
         people = content.people_of(target.branch.source(), present.base_sha, present.head_sha)
         reviewed = Reviewed(present, frozenset(person.email.casefold() for person in people))
 
     def record() -> Shown:
-        user = db.session.get_one(User, target.site.by.id)
-        stored = reviews.review(row, target.project, reviewed, submitted, by=user)
+        author = guest or db.session.get_one(User, target.site.by.id)
+        stored = reviews.review(row, target.project, reviewed, submitted, by=author)
         present = target.lock()
-        notices.answer(present, submitted.body, by=user.id, verdict=submitted.verdict)
-        return queries.shown_review(stored, user.name, present.head_sha) | {"change_set": target.shown(present)}
+        notices.answer(present, submitted.body, by=stored.user_id, guest=stored.guest_name, verdict=submitted.verdict)
+        return queries.shown_review(stored, author.name, present.head_sha) | {"change_set": target.shown(present)}
 
     return UnrecordedAct(record)
 
@@ -232,26 +178,41 @@ def comment(
     Raises:
         LimitReached: the set has the maximum number of comments.
     """
-    row, by = target.lock(), target.site.by
+    user = db.session.get_one(User, target.site.by.id)
+    return store_comment(target.lock(), body, by=user, path=path, pointer=pointer, block=block)
+
+
+def store_comment(row: ChangeSet, body: str, *, by: User | Guest, **part: object) -> Shown:
+    """Store a comment on a locked set, or on a part of it. Guests leave half of the comments to members.
+
+    `part` are the columns that name the part. Raises LimitReached.
+    """
     count = sa.select(sa.func.count()).select_from(ChangeSetComment)
-    if (db.session.scalar(count.where(ChangeSetComment.change_set_id == row.id)) or 0) >= MAX_COMMENTS:
-        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=MAX_COMMENTS))
-    stored = ChangeSetComment(change_set_id=row.id, user_id=by.id, body=body, path=path, pointer=pointer, block=block)
+    most = MAX_COMMENTS if isinstance(by, User) else MAX_COMMENTS // 2
+    if (db.session.scalar(count.where(ChangeSetComment.change_set_id == row.id)) or 0) >= most:
+        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=most))
+    stored = ChangeSetComment(change_set_id=row.id, body=body, **columns_of(by), **part)
     db.session.add(stored)
     db.session.flush()
-    notices.answer(row, body, by=by.id)
+    notices.answer(row, body, by=stored.user_id, guest=stored.guest_name)
     return queries.comment(stored.id)
 
 
 def reply(target: MemberSet, comment_id: str, *, body: str) -> Shown:
-    """Comment on the part that another comment concerns, once for a repeated form. Raises NotFound, LimitReached."""
+    """Comment on the part that another comment concerns, once for a repeated form. A guest sees answers to a guest.
+
+    Raises NotFound, LimitReached.
+    """
     target.lock()
     row = _locked_comment(target, comment_id)
-    part = {"path": row.path, "pointer": row.pointer, "block": row.block}
+    part = {name: getattr(row, name) for name in ("path", "pointer", "block", "page", "link_id")}
     same = sa.select(ChangeSetComment.id).where(ChangeSetComment.created_at > utcnow_ms() - REPEATED_WITHIN)
     same = same.filter_by(change_set_id=row.change_set_id, user_id=target.site.by.id, body=body, **part)
     stored = db.session.scalar(same.limit(1))
-    return comment(target, body=body, **part) if stored is None else queries.comment(stored)
+    if stored is not None:
+        return queries.comment(stored)
+    user = db.session.get_one(User, target.site.by.id)
+    return store_comment(target.lock(), body, by=user, quote=row.quote, **part)
 
 
 def _locked_comment(target: MemberSet, comment_id: str) -> ChangeSetComment:
@@ -287,7 +248,7 @@ def publish(target: MemberSet) -> UnrecordedAct[Shown]:
     def record() -> Shown:
         return target.shown(publishing.finish(publication, by=target.site.by, grant=target.site.by.grant))
 
-    return UnrecordedAct(record, LateRecord(shown, {"change_sets.finish_publication": arguments}))
+    return UnrecordedAct(record, LateRecord(shown, [("change_sets.finish_publication", arguments)]))
 
 
 def set_schedule(target: MemberSet, wall: WallTime, action: ScheduledAction) -> UnrecordedAct[Shown]:
@@ -341,7 +302,7 @@ def update(
         StateConflict, SetBusy, and the errors of `branches.update`.
         InvalidRequest: there is no conflict for a resolution. It names its number.
     """
-    shown, released, by = target.shown(target.change_set), target.release_job, target.site.by
+    shown, released, by = target.shown(target.change_set), target.release_jobs, target.site.by
     by_path = defaultdict[str, list[Resolution]](list)
     for path, resolution in resolutions or ():
         by_path[path].append(resolution)
@@ -444,7 +405,9 @@ def _publish_reversal(site: ContentBranch, reversal: Reversal) -> UnrecordedAct[
         row = publishing.finish(publication, by=site.by, grant=site.by.grant)
         return TakenBack(row.published_sha, set_id, row.state)
 
-    return UnrecordedAct(record, LateRecord(unfinished, {"change_sets.finish_publication": {"change_set_id": set_id}}))
+    return UnrecordedAct(
+        record, LateRecord(unfinished, [("change_sets.finish_publication", {"change_set_id": set_id})])
+    )
 
 
 def _propose(site: ContentBranch, reversal: Reversal) -> UnrecordedAct[TakenBack]:
@@ -467,14 +430,14 @@ def close(target: MemberSet) -> UnrecordedAct[Shown]:
     Raises:
         StateConflict, SetBusy, UpstreamRejected.
     """
-    late = LateRecord(target.shown(target.change_set) | {"state": str(State.CLOSED)}, target.release_job)
+    late = LateRecord(target.shown(target.change_set) | {"state": str(State.CLOSED)}, target.release_jobs)
     is_deleted = _delete_branch(target)
     return UnrecordedAct(lambda: target.shown(service.close(target.change_set)), late if is_deleted else None)
 
 
 def discard(target: MemberSet) -> UnrecordedAct[None]:
     """Delete a set and its branch, as if it had not been created. Raises as `close`."""
-    late = LateRecord(None, target.release_job) if _delete_branch(target) else None
+    late = LateRecord(None, target.release_jobs) if _delete_branch(target) else None
 
     def record() -> None:
         row = target.lock()

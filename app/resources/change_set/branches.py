@@ -17,12 +17,13 @@ from app.resources.change_set.content import (
     branch_name,
     co_author_trailers,
     edits_of,
+    moved_files,
     people_of,
     read_content,
 )
 from app.resources.change_set.service import NewBranch, add_author
 from app.resources.project_content.actions import ContentBranch
-from app.resources.project_content.save_request import Attribution
+from app.resources.project_content.save_request import Attribution, FileEdit
 from app.resources.project_content.saving.commit_builder import SaveConflict
 from app.resources.project_content.saving.commits import attribution_of
 from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
@@ -38,12 +39,14 @@ def new_branch(project: Project, title: str, source: Source, sha: str) -> NewBra
     return NewBranch(set_id, replace(source, branch=name), sha)
 
 
-def check_size(source: Source, content: Content, paths: set[str]) -> None:
-    """Refuse a commit with which a set would have too many files. Raises PayloadTooLarge."""
+def check_size(source: Source, content: Content, edits: Sequence[FileEdit]) -> None:
+    """Refuse a commit with which a set would have too many files. A moved file counts once. Raises PayloadTooLarge."""
+    paths = {edit.change.path for edit in edits}
     if content.files + len(paths) <= CommitLimits.files:
         return
-    changed = {change.path for change in source.repository.changes(content.base_sha, content.head_sha)}
-    if len(changed | paths) > CommitLimits.files:
+    versions = {change.path: change.entry for change in source.repository.changes(content.base_sha, content.head_sha)}
+    moved = moved_files(versions, source.repository.entries(content.base_sha, sorted(versions))) if versions else 0
+    if len(versions.keys() | paths) - moved > CommitLimits.files:
         raise PayloadTooLarge(TOO_MANY_FILES)
 
 

@@ -1,6 +1,7 @@
 """The content of a change set at its Git host: the branch, its head, and the edits between its base and its head."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -11,7 +12,7 @@ from app.core.limits import CommitLimits
 from app.core.refs import is_branch_name
 from app.drivers.git.commit_message import co_author, co_authors_of
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
-from app.drivers.git.port import Person
+from app.drivers.git.port import CommitInfo, Person, TreeEntry
 from app.drivers.git.revisions import Revisions
 from app.extensions import current_settings
 from app.models.change_set import ChangeSet
@@ -20,11 +21,14 @@ from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.restore import TOO_LARGE, edits_between
 from app.resources.project_content.source import Source
 
-MAX_COMMITS = 500
-"""Commits of a set whose authors are read."""
+MAX_COMMITS, MAX_COMPARED = 500, 50
+"""Commits of a set whose authors are read, and those of which the changed files are read."""
 
 MAX_SLUG, UNNAMED = 40, "changes"
 UPDATE_MESSAGE = "Update from the site"
+MAX_PATHS = 2 * CommitLimits.files
+"""The changed paths of a commit that moves the maximum number of files."""
+
 TOO_MANY_FILES = f"A change set can contain at most {CommitLimits.files} files"
 
 
@@ -102,34 +106,54 @@ def _base_of(source: Source, change_set: ChangeSet, head: str, working_branch: s
 def edits_of(source: Source, base_sha: str, head_sha: str, *, too_many_files: str = TOO_MANY_FILES) -> list[FileEdit]:
     """Return the edits that lead from one commit to another one. Each edit has its base.
 
-    The files are counted before their contents are read, and their bytes if the host reports them.
+    The files are counted before their contents are read, and their bytes if the host reports them. A file that has
+    another path without a change counts once. Most hosts need no bytes of new files: they have their blobs.
 
     Raises:
         PayloadTooLarge: there are more files or bytes than one commit takes.
         RestoreNotPossible: a version is a symbolic link or a submodule.
     """
-    changes = islice(source.repository.changes(base_sha, head_sha), CommitLimits.files + 1)
+    changes = islice(source.repository.changes(base_sha, head_sha), MAX_PATHS + 1)
     versions = {change.path: change.entry for change in changes}
-    if len(versions) > CommitLimits.files:
-        raise PayloadTooLarge(too_many_files)
-    if sum(version.size or 0 for version in versions.values() if version is not None) > CommitLimits.bytes:
-        raise PayloadTooLarge(TOO_LARGE)
     if not versions:
         return []
-    return list(edits_between(source, versions, source.repository.entries(base_sha, sorted(versions))))
+    if len(versions) > MAX_PATHS:
+        raise PayloadTooLarge(too_many_files)
+    present = source.repository.entries(base_sha, sorted(versions))
+    if len(versions) - moved_files(versions, present) > CommitLimits.files:
+        raise PayloadTooLarge(too_many_files)
+    reads_all = not source.commits_blobs
+    read = (version for path, version in versions.items() if version and (reads_all or path in present))
+    if sum(version.size or 0 for version in read) > CommitLimits.bytes:
+        raise PayloadTooLarge(TOO_LARGE)
+    return list(edits_between(source, versions, present, reads_new_files=reads_all))
 
 
-def people_of(source: Source, base_sha: str, head_sha: str) -> list[Person]:
+def moved_files(versions: Mapping[str, TreeEntry | None], present: Mapping[str, TreeEntry]) -> int:
+    """Return the number of new files whose blob a removed file had."""
+    removed = Counter(present[path].sha for path, version in versions.items() if version is None and path in present)
+    added = Counter(version.sha for path, version in versions.items() if version is not None and path not in present)
+    return (removed & added).total()
+
+
+def people_of(source: Source, base_sha: str, head_sha: str, *, paths: Collection[str] | None = None) -> list[Person]:
     """Return the authors and co-authors of the commits of a set without the bot, the earliest first.
 
-    Each e-mail address occurs once.
+    Each e-mail address occurs once. With `paths` they are those who changed these files, if the set has few commits.
     """
     people, bot = dict[str, Person](), current_settings().git.bot_email.casefold()
     commits = list(islice(source.repository.history(head_sha, since=base_sha), MAX_COMMITS))
+    if paths is not None and len(commits) <= MAX_COMPARED:
+        commits = [commit for commit in commits if _changes_path(source, commit, paths)]
     for commit in reversed(commits):
         for person in (commit.author, *co_authors_of(commit.message)):
             people.setdefault(person.email.casefold(), person)
     return [person for email, person in people.items() if email != bot]
+
+
+def _changes_path(source: Source, commit: CommitInfo, paths: Collection[str]) -> bool:
+    changes = source.repository.changes(commit.parent, commit.sha) if commit.parent is not None else ()
+    return any(change.path in paths for change in changes)
 
 
 def co_author_trailers(people: Sequence[Person]) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ class NotApproved(Conflict):
     """A publication without the required approvals (409)."""
 
     code = "NOT_APPROVED"
-    message = "The change set does not have the required approvals. Submit it, and ask other members to approve it"
+    message = ErrorMessage("These changes do not have enough approvals yet. Ask other people for a review")
 
 
 class StaleApproval(Conflict):
@@ -33,7 +33,7 @@ class StaleApproval(Conflict):
 class MissingBranch(Conflict):
     """A change set whose branch was deleted (409)."""
 
-    code, message = "BRANCH_GONE", "The branch of this change set does not exist any more"
+    code, message = "BRANCH_GONE", ErrorMessage("These changes were deleted outside of Galley.")
 
 
 class AlreadyPublished(Conflict):
@@ -45,7 +45,13 @@ class AlreadyPublished(Conflict):
 class NothingToPublish(Conflict):
     """A publication of a set without a change (409)."""
 
-    code, message = "NOTHING_TO_PUBLISH", "The change set does not change anything on the site"
+    code, message = "NOTHING_TO_PUBLISH", ErrorMessage("These changes change nothing on the site")
+
+
+class NothingToMove(Conflict):
+    """A move of a file that the set does not change (409)."""
+
+    code, message = "NOTHING_TO_MOVE", ErrorMessage("These changes do not change this page any more.")
 
 
 class RevertExists(Conflict):
@@ -77,7 +83,7 @@ class OwnReview(PermissionDenied):
 class NotPublisher(PermissionDenied):
     """A publication by a member who may not publish in this project (403)."""
 
-    message = "In this project only owners and admins may publish"
+    message = ErrorMessage("In this project only owners and admins may publish")
 
 
 class HostRefused(UnprocessableEntity):

@@ -21,3 +21,6 @@ class ChangeSetEvent(StrEnum):
 
 change_set_moved: Event[[ChangeSet, ChangeSetEvent]] = Event("change_set_moved")
 """A change set reached a state, in the transaction of the change."""
+
+change_set_changed: Event[[ChangeSet]] = Event("change_set_changed")
+"""An open change set has another head, in the transaction that records it."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from app.access.guards import Guard
+from app.access.guards import Guard, member_or_hidden
 from app.access.scope import ProjectScope
 from app.access.targets import IdKind, MemberResolver, MemberTable, of_member
 from app.access.tokens import EDITS, TokenRule
@@ -10,7 +10,7 @@ from app.models.change_set import ChangeSet
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import OF_WORKING_BRANCH, ContentIndex
-from app.resources.change_set.actions import MemberSet
+from app.resources.change_set.member_set import MemberSet
 from app.resources.project_content.guards import branch_of
 
 
@@ -37,14 +37,7 @@ def change_set(param: str) -> MemberResolver[ChangeSetScope]:
 
 def member_of_set(*, token: TokenRule = EDITS, param: str = "change_set_id") -> Guard:
     """Return a guard for members of the organization of a change set. For others the set does not exist."""
-    return Guard(
-        "memberOfOrg or 404",
-        lambda s: s.role is not None,
-        change_set(param),
-        token=token,
-        hidden_message="Change set not found",
-        description="For all members of the organization that owns the project. Others receive 404.",
-    )
+    return member_or_hidden(change_set(param), "Change set", token=token)
 
 
 def set_of(scope: ChangeSetScope) -> MemberSet:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 import structlog
 
-from app.core.errors import AppError, PermissionDenied
+from app.core.errors import AppError, ErrorMessage, PermissionDenied
 from app.core.jobs import job
 from app.database import transactions
 from app.drivers.errors import DriverError, UpstreamRejected
@@ -72,10 +72,10 @@ def _permitted(change_set: ChangeSet, user_id: str | None) -> tuple[Project, Use
     user = db.session.get(User, user_id) if user_id is not None else None
     role = db.session.scalar(sa.select(role_in_project(user_id)).where(Project.id == project.id))
     if user is None or role is None:
-        raise PermissionDenied("The user who chose the time is not a member any more")
+        raise PermissionDenied(ErrorMessage("The user who chose the time is not a member any more"))
     service.check_publisher(project, role)
     if ArchiveStatus.ARCHIVED in (project.status, organization.status):
-        raise PermissionDenied("The project is archived")
+        raise PermissionDenied(ErrorMessage("The project is archived"))
     return project, user
 
 

@@ -43,13 +43,18 @@ def ask_review(row: ChangeSet, text: str, *, by: str) -> None:
     _store(row, (NoticeKind.REVIEW_REQUESTED, people - _authors(row)), by=by, text=text)
 
 
-def answer(row: ChangeSet, text: str, *, by: str, verdict: Verdict = Verdict.COMMENT) -> None:
-    """Store notices of a verdict for the authors of a set, or of a comment for the people of its conversation."""
+def answer(
+    row: ChangeSet, text: str, *, by: str | None, guest: str | None = None, verdict: Verdict = Verdict.COMMENT
+) -> None:
+    """Store notices of a verdict for the authors of a set, or of a comment for the people of its conversation.
+
+    `guest` is the name of a guest, who is no user.
+    """
     mentioned = NoticeKind.MENTIONED, _mentioned(text, _members(row)) if "@" in text else ()
     if verdict == Verdict.COMMENT:
-        _store(row, mentioned, (NoticeKind.COMMENT, _people(row)), by=by, text=text)
+        _store(row, mentioned, (NoticeKind.COMMENT, _people(row)), by=by, guest=guest, text=text)
     else:
-        _store(row, (_VERDICTS[verdict], _authors(row)), mentioned, by=by, text=text)
+        _store(row, (_VERDICTS[verdict], _authors(row)), mentioned, by=by, guest=guest, text=text)
 
 
 def published(row: ChangeSet) -> None:
@@ -62,7 +67,7 @@ def publication_failed(row: ChangeSet, reason: str, *, user_id: str | None) -> N
     _store(row, (NoticeKind.PUBLISH_FAILED, {user_id, *_people(row)}), by=None, text=reason)
 
 
-def _store(row: ChangeSet, *groups: Group, by: str | None, text: str = "") -> None:
+def _store(row: ChangeSet, *groups: Group, by: str | None, guest: str | None = None, text: str = "") -> None:
     """Store the notices of users who may see the project, except the user who acted.
 
     A user of several groups receives the notice of the first of them.
@@ -72,7 +77,7 @@ def _store(row: ChangeSet, *groups: Group, by: str | None, text: str = "") -> No
         kinds = dict.fromkeys(user_ids, kind) | kinds
     text = text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}…"
     db.session.add_all(
-        Notice(user_id=person.id, change_set_id=row.id, kind=kinds[person.id], actor_id=by, text=text)
+        Notice(user_id=person.id, change_set_id=row.id, kind=kinds[person.id], actor_id=by, actor_name=guest, text=text)
         for person in (_members(row) if kinds.keys() - {by, None} else ())
         if person.id in kinds and person.id != by
     )
@@ -115,15 +120,17 @@ def listed(user_id: str, *where: sa.ColumnElement[bool], limit: int = MAX_LISTED
     actor = sa.orm.aliased(User)
     statement = (
         sa.select(Notice.id, Notice.kind, Notice.text, Notice.created_at, Notice.read_at, Notice.change_set_id)
-        .add_columns(ChangeSet.title, ChangeSet.project_id, Project.name.label("project"), actor.name.label("actor"))
+        .add_columns(ChangeSet.title, ChangeSet.project_id, Project.name.label("project"))
+        .add_columns(sa.func.coalesce(Notice.actor_name, actor.name).label("actor"))
         .outerjoin(actor, actor.id == Notice.actor_id)
     )
     return db.session.execute(_visible(statement, user_id, *where).order_by(Notice.id.desc()).limit(limit)).all()
 
 
-def count_unread(user_id: str) -> int:
-    """Return the number of unread notices of a user, at most `MAX_COUNTED`."""
-    unread = _visible(sa.select(Notice.id), user_id, Notice.read_at.is_(None)).limit(MAX_COUNTED)
+def count_unread(user_id: str, *, without: str | None = None) -> int:
+    """Return the number of unread notices of a user, at most `MAX_COUNTED`. `without` is a set that is not counted."""
+    where = [Notice.read_at.is_(None)] + ([] if without is None else [Notice.change_set_id != without])
+    unread = _visible(sa.select(Notice.id), user_id, *where).limit(MAX_COUNTED)
     return db.session.scalar(sa.select(sa.func.count()).select_from(unread.subquery())) or 0
 
 
@@ -136,14 +143,21 @@ def _visible(statement: sa.Select[Any], user_id: str, *where: sa.ColumnElement[b
     return own.where(User.id == user_id, role_in_project(User.id).is_not(None), *where)
 
 
+def has_unread(user_id: str, change_set_id: str | None = None) -> bool:
+    """Return whether a user has unread notices: any, or about a set."""
+    return bool(db.session.scalar(sa.select(sa.exists().where(*_unread(user_id, change_set_id)))))
+
+
 def mark_read(user_id: str, change_set_id: str | None = None) -> None:
     """Mark the notices of a user as read: all, or those about a set. Without unread ones, nothing is written."""
-    unread = [Notice.user_id == user_id, Notice.read_at.is_(None)]
-    if change_set_id is not None:
-        unread.append(Notice.change_set_id == change_set_id)
-    if db.session.scalar(sa.select(sa.exists().where(*unread))):
+    if has_unread(user_id, change_set_id):
         with db.engine.begin() as connection:  # The objects of the page stay loaded.
-            connection.execute(_set(read_at=utcnow_ms()).where(*unread))
+            connection.execute(_set(read_at=utcnow_ms()).where(*_unread(user_id, change_set_id)))
+
+
+def _unread(user_id: str, change_set_id: str | None) -> list[sa.ColumnElement[bool]]:
+    own = [Notice.user_id == user_id, Notice.read_at.is_(None)]
+    return own if change_set_id is None else [*own, Notice.change_set_id == change_set_id]
 
 
 def due(*, limit: int) -> Sequence[str]:

@@ -23,6 +23,7 @@ from app.models.change_set import (
 )
 from app.models.organization import ArchiveStatus, Membership
 from app.models.project import Project, role_in_project
+from app.models.review_link import ReviewLink
 from app.models.user import User
 from app.resources.change_set.states import OPEN, UNAPPROVED
 
@@ -36,9 +37,28 @@ MAX_PUBLICATIONS = 100
 _ALIASES = {"user": sa.orm.aliased(User), "resolver": sa.orm.aliased(User)}
 
 
+_IS_BY_AUTHOR = sa.exists().where(
+    ChangeSetAuthor.change_set_id == ChangeSetReview.change_set_id,
+    ChangeSetAuthor.user_id == ChangeSetReview.user_id,
+)
+_IS_MEMBER = (
+    sa.exists()
+    .where(ChangeSet.id == ChangeSetReview.change_set_id, Project.id == ChangeSet.project_id)
+    .where(role_in_project(ChangeSetReview.user_id).is_not(None))
+)
+_IS_GUEST = (
+    sa.exists()
+    .where(ReviewLink.id == ChangeSetReview.link_id, ReviewLink.revoked_at.is_(None))
+    .where(ChangeSet.id == ChangeSetReview.change_set_id, Project.id == ChangeSet.project_id)
+    .where(Project.guest_approval)
+)
+_COUNTS = sa.or_(ChangeSetReview.verdict == Verdict.CHANGES, sa.and_(_IS_MEMBER, ~_IS_BY_AUTHOR), _IS_GUEST)
+"""The condition of a review that counts for the approvals of its set."""
+
+
 @dataclass(frozen=True)
 class Approvals:
-    """The users who approved the head of a set, and the number of users who approved an older one."""
+    """The users and links that approved the head of a set, and the number of those that approved an older one."""
 
     valid: frozenset[str] = frozenset()
     stale: int = 0
@@ -57,23 +77,14 @@ def approvals_of(change_sets: Sequence[ChangeSet]) -> dict[str, Approvals]:
     """Return the approvals of sets by id.
 
     The last review of each user counts. A review that asks for changes invalidates the approvals before it.
-    Approvals of users who changed the set, or who no longer see the project, do not count.
+    Approvals of users who changed the set, or who no longer see the project, do not count. Those of guests count in
+    projects with `guest_approval`, once for each review link that was not revoked.
     """
-    is_own = sa.exists().where(
-        ChangeSetAuthor.change_set_id == ChangeSetReview.change_set_id,
-        ChangeSetAuthor.user_id == ChangeSetReview.user_id,
-    )
-    is_member = (
-        sa.exists()
-        .where(ChangeSet.id == ChangeSetReview.change_set_id, Project.id == ChangeSet.project_id)
-        .where(role_in_project(ChangeSetReview.user_id).is_not(None))
-    )
-    counts = sa.or_(ChangeSetReview.verdict == Verdict.CHANGES, sa.and_(is_member, ~is_own))
     heads = {row.id: row.head_sha for row in change_sets}
     reviews = db.session.execute(
-        sa.select(ChangeSetReview.change_set_id, ChangeSetReview.user_id)
+        sa.select(ChangeSetReview.change_set_id, sa.func.coalesce(ChangeSetReview.user_id, ChangeSetReview.link_id))
         .add_columns(ChangeSetReview.verdict, ChangeSetReview.head_sha)
-        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT, counts)
+        .where(ChangeSetReview.change_set_id.in_(heads), ChangeSetReview.verdict != Verdict.COMMENT, _COUNTS)
         .order_by(ChangeSetReview.id)
     )
     valid, stale = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
@@ -234,10 +245,14 @@ def open_sets(project_id: str) -> Sequence[ChangeSet]:
     return db.session.scalars(sa.select(ChangeSet).where(*own).order_by(ChangeSet.id.desc())).all()
 
 
-def latest_of(project_id: str, user_id: str) -> ChangeSet | None:
-    """Return the set without an approval that a user created or changed, the last one that was changed, or None."""
+def latest_of(project_id: str, user_id: str, *, without: str | None = None) -> ChangeSet | None:
+    """Return the set without an approval that a user created or changed, the last one that was changed, or None.
+
+    `without` is the id of a set that is not meant.
+    """
     is_author = sa.exists().where(ChangeSetAuthor.change_set_id == ChangeSet.id, ChangeSetAuthor.user_id == user_id)
     own = sa.select(ChangeSet).where(ChangeSet.project_id == project_id, ChangeSet.state.in_(UNAPPROVED))
+    own = own.where(ChangeSet.id != without) if without is not None else own
     own = own.where(ChangeSet.reverts_id.is_(None), sa.or_(ChangeSet.creator_id == user_id, is_author))
     return db.session.scalar(own.order_by(ChangeSet.updated_at.desc(), ChangeSet.id.desc()).limit(1))
 
@@ -274,6 +289,12 @@ def sets_of_paths(project_id: str, paths: Collection[str]) -> dict[str, list[Nam
     for path, set_id, title in db.session.execute(statement):
         listed[path].append(NamedSet(set_id, title))
     return dict(listed)
+
+
+def changed_paths(change_set_id: str) -> Sequence[str]:
+    """Return the stored paths that a set changes, in the order of their names."""
+    own = sa.select(ChangeSetPath.path).where(ChangeSetPath.change_set_id == change_set_id)
+    return db.session.scalars(own.order_by(ChangeSetPath.path)).all()
 
 
 @dataclass(frozen=True)
@@ -357,9 +378,15 @@ def shown_review(review: ChangeSetReview, name: str | None, head_sha: str) -> Sh
         "body": review.body,
         "head_sha": review.head_sha,
         "valid": review.head_sha == head_sha,
-        "user": {"id": review.user_id, "name": name},
+        "kind": kind_of(review),
+        "user": {"id": review.user_id, "name": review.guest_name or name},
         "createdAt": clock.iso(review.created_at),
     }
+
+
+def kind_of(row: ChangeSetReview | ChangeSetComment) -> str:
+    """Return whether a guest or a member wrote a review or a comment."""
+    return "member" if row.guest_name is None else "guest"
 
 
 def comments(change_set_id: str, *, cursor: str | None, limit: int) -> tuple[list[Shown], Shown]:
@@ -371,6 +398,18 @@ def comments(change_set_id: str, *, cursor: str | None, limit: int) -> tuple[lis
     rows = db.session.execute(_comments(*where).order_by(ChangeSetComment.id).limit(limit + 1)).all()
     following = encode_cursor(_COMMENT_CURSOR, rows[limit - 1].ChangeSetComment.id) if len(rows) > limit else None
     return [_shown_comment(row) for row in rows[:limit]], {"next_cursor": following, "total": total}
+
+
+def comments_of_link(link_id: str, *, limit: int) -> list[Shown]:
+    """Return the latest comments of the guests of a review link and the answers to them, oldest first."""
+    statement = _comments(ChangeSetComment.link_id == link_id).order_by(ChangeSetComment.id.desc()).limit(limit)
+    return [_shown_comment(row) for row in reversed(db.session.execute(statement).all())]
+
+
+def reviews_of_link(link_id: str, head_sha: str) -> list[Shown]:
+    """Return the reviews of the guests of a link. A review of another commit than `head_sha` is not valid."""
+    statement = sa.select(ChangeSetReview).where(ChangeSetReview.link_id == link_id).order_by(ChangeSetReview.id)
+    return [shown_review(review, None, head_sha) for review in db.session.scalars(statement)]
 
 
 def comment(comment_id: str) -> Shown:
@@ -399,7 +438,10 @@ def _shown_comment(row: Row) -> Shown:
         "path": comment.path,
         "pointer": comment.pointer,
         "block": comment.block,
-        "user": {"id": comment.user_id, "name": row.author},
+        "page": comment.page,
+        "quote": comment.quote,
+        "kind": kind_of(comment),
+        "user": {"id": comment.user_id, "name": comment.guest_name or row.author},
         "resolved_at": None if comment.resolved_at is None else clock.iso(comment.resolved_at),
         "resolved_by": resolved,
         "createdAt": clock.iso(comment.created_at),

@@ -39,6 +39,19 @@ class Review:
 
 
 @dataclass(frozen=True)
+class Guest:
+    """A person without an account who has a review link of a set."""
+
+    name: str
+    link_id: str
+
+
+def columns_of(by: User | Guest) -> dict[str, str]:
+    """Return the columns of a review or comment that name its author."""
+    return {"user_id": by.id} if isinstance(by, User) else {"link_id": by.link_id, "guest_name": by.name}
+
+
+@dataclass(frozen=True)
 class ReviewRequest:
     """The members who are asked for a review, with a text for them. None asks the same members again."""
 
@@ -65,21 +78,21 @@ def ask(row: ChangeSet, project: Project, request: ReviewRequest, *, by: User) -
         _store(row, Review(Verdict.COMMENT, request.message), by=by)
 
 
-def _store(row: ChangeSet, submitted: Review, *, by: User) -> ChangeSetReview:
-    """Store a review of the head of a locked set. Raises LimitReached."""
+def _store(row: ChangeSet, submitted: Review, *, by: User | Guest) -> ChangeSetReview:
+    """Store a review of the head of a locked set. Guests leave half of the reviews to members. Raises LimitReached."""
     count = sa.select(sa.func.count()).select_from(ChangeSetReview)
-    if (db.session.scalar(count.where(ChangeSetReview.change_set_id == row.id)) or 0) >= MAX_REVIEWS:
-        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s reviews", count=MAX_REVIEWS))
-    stored = ChangeSetReview(
-        change_set_id=row.id, user_id=by.id, verdict=submitted.verdict, body=submitted.body, head_sha=row.head_sha
-    )
+    most = MAX_REVIEWS if isinstance(by, User) else MAX_REVIEWS // 2
+    if (db.session.scalar(count.where(ChangeSetReview.change_set_id == row.id)) or 0) >= most:
+        raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s reviews", count=most))
+    values = {"verdict": submitted.verdict, "body": submitted.body, "head_sha": row.head_sha}
+    stored = ChangeSetReview(change_set_id=row.id, **columns_of(by), **values)
     db.session.add(stored)
     db.session.flush()
     return stored
 
 
 def review(
-    change_set: ChangeSet, project: Project, reviewed: Reviewed, submitted: Review, *, by: User
+    change_set: ChangeSet, project: Project, reviewed: Reviewed, submitted: Review, *, by: User | Guest
 ) -> ChangeSetReview:
     """Store a review. An approval with which the set has enough of them approves it.
 
@@ -93,7 +106,7 @@ def review(
     update_content(row, reviewed.content)
     if submitted.verdict != Verdict.COMMENT:
         states.require(row, Step.REVIEW)
-        if by.id == row.creator_id or by.id in queries.author_ids(row.id) or by.email_key in reviewed.emails:
+        if isinstance(by, User) and _is_author(row, reviewed, by):
             raise OwnReview
         if {submitted.head_sha or row.head_sha, reviewed.content.head_sha} != {row.head_sha}:
             raise StaleApproval("The change set was changed since you opened it. Look at it again")
@@ -103,6 +116,10 @@ def review(
     elif submitted.verdict == Verdict.APPROVE and row.state == State.IN_REVIEW and _is_approved(row, project):
         states.take(row, SetOutcome.APPROVED)
     return stored
+
+
+def _is_author(row: ChangeSet, reviewed: Reviewed, user: User) -> bool:
+    return user.id == row.creator_id or user.id in queries.author_ids(row.id) or user.email_key in reviewed.emails
 
 
 def move_approvals(row: ChangeSet, head_sha: str) -> None:

@@ -9,7 +9,7 @@ from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, GIT_WRITE, MERGED_SAVE, SAVE, PageResult, ViewResult, endpoint
 from app.http.validation import PageQuery
 from app.models.change_set import ChangeSetState
-from app.resources.change_set import actions, queries
+from app.resources.change_set import actions, moves, queries
 from app.resources.change_set import schemas as s
 from app.resources.change_set.guards import ChangeSetScope, member_of_set, set_of
 from app.resources.change_set.queries import ChangeSetFilter, Shown
@@ -316,6 +316,25 @@ def update(*, scope: ChangeSetScope) -> UnrecordedAct[Shown]:
 def resolve(*, scope: ChangeSetScope, body: s.ResolveBody) -> UnrecordedAct[Shown]:
     """Bring the present working branch into a change set, with a resolution of each conflict."""
     return actions.update(set_of(scope), body.resolutions, site_sha=body.site_sha)
+
+
+@blueprint.post(f"{SET}/move")
+@endpoint(
+    guard=member_of_set(),
+    body=s.MoveBody,
+    outside=True,
+    result=s.MovedSchema,
+    message="Changes moved",
+    errors=("STATE", "BRANCH_GONE", "BRANCH_BUSY", "NOTHING_TO_MOVE", "CANNOT_RESTORE", *SAVE),
+    operation_id="moveChangesOfChangeSet",
+)
+def move(*, scope: ChangeSetScope, body: s.MoveBody) -> UnrecordedAct[Shown]:
+    """Move the changes of files to another open change set of the project.
+
+    All changed files of a page are moved together. Approvals of both sets become invalid. If the other set conflicts,
+    nothing is moved.
+    """
+    return moves.move(set_of(scope), body.paths, body.to)
 
 
 @blueprint.post(f"{SET}/revert")

@@ -10,6 +10,7 @@ from marshmallow import ValidationError, fields, post_load, validate
 
 from app.content.merge.files import LineRange
 from app.content.three_way import Replacement
+from app.core.limits import CommitLimits
 from app.core.locales import is_time_zone
 from app.http.json_schema import OPTIONAL, described, full_sha, plain_path
 from app.http.validation import (
@@ -335,6 +336,23 @@ class ResolveBody(RequestBody):
                 raise ValidationError({"resolutions": {number: {"path": [text]}}})
 
 
+@dataclass(frozen=True, kw_only=True)
+class MoveBody(RequestBody):
+    """The files whose changes are moved to another set of the project."""
+
+    paths: Annotated[
+        list[str],
+        BoundedList(
+            fields.String(validate=plain_path),
+            min_length=1,
+            max_length=CommitLimits.files,
+            required=True,
+            metadata={"description": "The files. The other changed files of their pages are moved with them"},
+        ),
+    ]
+    to: Annotated[str, IdField("chg", required=True, metadata={"description": "The id of the other set"})]
+
+
 class PersonSchema(PassthroughSchema):
     """A user. Null after the account was deleted."""
 
@@ -397,6 +415,31 @@ class ChangeSetSchema(PassthroughSchema):
     updatedAt = fields.String(metadata=DATE_TIME)  # noqa: N815 (the contract's name)
 
 
+class MovedSchema(PassthroughSchema):
+    """The result of a move of changes from one set to another one."""
+
+    change_set = fields.Nested(ChangeSetSchema, metadata={"description": "The set that has lost the changes"})
+    to = fields.Nested(ChangeSetSchema, metadata={"description": "The set that has received them"})
+    paths = fields.List(fields.String(), metadata={"description": "The moved files"})
+    complete = fields.Boolean(
+        metadata={"description": "False if both sets have the changes. The same request completes the move"}
+    )
+
+
+AUTHOR_KIND = fields.String(
+    validate=validate.OneOf(["member", "guest"]),
+    metadata={"description": "`guest` for a person without an account, who has a name and no id"},
+)
+
+
+class QuoteSchema(PassthroughSchema):
+    """A quotation of a text, with the text around it (W3C Web Annotation, TextQuoteSelector)."""
+
+    exact = fields.String(metadata={"description": "The quoted text"})
+    prefix = fields.String(metadata={"description": "The text before it"})
+    suffix = fields.String(metadata={"description": "The text after it"})
+
+
 class ReviewSchema(PassthroughSchema):
     """A review of a change set."""
 
@@ -405,6 +448,7 @@ class ReviewSchema(PassthroughSchema):
     body = fields.String(metadata={"description": "The text of the review"})
     head_sha = fields.String(metadata={"description": "The commit that was reviewed"})
     valid = fields.Boolean(metadata={"description": "Whether the set is still at that commit"})
+    kind = AUTHOR_KIND
     user = fields.Nested(PersonSchema)
     createdAt = fields.String(metadata=DATE_TIME)  # noqa: N815 (the contract's name)
 
@@ -423,6 +467,11 @@ class ChangeSetCommentSchema(PassthroughSchema):
     path = fields.String(allow_none=True, metadata={"description": "The file, or null for the whole set"})
     pointer = fields.String(allow_none=True, metadata={"description": "The JSON pointer of a value, or null"})
     block = fields.String(allow_none=True, metadata={"description": "The hash of the text of a block, or null"})
+    page = fields.String(allow_none=True, metadata={"description": "The path of a page of the built site, or null"})
+    quote = fields.Nested(
+        QuoteSchema, allow_none=True, metadata={"description": "The text of the page that is meant, or null"}
+    )
+    kind = AUTHOR_KIND
     user = fields.Nested(PersonSchema)
     resolved_at = fields.String(
         allow_none=True, metadata=DATE_TIME | {"description": "The time, or null if it is open"}

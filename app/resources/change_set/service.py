@@ -20,6 +20,7 @@ from app.models.user import Actor, User
 from app.resources.change_set import queries, schedule, states
 from app.resources.change_set.content import Content
 from app.resources.change_set.errors import NotApproved, NotPublisher, RevertExists, StaleApproval
+from app.resources.change_set.events import change_set_changed
 from app.resources.change_set.states import Step
 from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.source import Source
@@ -142,6 +143,8 @@ def update_content(row: ChangeSet, content: Content) -> None:
         _cancel_schedule(row)
     states.take(row, Step.COMMIT if is_changed else Step.EDIT, **values)
     _store_paths(row, content)
+    if is_changed:
+        change_set_changed.publish(row)
 
 
 def _store_paths(row: ChangeSet, content: Content) -> None:

@@ -15,7 +15,10 @@ from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.project_log import LogSource, ProjectLogEntry
 from app.models.sandbox import Sandbox
+from app.models.site_build import BuildState, SiteBuild
 from app.resources.change_set.events import ChangeSetEvent, change_set_moved
+from app.resources.change_set.service import page_url
+from app.resources.change_set.states import OPEN
 from app.resources.media_asset.events import asset_deleting, asset_stored
 from app.resources.organization import events as organization_events
 from app.resources.organization.events import MemberChange
@@ -26,6 +29,8 @@ from app.resources.project import events as project_events
 from app.resources.project.events import FileEvent, FilesChanged
 from app.resources.project_content.events import index_failed
 from app.resources.sandbox.events import sandbox_failed, sandbox_running
+from app.resources.site_build.events import build_ended
+from app.resources.site_build.queries import shown as shown_build
 
 HEAD_BYTES = 3_000
 """The largest size of a message about a commit without its files: a name of a branch has at most 255 characters."""
@@ -105,6 +110,18 @@ def _publish_change_set(step: ChangeSetEvent, event: EventType, change_set: Chan
     messages.publish_of_project(event, data, project_id=change_set.project_id)
 
 
+def _publish_build(event: EventType, build: SiteBuild) -> None:
+    """Publish the end of the build of the newest commit of an open change set."""
+    row = db.session.get(ChangeSet, build.change_set_id) if build.change_set_id is not None else None
+    if row is None or row.state not in OPEN or row.head_sha != build.commit_sha:
+        return
+    url = f"{page_url(row)}/open-site" if build.state is BuildState.READY else None
+    values = shown_build(build)
+    own = {name: values[name] for name in ("id", "state", "commit_sha", "seconds")}
+    data = {"change_set_id": row.id, "state": str(row.state), "build": own | {"url": url}}
+    messages.publish_of_project(event, data, project_id=row.project_id)
+
+
 def _publish_preview(event: EventType, sandbox: Sandbox) -> None:
     """Publish that a preview runs, or could not be started."""
     data = {"sandbox_id": sandbox.id, "commit_sha": sandbox.commit_sha, "code": sandbox.code}
@@ -171,6 +188,7 @@ EVENTS: tuple[tuple[Event[...], EventType, Callable[..., None]], ...] = (
     (project_events.branch_moved, types.BRANCH_MOVED, _publish_move_without_index),
     (index_failed, types.INDEX_FAILED, _publish_failed_index),
     *((change_set_moved, event, partial(_publish_change_set, step)) for step, event in types.CHANGE_SETS.items()),
+    (build_ended, types.CHANGE_SET_BUILT, _publish_build),
     (sandbox_running, types.PREVIEW_STARTED, _publish_preview),
     (sandbox_failed, types.PREVIEW_FAILED, _publish_preview),
     (asset_stored, types.MEDIA_UPLOADED, _publish_image),

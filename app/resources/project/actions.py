@@ -24,7 +24,7 @@ from app.resources.project.repository_access import (
 )
 from app.resources.user.creation_limits import limits_of
 
-SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network")
+SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network", "build_change_sets")
 """Columns of a new project that a request can contain."""
 
 

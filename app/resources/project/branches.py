@@ -115,7 +115,8 @@ def _required() -> sa.Select[Any]:
 
 def late_record(project_id: str, name: str, head: str | None, result: Result) -> LateRecord[Result]:
     """Return the response of a change of a branch and the job that publishes it. No `head`: it was deleted."""
-    return LateRecord(result, {"project.branch_changed": {"project_id": project_id, "branch": name, "head": head}})
+    arguments = {"project_id": project_id, "branch": name, "head": head}
+    return LateRecord(result, [("project.branch_changed", arguments)])
 
 
 def _reach(project: Project, hosts: GitHosts, user: HasId) -> Repository:

@@ -34,6 +34,7 @@ MEDIA_FOLDER = "The folder of the images, or null if it is not set"
 MAX_PREFIX, MAX_APPROVALS = 100, 5
 PUBLISHERS = "The members who may publish and schedule change sets: all members, or owners and admins"
 APPROVALS = "The number of approvals that a change set needs"
+GUEST_APPROVAL = "Whether the approval of a guest with a review link counts as an approval"
 PREFIX = "The beginning of the branch names of change sets"
 REQUIRED_SETS = "Whether commits on the working branch are refused, so that each change is a change set"
 PUBLIC_FOLDER = "The folder of the files that the site serves unchanged, or null if it is not set"
@@ -93,6 +94,9 @@ class _ProjectSettingsBody(RequestBody):
     framework: Annotated[str | Absent | None, text(1, 40, required=False, allow_none=True)] = ABSENT
     paths: Annotated[dict[str, str | None] | Absent, fields.Nested(PathsSchema)] = ABSENT
     preview_network: Annotated[bool | Absent, StrictBoolean()] = ABSENT
+    build_change_sets: Annotated[
+        bool | Absent, StrictBoolean(metadata={"description": "Whether submitted change sets are built"})
+    ] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +132,7 @@ class UpdateProjectBody(_ProjectSettingsBody):
             strict=True, validate=validate.Range(0, MAX_APPROVALS), metadata={"description": APPROVALS, "example": 1}
         ),
     ] = ABSENT
+    guest_approval: Annotated[bool | Absent, StrictBoolean(metadata={"description": GUEST_APPROVAL})] = ABSENT
     change_set_prefix: Annotated[
         str | Absent, fields.String(validate=_branch_prefix, metadata={"description": PREFIX, "example": "galley"})
     ] = ABSENT
@@ -243,8 +248,10 @@ class ProjectSchema(PassthroughSchema):
     paths = fields.Nested(ProjectPathsSchema)
     visibility = fields.Enum(Visibility, by_value=True)
     preview_network = fields.Boolean()
+    build_change_sets = fields.Boolean(metadata={"description": "Whether submitted change sets are built"})
     publishers = fields.Enum(Publishers, by_value=True, metadata={"description": PUBLISHERS})
     required_approvals = fields.Integer(metadata={"description": APPROVALS})
+    guest_approval = fields.Boolean(metadata={"description": GUEST_APPROVAL})
     change_set_prefix = fields.String(metadata={"description": PREFIX})
     require_change_sets = fields.Boolean(metadata={"description": REQUIRED_SETS})
     status = fields.Enum(ArchiveStatus, by_value=True)

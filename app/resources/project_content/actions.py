@@ -1,5 +1,6 @@
 """Use cases of the files of a branch: reads of a file or of two commits, saves, merges, restored versions."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.content.schema.model import ContentSchema
@@ -18,6 +19,7 @@ from app.resources.project_content.saving.commits import create_commit, create_m
 from app.resources.project_content.saving.front_matter import FrontMatterEdit
 from app.resources.project_content.saving.merging import Check, MergePlanner, MergeRequest
 from app.resources.project_content.saving.restore import RestoreRequest, plan_restore
+from app.resources.project_content.saving.shared_values import with_shared_values
 from app.resources.project_content.schema import schema_sources, schema_validation
 from app.resources.project_content.service import UnrecordedSave, unrecorded
 from app.resources.project_content.source import Source, find_commit, source_of
@@ -54,14 +56,25 @@ class ContentBranch:
         """Return the schema of the branch."""
         return self._schema_of(self.index())
 
-    def check_of_save(self, *, prefix: str | None = None) -> Check:
-        """Return the comparison of saved files with the schema, which is read once.
+    def check_of_save(self, *, prefix: str | None = None, without: Collection[str] = ()) -> Check:
+        """Return the comparison of saved files with the schema, which is read once. Some paths are not compared.
 
         A branch that is not indexed yet has the schema of the working branch.
         """
         index = self.index()
         schema = self._schema_of(index if index is not None and index.generation > 0 else self.working)
-        return lambda edits: schema_validation.check(schema, edits, prefix=prefix)
+        return lambda edits: schema_validation.check(
+            schema, [edit for edit in edits if edit.change.path not in without], prefix=prefix
+        )
+
+    def with_shared_values(self, request: MergeRequest) -> MergeRequest:
+        """Return a save with the values that its entries have in all languages. Calls the Git host.
+
+        The schema is that of the working branch.
+        """
+        source, schema = self.source(), self._schema_of(self.working)
+        with transactions.outside_transaction():
+            return with_shared_values(source, schema, request)
 
     def _schema_of(self, index: ContentIndex | None) -> ContentSchema:
         return schema_sources.content_schema(self.project, index, hosts=self.hosts, by=self.by)
@@ -121,13 +134,23 @@ def save_files(
     *,
     merges: bool = False,
     is_validated: bool = False,
+    shares: bool = False,
     creates_index: bool = True,
+    prefix: str | None = None,
 ) -> UnrecordedSave:
     """Create the commit of a save. With `merges`, files that have changed since the base are merged.
 
+    With `is_validated` or `shares`, translations receive the values that entries have in all languages. `prefix` is
+    that of the pointers of invalid values.
+
     Raises as `create_commit` and `create_merged_commit`.
     """
-    source, check = branch.source(), branch.check_of_save() if is_validated else None
+    own = {edit.change.path for edit in request.edits}
+    if is_validated or shares:
+        request = branch.with_shared_values(request)
+    # Earlier faults of a translation do not refuse the save of its original.
+    others = {edit.change.path for edit in request.edits} - own
+    source, check = branch.source(), branch.check_of_save(prefix=prefix, without=others) if is_validated else None
     if merges:
         planner = MergePlanner(source, request, check=check)
         saved = create_merged_commit(branch.project.id, source, planner, by=branch.by, creates_index=creates_index)
@@ -151,17 +174,13 @@ def edit_front_matter(
     """Create the commit of a front matter edit, or return NoChange. Raises as `save_files` and `apply_edit`."""
     source = branch.source()
     if merges:
-        check = branch.check_of_save(prefix="") if is_validated else None
-        planner = front_matter.plan_edit(source, edit, check=check)
-        saved = create_merged_commit(branch.project.id, source, planner, by=branch.by)
-        return unrecorded(saved, by=branch.by)
+        request = front_matter.plan_edit(source, edit)
+        return save_files(branch, request, merges=True, is_validated=is_validated, prefix="")
     change = front_matter.apply_edit(source, edit)
     if isinstance(change, NoChange):
         return unrecorded(change, by=branch.by)
-    if is_validated:
-        branch.check_of_save(prefix="")([change])
-    save = SaveRequest(edit.base_sha or "", [change], edit.message or edit.default_message)
-    return unrecorded(create_commit(branch.project.id, source, save, by=branch.by), by=branch.by)
+    request = MergeRequest(edit.base_sha, [change], edit.message or edit.default_message)
+    return save_files(branch, request, is_validated=is_validated, prefix="")
 
 
 def restore_version(branch: ContentBranch, request: RestoreRequest, message: str | None) -> UnrecordedSave:

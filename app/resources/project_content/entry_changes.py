@@ -1,7 +1,8 @@
 """Deletion, move and restoration of entries: the files that belong to them, and the paths that they can have."""
 
+import posixpath
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
@@ -13,14 +14,18 @@ from app.content.entry_files import (
     entry_files,
     folder_of_index,
     folders_above,
+    is_page,
     move_problem,
     new_page_problem,
 )
+from app.content.moved_links import PageMove
 from app.content.schema.model import ContentSchema
 from app.content.schema.patterns import matches
 from app.content.schema.validation import collection_of
 from app.core.errors import Conflict, ErrorMessage, InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import CommitLimits
+from app.drivers.git.commit_plan import is_plain_file
+from app.drivers.git.port import EntryType
 from app.resources.project_content.save_request import FileEdit
 from app.resources.project_content.saving.commit_builder import NoChange
 from app.resources.project_content.saving.restore import RestoreNotPossible, RestoreRequest, plan_restore
@@ -34,7 +39,13 @@ MAX_ENTRIES = 10_000
 MAX_FOLDERS = 30
 """The folders that are read one by one. For more, the tree of the commit is read once."""
 
-PATHS_PER_STEP = 5_000
+PATHS_PER_STEP, PAGES_PER_STEP = 5_000, 100
+MAX_PAGE_BYTES = 1024 * 1024
+"""The bytes of a moved page whose links are read."""
+
+TOO_LARGE_TOGETHER = ErrorMessage("The selected files are too large for one change. Select fewer files")
+
+TOO_MANY_FILES = f"A commit can contain at most {CommitLimits.files} files"
 
 _PROBLEMS = {
     MoveProblem.START_PAGE: ErrorMessage("This is the start page of its folder. It cannot be moved to another folder"),
@@ -51,7 +62,7 @@ def read_entries(source: Source, commit: str, paths: Sequence[str], generator: s
 
     Of an entry with more files than one commit takes, at least one file more is returned.
     """
-    folders = {folder for path in paths if (folder := folder_of_index(path)) is not None}
+    folders = {folder for path in paths if (folder := folder_of_index(path, generator)) is not None}
     below = _files_below(source, commit, folders)
     return [entry_files(path, below.get(path.rpartition("/")[0], ()), generator) for path in paths]
 
@@ -130,6 +141,53 @@ def require_movable(
         _refuse(move_problem(entry, page, names, generator), field)
 
 
+def moved_pages(
+    source: Source, commit: str, moves: Mapping[str, str], generator: str | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the old paths and the new contents of moved pages whose relative links would lead to no file.
+
+    `moves` are the new paths of files by their old ones. Calls the Git host.
+
+    Raises:
+        PayloadTooLarge: the pages are too large for one change.
+    """
+    pages = {old: page for old, new in moves.items() if (page := PageMove(old, new, moves, generator)).can_break}
+    entries, size = source.repository.entries(commit, list(pages)) if pages else {}, 0
+    files = {path: entry.sha for path, entry in entries.items() if is_plain_file(entry)}
+    paths = list(files)
+    for part in (paths[start : start + PAGES_PER_STEP] for start in range(0, len(paths), PAGES_PER_STEP)):
+        shas = dict.fromkeys(files[path] for path in part)
+        contents = {sha: data for sha, data in source.repository.blobs(shas, max_bytes=MAX_PAGE_BYTES) if data}
+        read = {path: contents[files[path]] for path in part if files[path] in contents}
+        named = {link for path, data in read.items() for link in pages[path].named(data)}
+        linked = source.repository.entries(commit, sorted(named)) if named else {}
+        present = {path for path, entry in linked.items() if entry.type == EntryType.BLOB}
+        for path, data in read.items():
+            time.sleep(0)  # yields to other requests
+            moved = pages[path].rewritten(data, present)
+            size += len(moved) if moved != data else 0
+            if size > CommitLimits.bytes:
+                raise PayloadTooLarge(TOO_LARGE_TOGETHER)
+            if moved != data:
+                yield path, moved
+
+
+def translated_page(
+    source: Source, commit: str, data: bytes, paths: tuple[str, str], copies: Mapping[str, str], generator: str | None
+) -> bytes:
+    """Return the copy of a page in another folder. Its relative links lead to copied files, else to the original ones.
+
+    Links to other pages and to files that exist next to the copy stay. `paths` are those of the page and of the copy,
+    and `copies` those of the files that are copied with it. Calls the Git host.
+    """
+    old, new = (posixpath.dirname(path) or "." for path in paths)
+    named = PageMove(*paths, {}, generator).named(data)
+    targets = {path: posixpath.normpath(posixpath.join(new, posixpath.relpath(path, old))) for path in named}
+    present = source.repository.entries(commit, sorted({*named, *targets.values()})) if named else {}
+    own = {path: copy for path, copy in targets.items() if copy in present or is_page(path)}
+    return PageMove(*paths, {**own, **copies}, generator).rewritten(data, present)
+
+
 def require_visible(source: Source, commit: str, page: str, generator: str | None, *, field: str) -> None:
     """Refuse the path of a new page that the site would not show, or that would hide others. Calls the Git host.
 
@@ -146,7 +204,8 @@ def _refuse(problem: MoveProblem | None, field: str) -> None:
 
 def _names(source: Source, commit: str, folder: str) -> FolderNames:
     listed = source.repository.list_folder(commit, folder, limit=MAX_ENTRIES)
-    return FolderNames(frozenset(entry.path.rpartition("/")[2] for entry in listed))
+    folders = frozenset(entry.path.rpartition("/")[2] for entry in listed if entry.type == FOLDER)
+    return FolderNames(frozenset(entry.path.rpartition("/")[2] for entry in listed) - folders, folders)
 
 
 def edits_of_removed(
@@ -158,9 +217,9 @@ def edits_of_removed(
     contains the folder, or if a commit cannot contain its files.
     """
     commit = removal.commit
-    if commit is None or commit.parent is None or folder_of_index(page) is None:
+    if commit is None or commit.parent is None or folder_of_index(page, generator) is None:
         return []
-    folder, head = folder_of_index(path), source.repository.head(source.branch)
+    folder, head = folder_of_index(path, generator), source.repository.head(source.branch)
     if folder is None or source.repository.entries(head, [folder]):
         return []
     [entry] = read_entries(source, commit.parent, [path], generator)
@@ -172,11 +231,17 @@ def edits_of_removed(
         return []
     edits = () if isinstance(planned, NoChange) else planned
     new = page.rpartition("/")[0]
+    names = entry.names_in(new, [edit.change.path for edit in edits])
     return [
-        replace(edit, change=replace(edit.change, path=f"{new}{edit.change.path[len(folder) :]}"))
+        replace(edit, change=replace(edit.change, path=f"{new}/{names[edit.change.path]}"))
         for edit in edits
         if edit.change.path != path
     ]
+
+
+def files_below(source: Source, commit: str, folder: str) -> list[str]:
+    """Return the paths of the files below a folder at a commit. Calls the Git host."""
+    return _files_below(source, commit, {folder})[folder]
 
 
 def _files_below(source: Source, commit: str, folders: Collection[str]) -> dict[str, list[str]]:

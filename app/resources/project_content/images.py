@@ -175,7 +175,7 @@ def candidates(site: SiteRoots, source: str, page_path: str, folders: Iterable[M
     own = [] if path.startswith("/") else [posixpath.join(page_path.rpartition("/")[0], path)]
     normal = posixpath.normpath(path)
     from_root = [] if own and normal.startswith("..") else _in_folders(f"/{normal.lstrip('/')}", known)
-    named = [*(_in_folders(path, folders) if own else ()), *own, *from_root]
+    named = [*(_in_folders(path, [*folders, *site.aliased(page_path)]) if own else ()), *own, *from_root]
     return list(dict.fromkeys(map(posixpath.normpath, named)))
 
 
@@ -215,7 +215,7 @@ def entry_images(
     """
     addresses = [(source, path) for path, source in sources.items() if isinstance(source, str) and source]
     images = {page: image for (_source, page), image in find_images(index, addresses, site, collection).items()}
-    images |= images_of_folders(index, [path for path in sources if path not in images])
+    images |= images_of_folders(index, [path for path in sources if path not in images], site.generator)
     shas = blob_shas(index, set(filter(has_thumbnail, images.values())))
     return {page: EntryImage(image, shas.get(image, "")) for page, image in images.items()}
 

@@ -87,7 +87,7 @@ def unrecorded(saved: Saved | NoChange, *, by: Actor) -> UnrecordedSave:
         "user_id": by.id,
         "token_id": by.grant.id if by.grant else None,
     }
-    return UnrecordedAct(record, LateRecord(result_of(saved), {"content.record_save": arguments}))
+    return UnrecordedAct(record, LateRecord(result_of(saved), [("content.record_save", arguments)]))
 
 
 def grant_of(token_id: str | None) -> TokenGrant | None:

@@ -17,10 +17,11 @@ NO_COMMIT = "No branch of the repository contains this commit"
 
 @dataclass(frozen=True)
 class Source:
-    """A branch of a repository."""
+    """A branch of a repository. With `commits_blobs`, a commit needs no bytes of blobs that the repository has."""
 
     repository: Repository
     branch: str
+    commits_blobs: bool = False
 
 
 class Disconnected(Conflict):
@@ -38,7 +39,8 @@ def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, u
     """
     if not project.repository or not (branch or project.branch):
         raise Disconnected
-    return Source(open_repository(project, hosts=hosts, user=user), branch or project.branch)
+    commits_blobs = hosts.capabilities(project.provider).commits_blobs
+    return Source(open_repository(project, hosts=hosts, user=user), branch or project.branch, commits_blobs)
 
 
 def revisions_of(source: Source) -> Revisions:

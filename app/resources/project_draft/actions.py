@@ -78,14 +78,21 @@ def delete_draft(key: DraftKey) -> None:
     images.delete_of_draft(key)
 
 
-def delete_text(key: DraftKey) -> None:
-    """Delete the text of a draft, if it exists. Its images remain, so that the text can name them again."""
-    db.session.execute(sa.delete(ProjectDraft).where(*key.of(ProjectDraft)))
+def delete_text(key: DraftKey, *, content: str | None = None) -> None:
+    """Delete the text of a draft, if it exists. Its images remain, so that the text can name them again.
+
+    With `content`, another text stays.
+    """
+    is_same = () if content is None else (ProjectDraft.content == content,)
+    db.session.execute(sa.delete(ProjectDraft).where(*key.of(ProjectDraft), *is_same))
 
 
-def finish_draft(key: DraftKey, image_ids: Sequence[str]) -> None:
-    """Delete a draft after its save, with the images that the save has committed."""
-    delete_text(key)
+def finish_draft(key: DraftKey, image_ids: Sequence[str], *, content: str | None = None) -> None:
+    """Delete a draft after its save, with the images that the save has committed.
+
+    With `content`, another text stays.
+    """
+    delete_text(key, content=content)
     images.delete_saved(key, image_ids)
 
 

@@ -20,6 +20,7 @@ from app.core import clock
 from app.core.errors import Conflict, ErrorMessage, FieldError, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import MIB, DraftLimits
 from app.core.paths import folded, path_error
+from app.drivers.git.port import TreeEntry
 from app.extensions import db
 from app.models.project_content import DraftImage
 from app.models.user import User
@@ -53,7 +54,7 @@ def listed(key: DraftKey) -> Sequence[DraftImage]:
 
 
 def content(image_id: str) -> bytes | None:
-    """Return the bytes of an image, or None if it no longer exists."""
+    """Return the bytes of an image, or None if it no longer exists or if only the repository has them."""
     return db.session.scalar(sa.select(DraftImage.content).where(DraftImage.id == image_id))
 
 
@@ -66,11 +67,19 @@ def find(key: DraftKey, url: str) -> DraftImage:
 
 
 def add(
-    key: DraftKey, data: bytes, *, names: Sequence[str], folder: str, address: str, unnamed: Sequence[str]
+    key: DraftKey,
+    data: bytes,
+    *,
+    names: Sequence[str],
+    folder: str,
+    address: str,
+    unnamed: Sequence[str],
+    blob_sha: str | None = None,
 ) -> DraftImage:
     """Store an image with the first name that no draft of the branch has. The address in the text ends with the name.
 
-    `unnamed` are the images of the draft that its text does not name. They are deleted if a limit would be reached.
+    `blob_sha` is that of a copied file. `unnamed` are the images of the draft that its text does not name. They are
+    deleted if a limit would be reached.
 
     Raises:
         PayloadTooLarge, UnprocessableEntity: a limit of the images of a draft or of a user is reached.
@@ -90,10 +99,29 @@ def add(
     name = next((name for name in names if folded(start + name) not in taken), None)
     if name is None:
         raise Conflict(ErrorMessage("Too many images have this name. Rename the image"))
-    image = DraftImage(**asdict(key), path=start + name, url=f"{address}{name}", size=len(data), content=data)
+    address_of = {"path": start + name, "url": f"{address}{name}", "size": len(data)}
+    image = DraftImage(**asdict(key), **address_of, content=data, blob_sha=blob_sha)
     db.session.add(image)
     db.session.flush()
     return image
+
+
+def add_blobs(key: DraftKey, folder: str, blobs: Mapping[str, TreeEntry]) -> None:
+    """Store the files of a copy that the repository has, by their paths in the folder of the page.
+
+    Raises:
+        NotFound: the user no longer exists.
+    """
+    if _lock_user(key) is None:
+        raise NotFound("The account no longer exists")
+    paths = {url: f"{folder}/{url}" for url in blobs}
+    earlier = DraftImage.path.in_(paths.values())  # The text of an earlier draft of this file was deleted.
+    db.session.execute(sa.delete(DraftImage).where(*key.of(DraftImage), earlier))
+    db.session.add_all(
+        DraftImage(**asdict(key), path=paths[url], url=url, size=blob.size or 0, blob_sha=blob.sha)
+        for url, blob in blobs.items()
+    )
+    db.session.flush()
 
 
 def move(key: DraftKey, to: DraftKey, paths: Mapping[str, str]) -> None:
@@ -143,9 +171,10 @@ def _taken_paths(key: DraftKey) -> set[str]:
 def _check_limits(key: DraftKey, size: int) -> None:
     """Compare the images of the draft and of the user with the limits. The caller has locked the user."""
     limits, total = DraftLimits(), sa.func.coalesce(sa.func.sum(DraftImage.size), 0)
-    of_draft = sa.select(sa.func.count(), total).where(*key.of(DraftImage))
+    is_stored = DraftImage.content.is_not(None)
+    of_draft = sa.select(sa.func.count(), total).where(*key.of(DraftImage), is_stored)
     number, in_draft = db.session.execute(of_draft).one()
-    of_user = db.session.scalar(sa.select(total).where(DraftImage.user_id == key.user_id)) or 0
+    of_user = db.session.scalar(sa.select(total).where(DraftImage.user_id == key.user_id, is_stored)) or 0
     mebibytes, of_all = limits.image_bytes // MIB, limits.user_image_bytes // MIB
     message = None
     if in_draft + size > limits.image_bytes:

@@ -9,14 +9,12 @@ from app.resources.sandbox import lifecycle
 from app.resources.sandbox.guards import confirm_start, count_start
 from app.resources.sandbox.lifecycle import CreateResult, PreviewUrls, SandboxStarter
 from app.resources.sandbox.schemas import CreateSandboxBody
-from app.security.preview_links import PreviewLinkSigner
 
 
 def connect(project: Project, user: User, body: CreateSandboxBody, *, git: GitHosts, host: SandboxHost) -> CreateResult:
     """Connect to the sandbox of the project or start it. Only starts count in the rate `sandbox_create`."""
     settings, user_id, project_id = current_settings(), user.id, project.id
-    signer = PreviewLinkSigner(settings.security.secret_key)
-    urls = PreviewUrls(settings.server.base_url, settings.sandbox.preview_host, signer)
+    urls = PreviewUrls.of(settings)
     handle = lifecycle.create(
         project,
         user,
@@ -28,4 +26,6 @@ def connect(project: Project, user: User, body: CreateSandboxBody, *, git: GitHo
     )
     if handle is not None and handle.is_new:
         confirm_start()
-    return CreateResult(handle, user_id, project_id, urls, host, body.uncommitted_file is not None)
+    return CreateResult(
+        handle, user_id, project_id, urls, host, body.uncommitted_file is not None, settings.limits.sandbox
+    )

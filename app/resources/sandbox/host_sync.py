@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 import structlog
@@ -15,7 +16,7 @@ from app.drivers.sandbox.port import Phase, SandboxHost, SandboxStatus
 from app.extensions import db, start_background
 from app.models.sandbox import ACTIVE_STATES, PreviewState, Sandbox
 from app.resources.sandbox import service
-from app.runtimes.failure import hint_for
+from app.runtimes.failure import hint_for, last_line
 
 log = structlog.get_logger(__name__)
 
@@ -28,6 +29,7 @@ MAX_START_TIME = timedelta(minutes=3)
 
 START_ABANDONED_MESSAGE = "The process that was starting the preview has ended; start it again"
 POLL_INTERVAL_S = 0.1
+DETAIL_INTERVAL_S = 1.0
 CHECKING, CLONING = "Checking session", "Cloning repository"
 STEPS = {
     Phase.INSTALLING: "Installing dependencies",
@@ -101,31 +103,57 @@ class SandboxStopped(Conflict):
     code, message = "SANDBOX_STOPPED", "The preview was stopped"
 
 
-def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[str], str]) -> Iterator[str]:
-    """Yield each step once when it begins. Return when the sandbox is running. `log_url` maps a label to the log page.
+class StartProgress(NamedTuple):
+    """A step of a start, and the last line of its log, empty before the first line."""
+
+    step: str
+    detail: str = ""
+
+
+def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[str], str]) -> Iterator[StartProgress]:
+    """Yield each step when it begins, and the current one again when its log has another last line.
+
+    Return when the sandbox is running. `log_url` maps a label to the log page.
 
     Raises:
         SandboxFailed, SandboxStopped, ServiceUnavailable: the sandbox ended before.
     """
-    last = -1
+    last, shown = -1, Shown()
     while True:
         sandbox = db.session.get(Sandbox, sandbox_id, populate_existing=True)
         if sandbox is None:
             raise SandboxStopped
         with transactions.outside_transaction():
-            phase = sync_with_host(sandbox, host)
+            status = sync_with_host(sandbox, host)
         _check(sandbox, log_url)
         running = sandbox.state is PreviewState.RUNNING
-        reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(step_of(phase))
-        yield from IN_ORDER[last + 1 : reached + 1]
+        reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(step_of(status.phase if status else None))
+        yield from map(StartProgress, IN_ORDER[last + 1 : reached + 1])
         last = max(last, reached)
         if running:
             return
+        if status is not None and (detail := shown.next_line(status.log)) is not None:
+            yield StartProgress(IN_ORDER[last], detail)
         time.sleep(POLL_INTERVAL_S)
 
 
-def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
-    """Update an active row to the state of its host. Return the phase, or None before the host has the sandbox.
+class Shown:
+    """Last line of a log that was shown. Lines follow after a pause, because installations write many."""
+
+    def __init__(self, interval_s: float = DETAIL_INTERVAL_S) -> None:
+        self._interval_s, self._line, self._at = interval_s, "", float("-inf")
+
+    def next_line(self, log: str) -> str | None:
+        """Return the last line of a log, or None if it was shown or the pause is not over."""
+        line = last_line(log)
+        if line in ("", self._line) or time.monotonic() - self._at < self._interval_s:
+            return None
+        self._line, self._at = line, time.monotonic()
+        return line
+
+
+def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> SandboxStatus | None:
+    """Update an active row to the state of its host. Return this state, or None before the host has the sandbox.
 
     Writes in a separate transaction.
     """
@@ -138,7 +166,7 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
     with transactions.outside_transaction():
         status = host.status(host_id)
         if _agrees(sandbox, status):
-            return status.phase
+            return status
         failure = _failure(status, host.read_log(host_id)) if status.phase is Phase.FAILED else None
     with transactions.write_transaction():
         if status.phase is Phase.READY:
@@ -149,7 +177,7 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
             service.end_start(sandbox, start_id=start_id)
     if status.phase in (Phase.FAILED, Phase.ENDED):
         host.stop(host_id)
-    return status.phase
+    return status
 
 
 def _failure(status: SandboxStatus, log: str) -> service.StartFailure:

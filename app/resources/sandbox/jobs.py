@@ -15,6 +15,7 @@ from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import current_settings, db
 from app.models.sandbox import ACTIVE_STATES, Sandbox
+from app.models.site_build import SANDBOX_PREFIX
 from app.resources.sandbox import host_sync, service
 from app.resources.system.retention import purge
 
@@ -60,13 +61,16 @@ def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
 
 
 def _stop_unreferenced(host: SandboxHost) -> None:
-    """Stop sandboxes of this node that no active row names: the row has ended or was deleted with its project."""
+    """Stop sandboxes of this node that no active row names: the row has ended or was deleted with its project.
+
+    The sandboxes of builds have their own job.
+    """
     with transactions.outside_transaction():
         sandboxes = host.list_sandboxes()
     live = sa.select(Sandbox.host_id, Sandbox.label, Sandbox.start_id).where(Sandbox.state.in_(ACTIVE_STATES))
     active_names = {name for row in db.session.execute(live) for name in row}
     for reference, name in sandboxes.items():
-        if not active_names & {reference, name}:
+        if not name.startswith(SANDBOX_PREFIX) and not active_names & {reference, name}:
             log.info("sandbox.unreferenced_stopped", reference=reference)
             with _isolated(reference), transactions.outside_transaction():
                 host.stop(reference)

@@ -1,5 +1,6 @@
 """Start, lease and end of sandboxes. A start connects to the active sandbox of a project, or claims or restarts one."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -7,32 +8,30 @@ from urllib.parse import urlsplit
 
 import structlog
 
-from app.content.detect import MAX_MANIFEST_BYTES
 from app.core.clock import iso
 from app.core.errors import AppError, TooManyRequests
-from app.core.limits import OutboundLimits, SandboxLimits
+from app.core.limits import SandboxLimits
 from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected, UpstreamUnavailable
-from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import EntryType
-from app.drivers.sandbox.port import SandboxEnded, SandboxHost, SandboxSpec, SiteFile
+from app.drivers.sandbox.port import SandboxEnded, SandboxHost, SandboxSpec
 from app.extensions import db, start_background
 from app.models.project import Project
 from app.models.sandbox import ACTIVE_STATES, PreviewState, Sandbox
 from app.models.user import User
-from app.resources.project_content.source import Source, find_commit, source_of
+from app.resources.project_content.source import find_commit, source_of
 from app.resources.sandbox import host_sync, service
 from app.resources.sandbox.host_sync import start_heartbeat
 from app.resources.sandbox.schemas import CreateSandboxBody, UncommittedFileBody
-from app.runtimes.choose import DetectionHints, RuntimeNotDetected, choose_recipe
+from app.resources.sandbox.site import Site
+from app.runtimes.choose import DetectionHints, RuntimeNotDetected
 from app.runtimes.failure import hint_for_code
-from app.runtimes.recipe import PreviewAddress, Recipe
+from app.runtimes.recipe import PreviewAddress
 from app.security.preview_links import PreviewLinkSigner
+from config import Settings
 
 log = structlog.get_logger(__name__)
 
-MAX_FILES = 50_000
 START_FAILED_MESSAGE = "The preview could not be started"
 NOT_DETECTED = "The repository contains no site generator and no page that can be served"
 NOT_DETECTED_HINT = "Set preview.root and preview.command in .galley.yml, or the paths of the project."
@@ -114,42 +113,6 @@ def _fail(sandbox_id: str, start_id: str, problem: str, code: str, *, hint: str 
             service.mark_failed(sandbox, failure, start_id=start_id)
 
 
-class Site:
-    """Files of a commit, replaced by uncommitted files where they exist."""
-
-    def __init__(self, source: Source, commit: str, extra: Mapping[str, bytes]) -> None:
-        self._repository, self._extra = source.repository, extra
-        entries = [entry for entry in self._repository.tree(commit) if entry.type == EntryType.BLOB]
-        if len(entries) > MAX_FILES:
-            raise UpstreamRejected(f"A preview can have at most {MAX_FILES:,} files")
-        self._entries = {entry.path: entry for entry in entries}
-
-    def recipe(self, address: PreviewAddress, hints: DetectionHints) -> Recipe:
-        """Return the recipe of the files. Raises RuntimeNotDetected."""
-        return choose_recipe([*self._entries, *self._extra], self._read, address, hints)
-
-    def files(self) -> Iterator[SiteFile]:
-        """Yield every file except those of more than 25 MiB, and of more than 10 MiB from a remote host."""
-        for path, uncommitted in self._extra.items():
-            yield SiteFile(path, "100644", uncommitted)
-        entries = [entry for path, entry in self._entries.items() if path not in self._extra]
-        blobs = self._repository.blobs([entry.sha for entry in entries], max_bytes=OutboundLimits.file_bytes)
-        for entry, (_, content) in zip(entries, blobs, strict=True):
-            if content is None:
-                log.info("sandbox.file_skipped", path=entry.path, sha=entry.sha)
-            else:
-                yield SiteFile(entry.path, entry.mode, content)
-
-    def _read(self, path: str) -> bytes | None:
-        if path in self._extra:
-            return self._extra[path]
-        entry = self._entries.get(path)
-        try:
-            return None if entry is None else self._repository.blob(entry.sha, max_bytes=MAX_MANIFEST_BYTES)
-        except TooLargeToRead:
-            return None
-
-
 @dataclass(frozen=True)
 class PreviewUrls:
     """Base URL of the service and the host below which previews are served."""
@@ -157,6 +120,12 @@ class PreviewUrls:
     base_url: str
     preview_host: str
     links: PreviewLinkSigner
+
+    @classmethod
+    def of(cls, settings: Settings) -> "PreviewUrls":
+        """Return the addresses of an installation."""
+        signer = PreviewLinkSigner(settings.security.secret_key)
+        return cls(settings.server.base_url, settings.sandbox.preview_host, signer)
 
     def address(self, label: str) -> PreviewAddress:
         """Return the address of a preview without a token. Scheme and port are those of the service."""
@@ -190,6 +159,7 @@ class CreateResult:
     urls: PreviewUrls
     host: SandboxHost
     has_file: bool
+    limits: SandboxLimits
 
 
 def create(
@@ -277,12 +247,19 @@ def _restart(
     return sandbox
 
 
-def steps(handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: PreviewUrls) -> Iterator[str]:
+def steps(
+    handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: PreviewUrls, limits: SandboxLimits
+) -> Iterator[host_sync.StartProgress]:
     """Yield the steps until the sandbox runs, then write the pending file. Raises as `wait_until_running`.
 
-    The URL of the log of a failed start admits this user.
+    The URL of the log of a failed start admits this user. A start that is observed keeps its lease.
     """
-    yield from host_sync.wait_until_running(handle.sandbox_id, host, lambda label: urls.link(label, user_id))
+    renewed_at = time.monotonic()
+    for progress in host_sync.wait_until_running(handle.sandbox_id, host, lambda label: urls.link(label, user_id)):
+        yield progress
+        if time.monotonic() - renewed_at > limits.heartbeat_s / 2:
+            renewed_at = time.monotonic()
+            heartbeat(db.session.get(Sandbox, handle.sandbox_id, populate_existing=True), host, limits=limits)
     if handle.pending is not None:
         host_id = db.session.get_one(Sandbox, handle.sandbox_id).host_id or ""
         with transactions.outside_transaction():
@@ -310,7 +287,7 @@ def wait(result: CreateResult) -> dict[str, Any]:
     handle = result.handle
     if handle is None:
         return {"active": False}
-    for _step in steps(handle, result.host, result.user_id, urls=result.urls):
+    for _step in steps(handle, result.host, result.user_id, urls=result.urls, limits=result.limits):
         pass
     return to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
 
@@ -361,8 +338,8 @@ def present_step(project: Project, host: SandboxHost) -> str | None:
     sandbox = service.find_active(project.id)
     if sandbox is None:
         return None
-    phase = host_sync.sync_with_host(sandbox, host)
-    return host_sync.step_of(phase) if sandbox.state is PreviewState.STARTING else None
+    status = host_sync.sync_with_host(sandbox, host)
+    return host_sync.step_of(status.phase if status else None) if sandbox.state is PreviewState.STARTING else None
 
 
 def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:

@@ -13,7 +13,7 @@ from app.resources.sandbox import lifecycle
 from app.resources.sandbox.host_sync import SandboxFailed
 from app.resources.sandbox.lifecycle import CreateResult
 
-STREAM_S = 600
+STREAM_S = 900
 
 
 def render(result: CreateResult, content: dict[str, object] | None) -> Response:
@@ -57,8 +57,9 @@ def _blocks(app: Flask, result: CreateResult, disconnected: threading.Event) -> 
         yield sse_event({"done": True, "active": False})
         return
     with transactions.reading_context(app):
-        for step in lifecycle.steps(handle, result.host, result.user_id, urls=result.urls):
-            yield sse_event({"step": step})
+        for step in lifecycle.steps(handle, result.host, result.user_id, urls=result.urls, limits=result.limits):
+            detail: dict[str, object] = {"detail": step.detail} if step.detail else {}
+            yield sse_event({"step": step.step} | detail)
             if disconnected.is_set():
                 return
         response = lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)

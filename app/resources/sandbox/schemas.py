@@ -81,9 +81,10 @@ class CreatedSandboxSchema(PassthroughSchema):
 
 
 class StartStepSchema(PassthroughSchema):
-    """The step that begins, for example `Installing dependencies`."""
+    """The step that begins, for example `Installing dependencies`, or the present one with new output."""
 
     step = fields.String(metadata={"description": "The step in words, for example `Installing dependencies`"})
+    detail = fields.String(metadata=OPTIONAL | {"description": "The last line of the log, at most 200 characters"})
 
 
 class StartDoneSchema(CreatedSandboxSchema):

@@ -47,9 +47,14 @@ def send(*, to: str, template: str, mail: MailTransport, language: str = "en", *
 
 
 def deliver(mail: MailTransport, to: str, template: str, language: str, /, **values: object) -> None:
-    """Render a mail and send it. `settings_url` is the page on which the recipient chooses such mails."""
+    """Render a mail and send it. `settings_url` is the page on which the recipient chooses such mails.
+
+    `reply_to` is the address that receives the answers.
+    """
     rendered = mail_templates.render(template, language, **values)
-    mail.send(Mail(to, rendered.subject, rendered.text, rendered.html, str(values.get("settings_url", ""))))
+    headers = {"unsubscribe_url": "settings_url", "reply_to": "reply_to"}
+    more = {field: str(values.get(name, "")) for field, name in headers.items()}
+    mail.send(Mail(to, rendered.subject, rendered.text, rendered.html, **more))
 
 
 @job("system.purge", every=timedelta(hours=1), retries=2)

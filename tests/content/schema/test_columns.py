@@ -64,6 +64,32 @@ def test_filter_has_two_short_values_in_three_entries(counts: Any, names: list[s
     assert [choice.options for choice in shown.choices] == [("note", "essay")] * len(names)
 
 
+@pytest.mark.parametrize(
+    ("counts", "is_declared", "options"),
+    [
+        (
+            {"chief": {"4jane": 2, "4bob": 1}, "big": {"1true": 2, "1false": 1}},
+            True,
+            [("bob", "jane"), ("true", "false")],
+        ),
+        ({"chief": {"4jane": 2, "4bob": 1}, "big": {"1true": 2, "1false": 1}}, False, [("bob", "jane")]),
+        ({"chief": {"4jane": 3}, "big": {"1true": 3}, "draft": {"1true": 2, "1false": 1}}, True, []),
+        ({"chief": {f"4n{number}": 1 for number in range(101)}}, True, []),
+        (None, True, [("true", "false")]),
+    ],
+)
+def test_relations_and_declared_switches_are_filters(counts: Any, is_declared: bool, options: Any) -> None:
+    fields = [
+        SchemaField("draft", FieldType.BOOLEAN),
+        SchemaField("big", FieldType.BOOLEAN),
+        SchemaField("chief", FieldType.RELATION, collection="people"),
+    ]
+    shown = columns(*fields, is_declared=is_declared, counts=counts)
+    assert [choice.options for choice in shown.choices] == options
+    assert list(shown.relations) == ["chief"]
+    assert "big" not in shown.groups
+
+
 def test_labels_of_an_inferred_schema_are_not_declared() -> None:
     field = SchemaField("title", FieldType.STRING, label="Headline")
     assert columns(field).labels == {"title": "Headline"}

@@ -30,6 +30,13 @@ class TestReadGalley:
         for wrong in ({"folder": ""}, {"name": "a", "folder": "", "fields": [{"name": "b", "type": "select"}]}):
             assert list(validator.iter_errors({"collections": [wrong]}))
 
+    def test_preview_section_fits_its_json_schema(self) -> None:
+        validator = jsonschema_rs.Draft202012Validator(json.loads((DOCS / "galley.schema.json").read_text()))
+        valid = {"root": "site", "command": "make", "build": ["make", "all"], "output": "public", "env": {"A": 1}}
+        assert list(validator.iter_errors({"preview": valid | {"port": 4000, "install": [["npm", "ci"]]}})) == []
+        for wrong in ({"build": []}, {"output": 3}, {"other": 1}, {"port": 80}):
+            assert list(validator.iter_errors({"preview": wrong}))
+
     @pytest.mark.parametrize(
         ("form", "problems"), [("ascii", 0), ("unaccented", 0), ("unicode", 0), ("latin", 1), ("7", 1)]
     )

@@ -62,6 +62,13 @@ class TestObjects:
             assert pointers({"seo": value}, required) == ["/seo/title"]
         assert pointers({"seo": {"other": 1}}, optional) == ["/seo/title"]
 
+    def test_missing_object_requires_its_children_and_an_empty_list_is_missing(self) -> None:
+        field = SchemaField("seo", FieldType.OBJECT, required=True, fields=(TITLE,))
+        tags = SchemaField("tags", FieldType.LIST, required=True)
+        assert pointers({}, field, tags) == ["/seo/title", "/tags"]
+        assert pointers({"seo": {"title": "A"}, "tags": []}, field, tags) == ["/tags"]
+        assert pointers({}, SchemaField("draft", FieldType.BOOLEAN, required=True)) == []
+
     def test_object_has_the_fields_of_its_variant(self) -> None:
         variants = (SchemaField("hero", FieldType.OBJECT, fields=(TITLE,)), SchemaField("gap", FieldType.OBJECT))
         field = SchemaField("block", FieldType.OBJECT, fields=(DATE,), variants=variants, variant_key="kind")

@@ -361,6 +361,17 @@ class GitContract:
         assert (after["r.md"][1], subject.git.show("r.md")) == (FILE, b"other\n")
         assert not {"bin/run.sh", "README.md"} & set(after)
 
+    def test_new_file_receives_a_blob_of_an_earlier_commit(self, subject: Subject) -> None:
+        removed = subject.git.entries()
+        entries = subject.repository.entries(subject.git.head(), ["docs/b.md", "bin/run.sh"])
+        subject.commit(*(FileChange(path, DELETE) for path in entries))
+        blobs = {"new/b.md": entries["docs/b.md"], "new/run.sh": entries["bin/run.sh"]}
+        subject.commit(
+            *(FileChange(path, CREATE, is_executable=path.endswith(".sh"), blob=entry) for path, entry in blobs.items())
+        )
+        expected = {"new/b.md": removed["docs/b.md"], "new/run.sh": removed["bin/run.sh"], "a.md": removed["a.md"]}
+        assert subject.git.entries() == expected
+
     def test_unusual_names_and_contents_are_written(self, make: Make) -> None:
         subject = make({"start.md": b""})
         expected = {path: content for path, content in AWKWARD.items() if isinstance(content, bytes)}

@@ -61,8 +61,8 @@ class TestGitHosts:
 
     def test_each_host_declares_its_capabilities(self, tmp_path: Path) -> None:
         made = hosts(tmp_path)
-        assert made.capabilities("local") == Capabilities(bulk_reads=True)
-        assert made.capabilities("github") == Capabilities(installations=True)
+        assert made.capabilities("local") == Capabilities(bulk_reads=True, commits_blobs=True)
+        assert made.capabilities("github") == Capabilities(installations=True, commits_blobs=True)
         assert made.capabilities("gitlab") == Capabilities(revokes_refresh_tokens=True)
 
     def test_host_outside_the_installation_has_no_capability(self) -> None:

@@ -11,6 +11,7 @@ from app.drivers.errors import UpstreamRejected
 from app.drivers.sandbox.port import (
     EXECUTABLE,
     SYMLINK,
+    OutputLimits,
     Phase,
     SandboxEnded,
     SandboxHost,
@@ -27,6 +28,22 @@ SITE = [
     SiteFile("unicode/caf\u00e9.html", "100644", b"caf\xc3\xa9"),
     SiteFile("linked.html", SYMLINK, b"index.html"),
 ]
+
+LIMITS = OutputLimits(files=100, size_bytes=10_000)
+WRITER = """
+import os
+os.makedirs("out/caf\\u00e9")
+files = {"index.html": "built", "caf\\u00e9/a.txt": "a", "mode": os.environ["NODE_ENV"]}
+for name, text in files.items():
+    with open("out/" + name, "w") as file:
+        file.write(text)
+os.symlink("/etc/passwd", "out/passwd")
+os.symlink("..", "out/above")
+os.mkfifo("out/pipe")
+os.link("out/index.html", "out/same.html")
+open("out/unreadable", "w").close()
+os.chmod("out/unreadable", 0)
+"""
 
 
 def python(program: str, *, install: str | None = None) -> Recipe:
@@ -225,6 +242,57 @@ class SandboxContract:
     def test_concurrent_requests_are_answered(self, host: SandboxHost) -> None:
         reference = self.running(host)
         assert [fetch(host, reference)[0] for _ in range(50)] == [200] * 50
+
+    def build(self, host: SandboxHost, program: str, *, output: str | None = "out") -> str:
+        """Start the build of a Python program."""
+        recipe = Recipe((), build=("python3", "-c", program), output=output)
+        return host.start(SandboxSpec(uuid.uuid4().hex, "prj_owner", recipe, 60, builds=True), SITE)
+
+    def test_output_of_a_build_contains_regular_files_only(self, host: SandboxHost) -> None:
+        reference = self.build(host, WRITER)
+        wait_for(host, reference, Phase.BUILT)
+        files = {file.path: (file.size, file.stream.read()) for file in host.output(reference, LIMITS)}
+        assert files == {
+            "caf\u00e9/a.txt": (1, b"a"),
+            "index.html": (5, b"built"),
+            "mode": (10, b"production"),
+            "same.html": (5, b"built"),
+        }
+        assert list(files) == sorted(files)
+
+    def test_failed_build_is_reported_with_its_log(self, host: SandboxHost) -> None:
+        reference = self.build(host, "print('what went wrong'); raise SystemExit(3)")
+        view = wait_for(host, reference, Phase.FAILED)
+        assert (view.problem, view.step, view.cause) == ("The build ended with status 3", Phase.BUILDING, "ended")
+        assert "what went wrong" in view.log
+
+    @pytest.mark.parametrize("output", ["out", "..", "out/../../..", "deep/../..", "index.html"])
+    def test_build_without_output_folder_is_rejected(self, host: SandboxHost, output: str) -> None:
+        reference = self.build(host, "import os; os.symlink('/etc', 'out')", output=output)
+        wait_for(host, reference, Phase.BUILT)
+        with pytest.raises(UpstreamRejected, match="output"):
+            next(host.output(reference, LIMITS))
+
+    @pytest.mark.parametrize("limits", [OutputLimits(2, 100), OutputLimits(100, 15)])
+    def test_output_above_a_limit_is_rejected_before_it_is_read(self, host: SandboxHost, limits: OutputLimits) -> None:
+        reference = self.build(host, WRITER)
+        wait_for(host, reference, Phase.BUILT)
+        with pytest.raises(UpstreamRejected) as caught:
+            next(host.output(reference, limits))
+        assert caught.value.code == "OUTPUT_TOO_LARGE"
+
+    def test_output_requires_a_finished_build(self, host: SandboxHost) -> None:
+        reference = self.build(host, "import time; time.sleep(60)")
+        wait_for(host, reference, Phase.BUILDING)
+        with pytest.raises(SandboxEnded):
+            next(host.output(reference, LIMITS))
+
+    def test_plain_files_need_no_build(self, host: SandboxHost) -> None:
+        recipe = Recipe((), output="")
+        reference = host.start(SandboxSpec(uuid.uuid4().hex, "prj_owner", recipe, 60, builds=True), SITE)
+        wait_for(host, reference, Phase.BUILT)
+        names = [file.path for file in host.output(reference, LIMITS)]
+        assert names == sorted(file.path for file in SITE if file.mode != SYMLINK)
 
 
 def wait_for_end(host: SandboxHost, reference: str, within_s: float = 60) -> None:

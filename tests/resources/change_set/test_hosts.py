@@ -356,6 +356,15 @@ class TestMissingResponses:
         assert team.repo.show(PAGE).decode() == NEW
 
 
+class TestMove:
+    def test_page_is_moved_to_another_set(self, team: Team, side: RemoteSide) -> None:
+        made, other = team.approved(), team.new("Other")
+        moved = team.call(made, "move", {"paths": [PAGE], "to": other["id"]}).ok()
+        assert (moved["complete"], moved["change_set"]["files"], moved["to"]["files"]) == (True, 0, 1)
+        shown = [team.repo.show(PAGE, one["branch"]).decode() for one in (made, other)]
+        assert shown == [TEXT, NEW]
+
+
 class TestSchedule:
     @pytest.mark.parametrize("is_protected", [False, True])
     def test_due_set_is_published_and_reverted(self, team: Team, side: RemoteSide, is_protected: bool) -> None:

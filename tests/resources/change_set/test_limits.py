@@ -87,6 +87,7 @@ class TestContent:
     )
     def test_pushed_content_beyond_a_limit_is_not_published(self, team: Team, pushed: dict[str, bytes]) -> None:
         team.configure(required_approvals=0)
+        team.repo.commit(dict.fromkeys(pushed, b"old\n"))
         made = team.new()
         assert sum(map(len, pushed.values())) > CommitLimits.bytes or len(pushed) > CommitLimits.files
         team.repo.commit(pushed, branch=made["branch"])

@@ -24,6 +24,7 @@ from app.resources.project_content import jobs as content_jobs
 from app.resources.sandbox import service as sandboxes
 from tests.resources.bucket.uploads import upload
 from tests.resources.outbound_webhook.hooks import Hook, save, sweep
+from tests.resources.outbound_webhook.set_builds import SetBuild
 from tests.support.workspace import Workspace
 from tests.support.world import Person, World
 
@@ -155,6 +156,7 @@ ACTIONS: dict[str, Callable[[World, Workspace], object]] = {
     "member.role_changed": _change_role,
     "member.removed": _remove_member,
     "connection.needs_reconnect": _disconnect,
+    "change_set.built": lambda _, space: SetBuild.of_new_set(space).end(),
     **{
         f"change_set.{name}": partial(_change_set_steps, steps)
         for name, steps in (

@@ -50,12 +50,12 @@ def test_file_in_the_folder_of_a_page_is_used_by_this_page(world: World) -> None
         project = db.session.get_one(Project, site.project)
         index = db.session.scalar(sa.select(ContentIndex).where(ContentIndex.project_id == site.project))
         paths = ["content/posts/sea/img/a.png", "content/posts/b.png"]
-        assert pages_with(index, paths) == {paths[0]: "content/posts/sea/index.md"}
+        assert pages_with(index, paths, "hugo") == {paths[0]: "content/posts/sea/index.md"}
         assert count_pages(project, index, paths) == {paths[0]: 1}
         assert [
             (use.path, use.title) for use in uses(project, index, paths[0], ContentSchema(SourceKind.INFERRED, None))
         ] == [("content/posts/sea/index.md", "Sea")]
-        assert pages_with(None, paths) == {}
+        assert pages_with(None, paths, "hugo") == {}
 
 
 class TestBacklinks:

@@ -18,7 +18,7 @@ from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project.site_detection import CommitFiles
 from app.resources.project_content.source import source_of
-from app.resources.sandbox.lifecycle import Site as SandboxSite
+from app.resources.sandbox.site import Site as SandboxSite
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 

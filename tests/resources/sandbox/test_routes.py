@@ -34,7 +34,9 @@ class TestCreate:
 
     def test_create_with_events_streams_the_steps_and_the_sandbox(self, site: PreviewSite) -> None:
         events = site.streamed()
-        assert [event["step"] for event in events[:-1]] == STEPS
+        steps = [event["step"] for event in events[:-1]]
+        assert list(dict.fromkeys(steps)) == STEPS
+        assert steps == sorted(steps, key=STEPS.index)
         assert events[-1]["done"] is True
         assert events[-1]["commitSha"] == site.repo.head()
 

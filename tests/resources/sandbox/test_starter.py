@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from app.drivers.git.port import EntryType, Repository, TreeEntry
 from app.resources.project_content.source import Source
-from app.resources.sandbox.lifecycle import Site
+from app.resources.sandbox.site import Site
 
 PAGE, VIDEO = "a" * 40, "b" * 40
 

@@ -10,6 +10,8 @@ from jinja2 import TemplateNotFound, UndefinedError
 from app.core.locales import LANGUAGES
 from app.core.translations import read_catalog
 from app.models.change_set import NoticeKind
+from app.resources.change_set.errors import MissingBranch, NotApproved, NothingToPublish, NotPublisher
+from app.resources.project_content.saving.refusals import SetRefused
 from app.resources.system import mail_templates
 
 VALUES = {
@@ -19,6 +21,9 @@ VALUES = {
     "link": "https://galley.example.org/reset#token=a&b",
     "inviter": "Grace <b>",
     "organization": "Ships & Sons",
+    "sender": "Grace <b>",
+    "project": "Ships & Sons",
+    "day": "March 1, 2027",
     "host": "hooks.example.org",
     "title": "Winter <i>",
     "wall_time": "2027-03-01 09:00",
@@ -74,7 +79,7 @@ class TestRender:
         )
 
     @pytest.mark.parametrize("language", LANGUAGES)
-    @pytest.mark.parametrize("name", sorted(mail_templates.names() - TO_VERIFIED_USERS - {"invitation"}))
+    @pytest.mark.parametrize("name", sorted(mail_templates.names() - TO_VERIFIED_USERS - {"invitation", "review_link"}))
     def test_mail_to_unverified_address_needs_no_text_of_users(self, name: str, language: str) -> None:
         safe = {key: VALUES[key] for key in ("code", "minutes", "days", "link")}
         assert mail_templates.render(name, language, **safe) == mail_templates.render(name, language, **VALUES)
@@ -125,6 +130,16 @@ class TestTranslations:
             translated = catalog.gettext(message)
             assert translated != message, f"{language} lacks {message!r}"
             assert sorted(PLACEHOLDER.findall(translated)) == sorted(PLACEHOLDER.findall(message)), translated
+
+    @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+    def test_reason_of_a_failed_publication_is_in_the_language_of_the_reader(self, language: str) -> None:
+        messages = [error.message for error in (SetRefused, NotApproved, NotPublisher, MissingBranch, NothingToPublish)]
+        messages += ["The user who chose the time is not a member any more", "The project is archived"]
+        for message in map(str, messages):
+            notice = {"kind": "publish_failed", "person": None, "text": message}
+            group = {"title": "Winter", "project": "Ships", "pages": [], "notices": [notice]}
+            mail = mail_templates.render("notices", language, **VALUES | {"sets": [group]})
+            assert mail_templates.unlinked(message) not in mail.text + mail.html, (language, message)
 
     def test_extraction_returns_the_texts_of_the_templates(self) -> None:
         assert "Choose a new password" in messages()

@@ -22,6 +22,9 @@ if (document.querySelector("galley-rich-editor")) void import("./rich-editor.ts"
 if (document.querySelector("galley-source-editor")) void import("./source-editor.ts");
 if (document.querySelector("form[data-editor]")) void import("./editor-form.ts");
 
+const guest = document.querySelector<HTMLFormElement>("form[data-guest-comment]");
+if (guest) void import("./guest-page.ts").then(({ initGuestPage }) => initGuestPage(guest));
+
 document.addEventListener("keydown", (event) => {
   // In a text, the keys add a link.
   if (event.defaultPrevented) return;

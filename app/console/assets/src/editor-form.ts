@@ -1,7 +1,7 @@
 // The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
 import { countWords } from "./count-words.ts";
 import { create, createDialog, formBody, icon, show, toast } from "./dom.ts";
-import { HistoryPanel } from "./editor-history.ts";
+import { LoadedPanel } from "./loaded-panel.ts";
 import { type PanelPart, initPanel } from "./editor-panel.ts";
 import { initFields } from "./fields.ts";
 import { PreviewPanel } from "./preview-panel.ts";
@@ -286,13 +286,26 @@ function isSignIn(response: Response): boolean {
   return response.redirected && new URL(response.url).pathname.startsWith("/console/sign-in");
 }
 
+/** Focus the first field with an error, of a list the control that a script has added. The editor of a text focuses itself. */
+function focusInvalid(form: HTMLFormElement): void {
+  const field = form.querySelector<HTMLTextAreaElement>("[autofocus]");
+  if (!field) return;
+  field.dispatchEvent(new Event("invalid")); // The panel shows its part.
+  if (field.name === "body") return;
+  const controls = field.closest(".field")?.querySelectorAll<HTMLElement>("input:not([type=hidden]), textarea, [contenteditable=true], select, button") ?? [];
+  ([field, ...controls].find((control) => control.checkVisibility({ visibilityProperty: true })) ?? field).focus();
+}
+
 async function start(form: HTMLFormElement): Promise<void> {
   new EditorForm(form);
   const part = (name: string) => document.querySelector<HTMLElement>(`[data-panel-part="${name}"]`);
   const parts: Record<string, PanelPart> = {};
-  const [preview, versions, ai] = [part("preview"), part("history"), part("assistant")];
+  const [preview, ai] = [part("preview"), part("assistant")];
   if (preview) parts.preview = new PreviewPanel(form, preview);
-  if (versions) parts.history = new HistoryPanel(versions);
+  for (const name of ["history", "translation"]) {
+    const loaded = part(name);
+    if (loaded) parts[name] = new LoadedPanel(name, loaded);
+  }
   if (ai?.querySelector("textarea")) {
     const { AiPanel, initMessageSuggestion } = await import("./ai-panel.ts");
     parts.assistant = new AiPanel(form, ai);
@@ -301,6 +314,7 @@ async function start(form: HTMLFormElement): Promise<void> {
   initPanel(form, parts);
   initTitle(form);
   initFields(form, form);
+  focusInvalid(form);
   const links = form.querySelector<HTMLElement>("[data-missing-links]");
   if (links) void import("./missing-links.ts").then(({ initMissingLinks }) => initMissingLinks(form, links));
 }

@@ -29,7 +29,7 @@ async function follow(page: HTMLElement, forceSync: boolean, form: HTMLFormEleme
     for await (const message of startPreview(page.dataset.project!, { forceSync })) {
       if (message.step && !message.error) {
         mark(page, STEPS.indexOf(message.step));
-        status.textContent = stepText(message.step);
+        status.textContent = stepText(message);
       }
       // Only the failure of a site names its step.
       isRecorded = Boolean(message.previewUrl || (message.error && message.step));

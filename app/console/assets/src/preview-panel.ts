@@ -16,7 +16,7 @@ export class PreviewPanel implements PanelPart {
   private readonly path: HTMLInputElement;
   private isOpen = false;
   private isStarting = false;
-  private isSending = false;
+  private sending: Promise<boolean> | null = null;
   private sent = "";
   private address = "";
   private isUnsaved = false;
@@ -64,14 +64,14 @@ export class PreviewPanel implements PanelPart {
     this.isStarting = true;
     this.part.dataset.state = "starting";
     this.hideFailure(true);
-    this.element("start").hidden = true;
+    this.element("start").hidden = this.element("missing").hidden = true;
     this.show(text("Starting the preview …"));
+    this.sent = "";
+    void this.sync();
     try {
       for await (const message of startPreview(this.part.dataset.project!, { branch: this.part.dataset.branch })) this.receive(message);
     } catch (error) {
-      const isRefused = error instanceof StartRefused && error.isForCaller;
-      if (isRefused) this.end();
-      if (isRefused) this.show(error.message);
+      if (error instanceof StartRefused && error.isForCaller) await this.refuse(error.message);
       else this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
     }
     this.isStarting = false;
@@ -79,7 +79,7 @@ export class PreviewPanel implements PanelPart {
 
   private receive(message: StartMessage): void {
     if (message.error) return this.fail(message);
-    if (message.step) this.show(stepText(message.step));
+    if (message.step) this.show(stepText(message));
     if (!message.previewUrl) return;
     this.part.dataset.state = "running";
     this.element("simple").hidden = true;
@@ -95,6 +95,7 @@ export class PreviewPanel implements PanelPart {
   /** Send the unsaved text. The frame may have loaded the page before the site contained it, so load it again. */
   private async sendFirst(): Promise<void> {
     const loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
+    await this.sending;
     if (!(await this.sync())) return;
     await loaded;
     this.loadAfterBuild();
@@ -119,12 +120,24 @@ export class PreviewPanel implements PanelPart {
     link.hidden = false;
   }
 
-  private fail(message: StartMessage): void {
+  /** Show the reason of a refused start, and the page without its site. */
+  private async refuse(message: string): Promise<void> {
+    this.element("missing").hidden = true;
+    await this.showWithoutSite();
+    this.show(message);
+  }
+
+  private async showWithoutSite(): Promise<void> {
     this.end();
     this.part.dataset.state = "failed";
     this.show("");
     this.sent = "";
-    void this.sync();
+    await this.sync();
+  }
+
+  private fail(message: StartMessage): void {
+    this.element("missing").hidden = false;
+    void this.showWithoutSite();
     if (!this.part.querySelector("[data-preview-failure]")) return;
     this.hideFailure(false);
     this.element("message").textContent = message.error ?? text("The preview could not be started.");
@@ -162,7 +175,7 @@ export class PreviewPanel implements PanelPart {
 
   /** A running preview, or the page without its site, shows the typed text. */
   private get follows(): boolean {
-    return ["running", "failed"].includes(this.part.dataset.state ?? "");
+    return ["starting", "running", "failed"].includes(this.part.dataset.state ?? "");
   }
 
   private schedule(): void {
@@ -174,31 +187,39 @@ export class PreviewPanel implements PanelPart {
   /** Write the text of the form into the preview, and return whether it has unsaved changes. Most sites reload themselves. */
   private async sync(): Promise<boolean> {
     const body = formBody(this.form);
-    if (this.isSending || !this.isOpen || !this.follows || body.toString() === this.sent) return false;
-    this.isSending = true;
-    let isChanged = false;
+    if (this.sending || !this.isOpen || !this.follows || body.toString() === this.sent) return false;
+    const { state } = this.part.dataset;
+    this.sending = this.send(body, state);
+    const isChanged = await this.sending;
+    this.sending = null;
+    const isNewState = this.part.dataset.state !== state;
+    if (isNewState) this.sent = "";
+    if (isNewState || (this.sent && formBody(this.form).toString() !== this.sent)) this.schedule();
+    return isChanged;
+  }
+
+  /** Send the text of the form, and show what the service answers. `state` is that of the preview before. */
+  private async send(body: URLSearchParams, state: string | undefined): Promise<boolean> {
     try {
       const response = await fetch(this.part.dataset.textUrl!, { method: "POST", body, headers: { Accept: "application/json" } });
       const result = await response.json();
       if (!response.ok) this.show(result.message);
-      else if (!result.active && this.part.dataset.state === "failed") {
+      else if (!result.active && state === "running") this.end();
+      else if (!result.active) {
         this.sent = body.toString();
-        this.showSimple(result.html);
-      } else if (!result.active) this.end();
-      else {
+        if (this.part.dataset.state !== "running") this.showSimple(result.html);
+      } else if (state !== "starting") {
         this.sent = body.toString();
-        isChanged = result.changed;
-        if (this.part.dataset.reloads === undefined && (isChanged || this.isUnsaved)) this.loadAfterBuild();
-        this.isUnsaved = isChanged;
+        if (this.part.dataset.reloads === undefined && (result.changed || this.isUnsaved)) this.loadAfterBuild();
+        this.isUnsaved = result.changed;
         const unsaved = this.part.dataset.shownText || text("The preview shows your unsaved text.");
-        this.show(isChanged ? unsaved : text("The preview shows the saved version of the site."));
+        this.show(result.changed ? unsaved : text("The preview shows the saved version of the site."));
+        return result.changed;
       }
     } catch {
       this.show(text("The preview does not follow at the moment."));
     }
-    this.isSending = false;
-    if (this.sent && formBody(this.form).toString() !== this.sent) this.schedule();
-    return isChanged;
+    return false;
   }
 
   private async extend(): Promise<void> {

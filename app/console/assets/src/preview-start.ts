@@ -7,6 +7,7 @@ export const STEPS = ["Checking session", "Cloning repository", "Installing depe
 
 export interface StartMessage {
   step?: string;
+  detail?: string;
   done?: boolean;
   previewUrl?: string;
   error?: string;
@@ -31,13 +32,14 @@ export async function* startPreview(projectId: string, { forceSync = false, bran
   yield* events<StartMessage>(response);
 }
 
-/** Return the number and the name of a step, for example “Step 3 of 5: Installing dependencies”. */
-export function stepText(step: string): string {
+/** Return the number and the name of a step, for example “Step 3 of 5: Installing dependencies”, and the last line of its log. */
+export function stepText({ step = "", detail }: StartMessage): string {
   const labels = [
     text("Checking session"), text("Cloning repository"), text("Installing dependencies"), text("Starting server"), text("Waiting for server"),
   ];
   const number = STEPS.indexOf(step);
-  return text("Step {number} of {count}: {step}", { number: number + 1, count: STEPS.length, step: labels[number] ?? step });
+  const shown = text("Step {number} of {count}: {step}", { number: number + 1, count: STEPS.length, step: labels[number] ?? step });
+  return detail ? `${shown} – ${detail}` : shown;
 }
 
 /** Send JSON to a route of sandboxes. A start is returned as events. */

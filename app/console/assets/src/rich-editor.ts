@@ -47,7 +47,12 @@ class RichEditor extends HTMLElement {
     }
     this.setAttribute("ready", "");
     textarea.form?.addEventListener("submit", () => this.flush(), { capture: true });
-    for (const label of textarea.labels) label.addEventListener("click", () => this.view?.focus());
+    for (const label of textarea.labels) label.addEventListener("click", () => this.focusText());
+    if (textarea.autofocus) this.focusText();
+  }
+
+  private focusText(): void {
+    this.view?.focus();
   }
 
   private get isMdx(): boolean {

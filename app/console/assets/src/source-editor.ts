@@ -46,6 +46,7 @@ class SourceEditor extends HTMLElement {
     this.setAttribute("ready", "");
     textarea.form?.addEventListener("submit", () => this.flush(), { capture: true });
     for (const label of textarea.labels) label.addEventListener("click", () => this.view?.focus());
+    if (textarea.autofocus) this.view?.focus();
   }
 
   private get language(): string {

@@ -13,7 +13,7 @@ from app.drivers.git.rest.provider import BranchLock, no_lock
 from app.drivers.git.rest.tokens import TokenSupplier
 from app.drivers.http.client import LIMITS
 
-CAPABILITIES = Capabilities(installations=True)
+CAPABILITIES = Capabilities(commits_blobs=True, installations=True)
 HEADERS = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
 
 

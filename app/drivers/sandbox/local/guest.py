@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import resource
 import socket
 import subprocess
@@ -25,6 +26,9 @@ HEAD_BYTES = 16 * 1024
 POLL_S = 0.02
 PR_SET_DUMPABLE = 4
 LISTENING = "0A"
+PAGE_TIMEOUT_S = 10
+PAGE = re.compile(rb"HTTP/1\.\d (?:2|3)\d\d[\s\S]*?\r\n(?:content-type: *text/html|location:)", re.IGNORECASE)
+PAGE_REQUEST = b"GET / HTTP/1.1\r\nHost: localhost:%d\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
 _forwarding: set[object] = set()
 """Tasks of open connections. The event loop has weak references only, and would lose a waiting task."""
 
@@ -44,8 +48,9 @@ async def main(serving: int, control: int) -> int:
     reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
     instructions: dict[str, Any] = json.loads(await reader.readline())
     _limit(instructions["limits"])
-    tasks = [asyncio.create_task(_handle_requests(reader, writer))]
-    await asyncio.start_unix_server(_inward(instructions["port"]), sock=socket.socket(fileno=serving))
+    target = Target(instructions["port"])
+    await asyncio.start_unix_server(target.forward, sock=socket.socket(fileno=serving))
+    tasks = [asyncio.create_task(_handle_requests(reader, writer, target))]
     gate = Gate(writer)
     await asyncio.start_server(gate.connect, "127.0.0.1", EGRESS_PORT)
     status = await _install(instructions, writer)
@@ -113,9 +118,13 @@ async def _run(command: list[str], environment: dict[str, str]) -> int:
     return process.returncode
 
 
-async def _handle_requests(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _handle_requests(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: "Target") -> None:
     while line := await reader.readline():
         request = json.loads(line)
+        if "find_pages" in request:
+            port = await target.find_pages()
+            _send(writer, listening=_listening_ports(), pages=port)
+            continue
         if "path" not in request:
             _send(writer, listening=_listening_ports())
             continue
@@ -151,14 +160,41 @@ def _send(writer: asyncio.StreamWriter, **message: object) -> None:
     writer.write(json.dumps(message).encode() + b"\n")
 
 
-def _inward(port: int) -> Any:
-    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _join(reader, writer, _connect_local(port))
+class Target:
+    """Port of the server to which connections are forwarded. Scripts of a site often choose a port without PORT."""
 
-    return forward
+    def __init__(self, port: int) -> None:
+        self._expected, self._port = port, port
+
+    async def forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Forward one connection."""
+        await _join(reader, writer, _connect_local(self._port))
+
+    async def find_pages(self) -> int:
+        """Return the expected port if it is open, otherwise the lowest port with pages, which becomes the target."""
+        ports = _listening_ports()
+        if self._expected not in ports:
+            for port in ports:
+                if await _has_pages(port):
+                    self._port = port
+                    break
+        return self._port
 
 
-async def _connect_local(port: int) -> object:
+async def _has_pages(port: int) -> bool:
+    """Return whether a port answers with a page. Servers of reload scripts and of pictures do not."""
+    with contextlib.suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        reader, writer = await asyncio.wait_for(_connect_local(port), PAGE_TIMEOUT_S)
+        try:
+            writer.write(PAGE_REQUEST % port)
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PAGE_TIMEOUT_S)
+        finally:
+            writer.close()
+        return PAGE.match(head) is not None
+    return False
+
+
+async def _connect_local(port: int) -> Any:
     """Connect to the server. Some servers listen on the IPv6 loopback only."""
     try:
         return await asyncio.open_connection("127.0.0.1", port)

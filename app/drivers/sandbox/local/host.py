@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import signal
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from app.core.limits import SandboxLimits
 from app.drivers.errors import UpstreamRejected
 from app.drivers.sandbox.local.confinement import check_confinement, supports_images
 from app.drivers.sandbox.local.dependency_cache import DependencyCacheEntry, cache_entry_for, evict_old
+from app.drivers.sandbox.local.output import read_output
 from app.drivers.sandbox.local.removal import remove_tree
 from app.drivers.sandbox.local.site_files import write_site
 from app.drivers.sandbox.local.supervisor import disk_image
@@ -35,6 +36,8 @@ from app.drivers.sandbox.local.supervisor_client import (
     wait_for_end,
 )
 from app.drivers.sandbox.port import (
+    OutputFile,
+    OutputLimits,
     Phase,
     SandboxEnded,
     SandboxSpec,
@@ -46,8 +49,9 @@ from app.drivers.sandbox.port import (
 from app.security.private_files import make_private_folder, read_or_create
 
 CACHE = ".kept"
-INSTALL_TIMEOUT_S = 300
+INSTALL_TIMEOUT_S = 600
 SERVE_TIMEOUT_S = 180
+BUILD_TIMEOUT_S = 600
 TAIL_BYTES = 8 * 1024
 STOP_TIMEOUT_S = 3
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -67,11 +71,12 @@ class LocalSandboxes:
         limits: SandboxLimits | None = None,
         install_timeout_s: float = INSTALL_TIMEOUT_S,
         serve_timeout_s: float = SERVE_TIMEOUT_S,
+        build_timeout_s: float = BUILD_TIMEOUT_S,
         images: bool | None = None,
     ) -> None:
         self._root, self._egress, self._limits = root, tuple(egress), limits or SandboxLimits()
         self._install_timeout_s, self._serve_timeout_s = install_timeout_s, serve_timeout_s
-        self._images = images
+        self._build_timeout_s, self._images = build_timeout_s, images
 
     @property
     def node(self) -> str:
@@ -109,6 +114,7 @@ class LocalSandboxes:
             limits=self._limits,
             install_timeout_s=self._install_timeout_s,
             serve_timeout_s=self._serve_timeout_s,
+            build_timeout_s=self._build_timeout_s,
         )
         (folder / "spec.json").write_text(json.dumps(document))
         (folder / "disk").mkdir(mode=0o755)
@@ -169,6 +175,19 @@ class LocalSandboxes:
         folder = self._folder(reference)
         inside = f"localhost:{port_of_site(folder)}"
         return Upstream(connect(folder, "serve.sock"), inside, f"http://{inside}")
+
+    def output(self, reference: str, limits: OutputLimits) -> Iterator[OutputFile]:
+        """Read the disk, which is mounted as long as the supervisor runs."""
+        folder = self._folder(reference)
+        if self.status(reference).phase is not Phase.BUILT:
+            raise SandboxEnded("The build has ended")
+        spec = json.loads((folder / "spec.json").read_text())
+        supervisor = json.loads((folder / "state.json").read_text())["processes"][0][0]
+        disk = Path(f"/proc/{supervisor}/root{folder}/disk") if spec["image"] else folder / "disk"
+        for file in read_output(disk / "work", spec["output"], limits):
+            if not is_supervised(folder):
+                raise SandboxEnded("The build has ended")
+            yield file
 
     def stop(self, reference: str) -> None:
         """Send the supervisor the stop command, kill it if it continues, then remove the folder."""

@@ -37,7 +37,7 @@ class PythonProgram:
 
 
 def select_python(declared: str | None, available: Sequence[PythonProgram] | None = None) -> PythonProgram:
-    """Return the Python of the system if it is in the range of the site, otherwise the newest one in the range.
+    """Return the newest Python in the range of the site, or the newest one without a range.
 
     If none is in the range, return that of the system. `available` defaults to the installations of this machine.
 
@@ -48,9 +48,8 @@ def select_python(declared: str | None, available: Sequence[PythonProgram] | Non
     if not candidates:
         raise UpstreamRejected("The server cannot run python3: install Python", code="RUNTIME_UNAVAILABLE")
     suitable = [candidate for candidate in candidates if declared is None or is_satisfied(candidate.version, declared)]
-    if not suitable or candidates[0] in suitable:
-        return candidates[0]
-    return max(suitable, key=lambda candidate: candidate.version)
+    # The system has priority over another installation of the same version: each jail contains it.
+    return max(suitable, key=lambda candidate: candidate.version[:2], default=candidates[0])
 
 
 @cache

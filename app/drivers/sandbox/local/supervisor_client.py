@@ -78,6 +78,7 @@ def specification(
     limits: SandboxLimits,
     install_timeout_s: float,
     serve_timeout_s: float,
+    build_timeout_s: float,
 ) -> dict[str, object]:
     """Return the specification for the supervisor of `folder`. Raises UpstreamRejected for an unavailable tool."""
     recipe = spec.recipe
@@ -89,9 +90,11 @@ def specification(
         "image": image,
         "python": interpreter().path,
         "mounts": [*mounts, *_dependencies(folder, cache)],
-        "install": [] if is_cached else [_filled(command, recipe) for command in recipe.install],
-        "serve": _filled(recipe.serve, recipe),
-        "network": spec.network,
+        "install": [_filled(command, recipe) for command in (*(() if is_cached else recipe.install), *recipe.prepare)],
+        "serve": _filled(spec.command, recipe),
+        "builds": spec.builds,
+        "output": spec.output,
+        "network": spec.network and not spec.builds,
         "cache": str(cache.folder) if cache is not None and is_new else None,
         "cache_folders": _cache_folders(cache) if cache is not None and is_new else [],
         "environment": _environment(recipe, limits),
@@ -99,7 +102,7 @@ def specification(
         "egress": list(egress),
         "lifetime_s": spec.lifetime_s,
         "install_timeout_s": install_timeout_s,
-        "serve_timeout_s": serve_timeout_s,
+        "serve_timeout_s": build_timeout_s if spec.builds else serve_timeout_s,
         "limits": {
             "cpus": limits.cpus,
             "memory_bytes": limits.memory_bytes,
@@ -205,9 +208,9 @@ def connect(folder: Path, name: str) -> socket.socket:
 
 
 def port_of_site(folder: Path) -> int:
-    """Return the port of the site's server in the jail. Raises SandboxEnded."""
+    """Return the port on which the site's server answers in the jail. Raises SandboxEnded."""
     try:
-        return int(json.loads((folder / "spec.json").read_text())["port"])
+        return int(json.loads((folder / "state.json").read_text())["port"])
     except (OSError, ValueError, KeyError) as error:
         raise SandboxEnded(ENDED) from error
 

@@ -16,6 +16,7 @@ from app.models.organization import ArchiveStatus
 from app.models.outbound_webhook import DisabledReason
 from app.models.project import Generator, Provider, Visibility
 from app.models.project_log import LogAction
+from app.models.site_build import BuildState
 from app.resources.change_set.events import ChangeSetEvent
 
 PROJECT, ORGANIZATION = "prj_01jd3h8f2mfz1t4v5w6x7y8z9b", "org_01jd3h8f2mfz1t4v5w6x7y8z9c"
@@ -105,6 +106,29 @@ class ChangeSetEventSchema(ProjectEventSchema):
     change_set_id = fields.String(metadata={"description": "The id of the change set"})
     state = fields.Enum(ChangeSetState, by_value=True, metadata={"description": "The state after the event"})
     commit_sha = fields.String(metadata=OPTIONAL | {"description": "The commit that published the set"})
+
+
+class SetBuildSchema(Schema):
+    """The build of a change set."""
+
+    id = fields.String(metadata={"description": "The id of the build"})
+    state = fields.Enum(BuildState, by_value=True, metadata={"description": "`ready` or `failed`"})
+    commit_sha = fields.String(metadata={"description": "The newest commit of the change set"})
+    seconds = fields.Float(
+        allow_none=True, metadata={"description": "The time from the start to the end, or null if it did not start"}
+    )
+    url = fields.String(
+        allow_none=True,
+        metadata={"description": "The address that leads signed-in members to the built site, or null"},
+    )
+
+
+class ChangeSetBuiltSchema(ProjectEventSchema):
+    """A change set whose newest build ended."""
+
+    change_set_id = fields.String(metadata={"description": "The id of the change set"})
+    state = fields.Enum(ChangeSetState, by_value=True, metadata={"description": "The state of the change set"})
+    build = fields.Nested(SetBuildSchema, metadata={"description": "The build of its newest commit"})
 
 
 class PreviewEventSchema(ProjectEventSchema):
@@ -270,6 +294,24 @@ CHANGE_SETS = {
     )
 }
 """The type of each step of a change set."""
+
+CHANGE_SET_BUILT = EventType(
+    "change_set.built",
+    "The site was built with the newest changes of an open change set, or could not be built.",
+    ChangeSetBuiltSchema,
+    _OF_PROJECT
+    | {
+        "change_set_id": _CHANGE_SET,
+        "state": str(ChangeSetState.IN_REVIEW),
+        "build": {
+            "id": "bld_01jd3h8f2mfz1t4v5w6x7y8z9h",
+            "state": str(BuildState.READY),
+            "commit_sha": COMMIT,
+            "seconds": 21.4,
+            "url": f"https://galley.example.org/console/projects/{PROJECT}/changes/{_CHANGE_SET}/open-site",
+        },
+    },
+)
 
 PREVIEW_STARTED = EventType("preview.started", "A preview runs.", PreviewEventSchema, _PREVIEW | {"code": None})
 PREVIEW_FAILED = EventType(

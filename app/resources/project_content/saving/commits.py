@@ -75,9 +75,17 @@ def _write(source: Source, save: SaveRequest) -> Commit:
 
 
 def create_merged_commit(
-    project_id: str, source: Source, planner: MergePlanner, *, by: Actor, creates_index: bool = True
+    project_id: str,
+    source: Source,
+    planner: MergePlanner,
+    *,
+    by: Actor,
+    creates_index: bool = True,
+    trailers: Sequence[tuple[str, str]] = (),
 ) -> Saved | NoChange:
     """Create the commit of a save whose files are merged with those of the branch, as `create_commit` does.
+
+    `trailers` name other people who made the change.
 
     Raises:
         ChangeSetRequired: the branch receives only change sets.
@@ -85,6 +93,7 @@ def create_merged_commit(
         MergeRefused: a file cannot be merged.
     """
     attribution = _begin(project_id, source, planner.request.edits, by, creates_index=creates_index)
+    attribution = replace(attribution, trailers=tuple(dict.fromkeys([*trailers, *attribution.trailers])))
 
     def plan(head: str) -> PlannedSave:
         return planner.planned_save(head, attribution)
@@ -218,6 +227,8 @@ def _expected_blobs(save: SaveRequest, before: dict[str, TreeEntry]) -> Iterator
         origin = before.get(change.previous_path or "")
         if change.content is not None:
             yield change.path, blob_sha(change.content)
+        elif change.blob is not None:
+            yield change.path, change.blob.sha
         elif change.action == Action.MOVE and origin is not None:
             yield change.path, origin.sha
 

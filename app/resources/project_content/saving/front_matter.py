@@ -17,7 +17,7 @@ from app.resources.project_content.saving.commit_builder import (
     require_base,
     require_unchanged,
 )
-from app.resources.project_content.saving.merging import Check, MergePlanner, MergeRequest
+from app.resources.project_content.saving.merging import MergePlanner, MergeRequest
 from app.resources.project_content.source import Source
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
@@ -62,8 +62,8 @@ def apply_edit(source: Source, edit: FrontMatterEdit) -> FileEdit | NoChange:
     return FileEdit(FileChange(edit.file, Action.UPDATE, after), edit.base_blob_sha)
 
 
-def plan_edit(source: Source, edit: FrontMatterEdit, *, check: Check | None = None) -> MergePlanner:
-    """Apply the edit to the file at the base and return the planner of its merge with the branch.
+def plan_edit(source: Source, edit: FrontMatterEdit) -> MergeRequest:
+    """Apply the edit to the file at the base and return the merge with the branch.
 
     Raises:
         NotFound: the file does not exist at the base.
@@ -76,7 +76,7 @@ def plan_edit(source: Source, edit: FrontMatterEdit, *, check: Check | None = No
     if before is None:
         raise NotFound("There is no such file on this branch")
     after = FileEdit(FileChange(edit.file, Action.UPDATE, _edited(edit, before)), edit.base_blob_sha)
-    return MergePlanner(source, MergeRequest(edit.base_sha, [after], message), check=check)
+    return MergeRequest(edit.base_sha, [after], message)
 
 
 def _edited(edit: FrontMatterEdit, before: bytes) -> bytes:

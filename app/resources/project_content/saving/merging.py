@@ -236,7 +236,7 @@ class MergePlanner:
         if change.action == Action.CREATE:
             if target is None:
                 return edit
-            is_equal = change.content is not None and target.sha == blob_sha(change.content)
+            is_equal = target.sha == _sha_after(edit, _Base(None))
             return None if is_equal else self._refuse(plan, edit, _addition_kind(target), target)
         if theirs is not None and theirs.type == FOLDER:
             return self._refuse(plan, edit, ConflictKind.FILE_FOLDER, None)
@@ -315,7 +315,9 @@ class MergePlanner:
 
     def _mine(self, edit: FileEdit) -> bytes | None:
         """Return the content of an edit. A move can keep that of its base."""
-        content = edit.change.content
+        content, blob = edit.change.content, edit.change.blob
+        if content is None and blob is not None:
+            return self._read(blob.sha, edit.change.path)
         return self.read_base(edit) if content is None and edit.change.action == Action.MOVE else content
 
     def _resolve(self, plan: MergePlan, edit: FileEdit, first: int, theirs: TreeEntry | None) -> FileEdit | None:
@@ -405,10 +407,11 @@ def _whole_file(edit: FileEdit, choice: Choice, theirs: TreeEntry | None) -> Fil
     content = str(choice.value).encode() if isinstance(choice, Replacement) else change.content
     if change.action == Action.MOVE and theirs is not None:
         return FileEdit(replace(change, content=content), sha)
-    if content is None:
+    if content is None and change.blob is None:
         return FileEdit(FileChange(change.path, Action.DELETE), sha) if theirs is not None else None
     action = Action.CREATE if theirs is None else Action.UPDATE
-    return FileEdit(FileChange(change.path, action, content, is_executable=change.is_executable), sha)
+    written = FileChange(change.path, action, content, is_executable=change.is_executable, blob=change.blob)
+    return FileEdit(written, sha)
 
 
 def _addition_kind(target: TreeEntry) -> ConflictKind:
@@ -424,7 +427,8 @@ def _folders(path: str) -> list[str]:
 
 
 def _sha_after(edit: FileEdit, base: _Base) -> str | None:
-    return base.sha if edit.change.content is None else blob_sha(edit.change.content)
+    content, blob = edit.change.content, edit.change.blob
+    return blob_sha(content) if content is not None else blob.sha if blob is not None else base.sha
 
 
 def preview(source: Source, planner: MergePlanner) -> dict[str, object]:

@@ -44,6 +44,13 @@ class ScheduleRefused(SetRefused):
     message = "The site was changed in the same places. Nothing was scheduled. Solve the conflicts, then schedule again"
 
 
+class MoveRefused(MergeRefused):
+    """A move of changes to a change set that changes the same places (409)."""
+
+    message = ErrorMessage("The other changes touch the same places. Nothing was moved")
+    fault = ErrorMessage("The other changes contain another version of this file")
+
+
 class UnknownConflict(Exception):
     """Resolutions of conflicts that a file does not have, each with its path."""
 

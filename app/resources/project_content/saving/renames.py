@@ -129,20 +129,24 @@ def _join_moves(
     """
     removed = {edit.change.path for edit in edits if edit.change.action == Action.DELETE}
     old = {path: sha for path, sha in changed.items() if path in removed}
-    added = {edit.change.path: edit.change.content or b"" for edit in edits if edit.change.action == Action.CREATE}
-    contents = {blob_sha(content): content for path, content in added.items() if path not in taken} if old else {}
-    new = {path: blob_sha(content) for path, content in added.items() if path not in taken} if old else {}
+    added = [edit.change for edit in edits if edit.change.action == Action.CREATE and edit.change.path not in taken]
+    new = {change.path: _added_blob(change) for change in added} if old else {}
+    contents = {new[change.path]: change.content for change in added if change.content is not None} if old else {}
     moves = _match_files(old, new, lambda sha: contents[sha] if sha in contents else read(sha))
     origins = {target: path for path, target in moves.items()}
     result = list[FileEdit | None]()
     for edit in edits:
         change, origin = edit.change, origins.get(edit.change.path)
         if origin is not None:
-            move = FileChange(change.path, Action.MOVE, change.content, origin, change.is_executable)
+            move = FileChange(change.path, Action.MOVE, change.content, origin, change.is_executable, change.blob)
             result.append(FileEdit(move, changed[origin]))
         else:
             result.append(None if change.path in moves and change.action == Action.DELETE else edit)
     return result
+
+
+def _added_blob(change: FileChange) -> str:
+    return change.blob.sha if change.blob is not None else blob_sha(change.content or b"")
 
 
 def _follow(edit: FileEdit, renames: Mapping[str, str], bases: Mapping[str, str]) -> FileEdit | None:

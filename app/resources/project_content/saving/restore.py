@@ -100,9 +100,15 @@ def _folder_versions(source: Source, commit: str, request: RestoreRequest) -> di
 
 
 def edits_between(
-    source: Source, versions: Mapping[str, TreeEntry | None], present: Mapping[str, TreeEntry]
+    source: Source,
+    versions: Mapping[str, TreeEntry | None],
+    present: Mapping[str, TreeEntry],
+    *,
+    reads_new_files: bool = True,
 ) -> Iterator[FileEdit]:
     """Yield the edits that replace present entries by other versions of the same paths. None is a path to delete.
+
+    Without `reads_new_files`, the edits of new files name their blobs instead of containing their bytes.
 
     Raises:
         RestoreNotPossible: a version is a symbolic link or a submodule.
@@ -119,6 +125,10 @@ def edits_between(
         if now is not None and (version.sha, is_executable(version)) == (now.sha, is_executable(now)):
             continue
         _require_file(path, version, now)
+        if now is None and not reads_new_files:
+            change = FileChange(path, Action.CREATE, is_executable=is_executable(version), blob=version)
+            yield FileEdit(change)
+            continue
         content = _read(source, version, max_bytes=remaining)
         remaining -= len(content)
         action = Action.CREATE if now is None else Action.UPDATE

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.content.entry_files import folder_of_index
 from app.content.field_values import value_of
 from app.content.schema.collection_groups import group_of
 from app.content.schema.columns import columns_of
@@ -34,7 +33,7 @@ class LastEdit:
 
 @dataclass(frozen=True)
 class LatestPage:
-    """A page of a collection with its last edit and one of its images."""
+    """A page of a collection with its last edit and one of its images. `title` is empty if it has none."""
 
     path: str
     title: str
@@ -55,10 +54,12 @@ def latest_pages(project: Project, index: ContentIndex | None, content: SiteCont
         edits = _committed(index, content) | edits
     newest = sorted(edits, key=lambda path: edits[path].at, reverse=True)[:limit]
     titles, images = titles_of(project, index, newest), _images(project, index, content, newest)
+    for path in newest:
+        described = content.described(path)
+        if not titles.get(path) and described is not None:
+            titles[path] = described[1].label
     return [
-        LatestPage(
-            path, titles.get(path) or _name(content, path), _label(content, path) or "", edits[path], images.get(path)
-        )
+        LatestPage(path, titles.get(path) or "", _label(content, path) or "", edits[path], images.get(path))
         for path in newest
     ]
 
@@ -69,11 +70,6 @@ def _label(content: SiteContent, path: str) -> str | None:
     if described is not None:
         return (described[0] or described[1]).label
     return member[0].label if member is not None else None
-
-
-def _name(content: SiteContent, path: str) -> str:
-    described = content.described(path)
-    return described[1].label if described is not None else (folder_of_index(path) or path).rpartition("/")[2]
 
 
 def _logged(project_id: str, index: ContentIndex, content: SiteContent, limit: int) -> dict[str, LastEdit]:

@@ -82,7 +82,7 @@ def list_view(
     """
     values = {"view": "list", "group": "", "state": "all", "sort": "", **stored, **chosen}
     is_group = values["group"] in columns.groups or (values["group"] == "year" and columns.has_dates)
-    names = ("path", columns.title, columns.date)
+    names = ("path", columns.title, columns.date, *columns.orders)
     if filters is None:
         choices = {f"filter[{choice.name}]": choice.options for choice in columns.choices}
         filters = {name: stored[name] for name, options in choices.items() if stored.get(name) in options}

@@ -11,8 +11,9 @@ from typing import Any
 
 from app.concurrency.threadpool import switch
 from app.content.entry_filters import PATH, EntryFilter, Operator
+from app.content.field_values import key_of
 from app.content.schema.collection_groups import DATA_ENDINGS, CollectionLanguage
-from app.content.schema.model import Collection
+from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.path_sets import endings_of, path_set
 from app.content.schema.relations import (
     MAX_ITEMS,
@@ -55,6 +56,14 @@ class Relation:
     value_field: str | None
     title_field: str | None = None
 
+    @classmethod
+    def of(
+        cls, schema: ContentSchema, name: str | None, value_field: str | None, title_field: str | None
+    ) -> "Relation | None":
+        """Return the relation to the collection of this name, or None if the schema does not have it."""
+        collection = next((candidate for candidate in schema.collections if candidate.name == name), None)
+        return cls(collection, value_field, title_field) if collection is not None else None
+
     @property
     def is_data(self) -> bool:
         """Return whether the entries are data files."""
@@ -77,6 +86,19 @@ class RelationReader:
             DriverError: data files cannot be read.
         """
         return self._distinct(self._entries(relation, limit=MAX_OPTIONS + 1), relation, MAX_OPTIONS + 1)
+
+    def titles(self, relation: Relation, values: Sequence[object]) -> dict[str, str]:
+        """Return the titles of the entries by the keys of their values: the first ones, and those of some values.
+
+        Raises:
+            DriverError: data files cannot be read.
+        """
+        options = self.options(relation)
+        titles = {key_of(option.value): option.title for option in options}
+        if len(options) > MAX_OPTIONS:
+            others = self.stored(relation, [value for value in values if key_of(value) not in titles])
+            titles |= {key_of(option.value): option.title for option in others.values() if option is not None}
+        return titles
 
     def find(self, relation: Relation, text: str) -> list[RelationOption]:
         """Return options whose title or value contains a text in any case, the best first.

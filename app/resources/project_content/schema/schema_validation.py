@@ -11,7 +11,7 @@ from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, plain
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.schema.model import ContentSchema
-from app.content.schema.validation import collection_of, validate
+from app.content.schema.validation import REQUIRED, collection_of, is_missing_body, validate
 from app.content.text import decode
 from app.core.errors import ErrorMessage, FieldError, InvalidRequest
 from app.resources.project_content.save_request import FileEdit
@@ -26,6 +26,7 @@ def check(schema: ContentSchema, edits: Sequence[FileEdit], *, prefix: str | Non
     """Compare the written files of a save with their collections. Files without a collection are accepted.
 
     The path of an error is the JSON pointer into the front matter, after `files.<number>` unless `prefix` replaces it.
+    `/body` is the text of a page.
 
     Raises:
         InvalidRequest: a value is invalid. `result.invalid` lists file, pointer and message.
@@ -60,6 +61,9 @@ def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[
         if collection is not None:
             for error in validate(schema, collection, values):
                 yield number, error.pointer, ErrorMessage(error.template, **error.values)
+            body = _body_of(change.path, change.content)
+            if body is not None and is_missing_body(schema, collection, body):
+                yield number, "/body", ErrorMessage(REQUIRED)
 
 
 def values_of(path: str, data: bytes) -> dict[str, object] | str:
@@ -81,6 +85,12 @@ def values_of(path: str, data: bytes) -> dict[str, object] | str:
     if isinstance(values, list):
         return {ROOT: values}
     return values if isinstance(values, dict) else "The file must contain a mapping"
+
+
+def _body_of(path: str, data: bytes) -> str | None:
+    """Return the text below the front matter of a page, or None for other files."""
+    text, _ = decode(data)
+    return split_front_matter(text).body if text is not None and file_type(path).language in LANGUAGES else None
 
 
 def _data(language: str | None, text: str) -> object:

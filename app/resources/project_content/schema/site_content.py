@@ -129,7 +129,7 @@ def site_content(project: Project, index: ContentIndex | None, *, hosts: GitHost
         schema = content_schema(project, index, hosts=hosts, by=by)
         hidden = HiddenFolders(paths=excluded_folders(project, index, hosts=hosts, by=by))
         schema = replace(schema, collections=tuple(c for c in schema.collections if not hidden.contains(c.folder)))
-    counts = file_counts(index)
+    counts = file_counts(index, project.generator)
     groups = tuple(_exact(project, index, collection_groups(schema, counts)))
     images = sum(count.files for count in counts if is_image_ending(count.ending))
     navigation, singles = tuple(_navigation(index, schema, groups)), tuple(_singles(index, schema, groups, counts))

@@ -112,7 +112,8 @@ def _target(project: Project, entry: Mapping[str, Any], style: LinkStyle) -> Lin
     is_below = style.root is not None and f"{entry['path']}/".startswith(f"{style.root}/" if style.root else "")
     root = style.root if is_below else project.paths.get("content")
     is_written = any(str(entry["fields"].get(name) or "").startswith("/") for name in ("url", "permalink"))
-    return LinkTarget(entry["path"], path_in_site(entry["path"], entry["fields"], root), is_written)
+    address = path_in_site(entry["path"], entry["fields"], root, generator=project.generator)
+    return LinkTarget(entry["path"], address, is_written)
 
 
 def _root(project: Project, path: str, form: LinkForm) -> str:

@@ -18,6 +18,7 @@ from app.content.field_values import text_key
 from app.content.link_forms import is_page_file, without_query
 from app.content.links import INDEXES, Link, can_resolve_to, find_links, is_local, key_of, link_keys
 from app.content.site_roots import SiteRoots
+from app.content.text_code import blank_code
 from app.content.words import fold
 from app.extensions import db
 from app.models.content_search import ContentField
@@ -38,9 +39,6 @@ _GENERATED = frozenset(
 )
 """First names of addresses at which sites have pages without a file."""
 
-_FENCE = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)?(`{3,}|~{3,})")
-_RAW = (("<!--", "-->"), ("{% raw %}", "{% endraw %}"), ("{% highlight", "{% endhighlight %}"))
-_CODE = re.compile(r"`[^`\n]{1,1000}`")
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-z]{2,4})?", re.IGNORECASE)
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-(.+)")
 _ALIASES = ("url", "permalink", "slug", "id", "aliases", "aliases.*", "redirect_from", "redirect_from.*")
@@ -57,7 +55,7 @@ def missing_links(project: Project, index: ContentIndex | None, path: str, body:
     """Return the links of a text of the file `path` that lead to no page of the branch, as they are written."""
     if index is None or index.generation == 0 or index.files > MAX_FILES:
         return []
-    links = find_links(without_code(body[:MAX_CHARACTERS]), {})
+    links = find_links(blank_code(body[:MAX_CHARACTERS]), {})
     links = [link for link in links if _is_to_page(link)][:MAX_CHECKED]
     exact = {link: _file_of(path, link.url) for link in links if is_page_file(link.url)}
     present = existing_files(index, {file for file in exact.values() if file})
@@ -69,24 +67,6 @@ def missing_links(project: Project, index: ContentIndex | None, path: str, body:
     absent = [link for link in links if not _may_exist(path, link, names, site)]
     known = _aliases(project, absent)
     return [link.url for link in absent if known.isdisjoint(_alias_keys(link.url))]
-
-
-def without_code(text: str) -> str:
-    """Return a text of Markdown without its code, comments and raw text of Liquid."""
-    lines, fence = [], ""
-    for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if mark is None:
-            if not fence:
-                lines.append(line)
-        elif not fence:
-            fence = mark[1]
-        elif mark[1].startswith(fence):
-            fence = ""
-    result = _CODE.sub("", "\n".join(lines))
-    for start, end in _RAW:
-        result = "".join(part.partition(end)[2] if number else part for number, part in enumerate(result.split(start)))
-    return result
 
 
 def _is_to_page(link: Link) -> bool:

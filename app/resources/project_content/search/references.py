@@ -3,10 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import groupby, islice
+from typing import Any
 
 import sqlalchemy as sa
 
+from app.content.entry_files import folders_above, is_section
+from app.content.image_types import is_image
 from app.content.links import Link, can_resolve_to, link_keys
 from app.content.schema.model import ContentSchema
 from app.extensions import db
@@ -14,12 +18,21 @@ from app.models.content_search import ContentLink, ContentText
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentFile, ContentIndex
 from app.resources.project_content import queries
-from app.resources.project_content.conditions import literal_number, path_contains
+from app.resources.project_content.conditions import literal_number, name_of, path_contains
 from app.resources.project_content.images import site_roots
-from app.resources.project_content.tree.folder_listing import pages_with, titles_of
+from app.resources.project_content.tree.folder_listing import folder_counts, logged_times, pages_with, titles_of
 
 MAX_LINKS = 1_000
 MAX_SOURCES, PAGE = 1_000, 2_000
+
+
+class ImageOrder(StrEnum):
+    """The order of images. The last changes and the largest files are first."""
+
+    PATH = "path"
+    NAME = "name"
+    CHANGED = "-changed"
+    SIZE = "-size"
 
 
 @dataclass(frozen=True)
@@ -44,8 +57,16 @@ class ImagePage:
     total: int
 
 
-def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, limit: int) -> ImagePage:
-    """Return a page of the images whose path contains a term in any case, by path."""
+def list_images(
+    index: ContentIndex | None,
+    term: str = "",
+    *,
+    folder: str = "",
+    order: ImageOrder = ImageOrder.PATH,
+    offset: int = 0,
+    limit: int,
+) -> ImagePage:
+    """Return a page of the images in or below a folder whose path contains a term in any case."""
     if index is None:
         return ImagePage([], 0)
     file = ContentFile
@@ -56,11 +77,47 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
         # SQLite uses the index for the exact text of its condition.
         sa.text(IS_IMAGE),
         *([path_contains(term)] if term else []),
+        # "0" follows "/" in ASCII, so this range contains all paths below the folder.
+        *([file.path >= f"{folder}/", file.path < f"{folder}0"] if folder else []),
     ]
     total = db.session.scalar(sa.select(sa.func.count()).select_from(file).where(*conditions)) or 0
-    statement = sa.select(file.path, file.size, file.sha).where(*conditions).order_by(file.path)
+    statement = (
+        sa.select(file.path, file.size, file.sha).where(*conditions).order_by(*_sorting(index, order), file.path)
+    )
     rows = db.session.execute(statement.limit(literal_number(limit)).offset(offset)) if total > offset else ()
     return ImagePage([ListedImage(path, size, sha) for path, size, sha in rows], total)
+
+
+def _sorting(index: ContentIndex, order: ImageOrder) -> Sequence[sa.ColumnElement[Any]]:
+    """Return the values by which images are sorted before their paths. The log has the changes of the newest saves."""
+    file = ContentFile
+    if order is ImageOrder.NAME:
+        return [sa.func.lower(name_of(file.path))]
+    if order is ImageOrder.SIZE:
+        return [sa.func.coalesce(file.size, 0).desc()]
+    if order is ImageOrder.PATH:
+        return []
+    times = {path: time for path, time in logged_times(index.project_id).items() if is_image(path)}
+    logged = [sa.case(times, value=file.path)] if times else []
+    return [sa.func.coalesce(file.last_commit["date"].as_string(), *logged, "").desc()]
+
+
+def image_folders(project: Project, index: ContentIndex | None) -> Mapping[str, int]:
+    """Return the folders of images with the number of images in or below each.
+
+    The folder of a single page is not listed. Its images count for the folder above.
+    """
+    if index is None:
+        return {}
+    counts = {f"{folder}image": images for folder, images in folder_counts(index, only_images=True)}
+    pages = pages_with(index, counts, project.generator)
+    # The folder of a section contains other pages, and is listed itself.
+    own = {page: page if is_section(page) else page.rpartition("/")[0] for page in pages.values()}
+    shown = {next(folders_above(own.get(pages.get(path, ""), path)), "") for path in counts}
+    totals = Counter[str]()
+    for path, images in counts.items():
+        totals.update({folder: images for folder in folders_above(path) if folder in shown})
+    return totals
 
 
 def count_pages(
@@ -99,7 +156,7 @@ def count_pages(
         for path in targets[key]:
             if source != path and can_resolve_to(source, Link(url, kind), path, site):
                 sources[path].add(source)
-    for path, page in pages_with(index, paths).items():
+    for path, page in pages_with(index, paths, project.generator).items():
         sources[path].add(page)
     cut = {path for key, links in compared.items() if links == max_links for path in targets[key]}
     unknown = dict.fromkeys(cut if index.described_sha == index.commit_sha else paths)
@@ -131,7 +188,7 @@ def backlinks(
 def uses(project: Project, index: ContentIndex | None, path: str, schema: ContentSchema) -> list[Backlink]:
     """Return the files that link to a file, and the page whose folder contains it, by path. Raises NotFound."""
     listed = backlinks(project, index, path, schema)
-    page = pages_with(index, [path]).get(path)
+    page = pages_with(index, [path], project.generator).get(path)
     if page is None or any(link.path == page for link in listed):
         return listed
     return sorted([*listed, Backlink(page, titles_of(project, index, [page]).get(page))], key=lambda link: link.path)

@@ -15,7 +15,7 @@ from operator import itemgetter
 import sqlalchemy as sa
 
 from app.content.draft_state import is_draft
-from app.content.entry_files import folder_of_index, folders_above
+from app.content.entry_files import ELEVENTY, folder_of_index, folders_above
 from app.content.schema.collection_groups import DATA_ENDINGS, FolderCount
 from app.core import clock
 from app.database import inserts
@@ -192,13 +192,15 @@ def names_in_folder(index: ContentIndex | None, folder: str) -> list[str]:
     return [path[len(start) :] for path in paths]
 
 
-def pages_with(index: ContentIndex | None, paths: Collection[str]) -> dict[str, str]:
+def pages_with(index: ContentIndex | None, paths: Collection[str], generator: str | None) -> dict[str, str]:
     """Return the page whose folder contains a file, for those of some files that belong to such a page."""
     folders = {folder for path in paths for folder in folders_above(path)}
     if index is None or not folders:
         return {}
+    # The folder of a page that has its name contains few files. Its parents can contain many pages.
+    own = {f"{folder}/{folder.rpartition('/')[2]}.md" for folder in folders} if generator == ELEVENTY else set[str]()
+    pages = {path.rpartition("/")[0]: path for path in existing_files(index, own) if folder_of_index(path, generator)}
     statement = sa.select(ContentFile.path).where(*_in(index), ContentFile.path.like("%/index.%"))
-    pages = dict[str, str]()
     for part in inserts.batches(sorted(f"{folder}/" for folder in folders), BLOBS_PER_STATEMENT):
         for path in db.session.scalars(
             statement.where(_folder_of_file.in_(part)).order_by(sa.func.length(ContentFile.path).desc())
@@ -210,9 +212,12 @@ def pages_with(index: ContentIndex | None, paths: Collection[str]) -> dict[str, 
     return {path: page for path, page in nearest.items() if page is not None and page != path}
 
 
-def images_of_folders(index: ContentIndex | None, pages: Collection[str]) -> dict[str, str]:
+def images_of_folders(
+    index: ContentIndex | None, pages: Collection[str], generator: str | None = None
+) -> dict[str, str]:
     """Return an image in the folder of those of some pages that are folders: the featured one, else the first."""
-    folders = {page: f"{folder_of_index(page)}/" for page in pages if folder_of_index(page) is not None}
+    own = {page: folder_of_index(page, generator) for page in pages}
+    folders = {page: f"{folder}/" for page, folder in own.items() if folder is not None}
     if index is None or not folders:
         return {}
     statement = sa.select(ContentFile.path).where(*_in(index), _folder_of_file.in_(set(folders.values())))
@@ -223,13 +228,15 @@ def images_of_folders(index: ContentIndex | None, pages: Collection[str]) -> dic
     return {page: images[folder] for page, folder in folders.items() if folder in images}
 
 
-def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
+def folder_counts(index: ContentIndex, *, only_images: bool = False) -> Sequence[tuple[str, int]]:
     """Return the folders of a branch with their last slash and the number of files in each, not below it."""
     statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)
+    if only_images:
+        statement = statement.where(_IS_BLOB, sa.text(IS_IMAGE))
     return [(folder, files) for folder, files in db.session.execute(statement)]
 
 
-def file_counts(index: ContentIndex) -> list[FolderCount]:
+def file_counts(index: ContentIndex, generator: str | None) -> list[FolderCount]:
     """Return the numbers of files of a branch by folder, ending, and the text before the ending (`de` of `a.de.md`)."""
     counts, index_pages = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
     for part in db.session.scalars(sa.select(ContentFile.path).where(*_in(index))).partitions(PATHS_PER_STEP):
@@ -240,7 +247,8 @@ def file_counts(index: ContentIndex) -> list[FolderCount]:
             mark = stem.rpartition(".")[2] if "." in stem else ""
             key = (folder, mark if len(mark) <= MAX_LANGUAGE_CODE else "", ending.lower() if stem else "")
             counts[key] += 1
-            index_pages[key] += name.startswith("index.")
+            is_own = generator == ELEVENTY and name.startswith(f"{folder.rpartition('/')[2]}.")
+            index_pages[key] += is_own or name.startswith("index.")
     return [FolderCount(*key, files, index_pages[key]) for key, files in counts.items()]
 
 
@@ -319,7 +327,7 @@ def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset:
 
     The changes of a few files are in the log only. Their rows are merged into those that the database has sorted.
     """
-    times, file = _logged_times(project_id), ContentFile
+    times, file = logged_times(project_id), ContentFile
     commit_date = sa.func.coalesce(file.last_commit["date"].as_string(), "").label("date")
     statement = _select(index, view).add_columns(commit_date).where(*_filters(view))
     logged = list[tuple[tuple[str, str], Row]]()
@@ -446,7 +454,7 @@ def logged_changes(project_id: str, paths: Collection[str]) -> dict[str, dict[st
     return {row.file: {"author": row.user_name, "date": clock.iso(row.created_at)} for row in rows}
 
 
-def _logged_times(project_id: str) -> dict[str, str]:
+def logged_times(project_id: str) -> dict[str, str]:
     """Return the time of the last change of each file in the newest entries of the project log."""
     entry = _newest_entries(project_id).c
     rows = db.session.execute(sa.select(entry.file, sa.func.max(entry.created_at)).group_by(entry.file))

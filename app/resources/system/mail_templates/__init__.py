@@ -2,7 +2,7 @@
 
 `locale/<language>.po` contains the translations. A text without a translation stays English.
 Subjects are fixed texts, except that of `notices`. Only `member_added`, `webhook_disabled`, `schedule_canceled` and
-`notices`, which go to verified users, contain text of other users, and `invitation` two names.
+`notices`, which go to verified users, contain text of other users, and `invitation` and `review_link` two names.
 """
 
 import re
@@ -70,5 +70,6 @@ def _environment(language: str) -> Environment:
     )
     environment.filters["unlinked"] = unlinked
     catalog = read_catalog(CATALOGS, language)
+    environment.filters["translated"] = lambda text: catalog.gettext(text) if text else text
     environment.install_gettext_translations(catalog, newstyle=True)  # type: ignore[attr-defined]
     return environment

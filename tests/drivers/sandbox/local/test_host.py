@@ -340,7 +340,7 @@ def test_site_may_reserve_more_memory_than_it_uses(host: LocalSandboxes) -> None
     reserve = "import mmap; reserved = mmap.mmap(-1, 2 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
     host.start(SandboxSpec(name, "o", python(reserve + serving("os.environ['NODE_OPTIONS'].encode()")), 60), SITE)
     wait_for(host, name, Phase.READY)
-    assert fetch(host, name) == (200, b"--max-old-space-size=614")
+    assert fetch(host, name) == (200, b"--max-old-space-size=1228")
     host.stop(name)
 
 
@@ -411,6 +411,17 @@ class TestFailure:
         status = self.failed(LocalSandboxes(root, serve_timeout_s=1), python(program + "time.sleep(60)"))
         assert status.cause == "response"
 
+    def test_other_port_with_pages_is_used(self, host: LocalSandboxes) -> None:
+        """A server of reload scripts listens on a lower port. It has no pages."""
+        name = uuid.uuid4().hex
+        host.start(SandboxSpec(name, "o", python(TWO_SERVERS), 60), SITE)
+        wait_for(host, name, Phase.READY)
+        assert fetch(host, name) == (200, b"text/html")
+        upstream = host.connect(name)
+        upstream.connection.close()
+        assert (upstream.host, upstream.origin) == ("localhost:8080", "http://localhost:8080")
+        host.stop(name)
+
     def test_port_of_the_recipe_is_used(self, host: LocalSandboxes) -> None:
         name = uuid.uuid4().hex
         program = serving("os.environ['PORT'].encode()").replace('int(os.environ["PORT"])', "8765")
@@ -420,6 +431,19 @@ class TestFailure:
         host.stop(name)
 
 
+TWO_SERVERS = """
+import http.server, threading
+def serve(port, kind):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", kind); self.send_header("Content-Length", str(len(kind)))
+            self.end_headers()
+            self.wfile.write(kind.encode())
+    http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+threading.Thread(target=serve, args=(3500, "text/javascript"), daemon=True).start()
+serve(8080, "text/html")
+"""
 REFUSED_REQUEST = """
 import os, urllib.request
 handler = urllib.request.ProxyHandler({"https": os.environ["HTTPS_PROXY"], "http": os.environ["HTTP_PROXY"]})

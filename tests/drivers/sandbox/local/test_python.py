@@ -30,10 +30,14 @@ def write_program(folder: Path, name: str, version: str, prefix: Path) -> None:
 class TestSelectPython:
     @pytest.mark.parametrize(
         ("declared", "minor"),
-        [(None, 11), (">=3.9", 11), ("==3.12.*", 12), (">=3.12", 13), ("==3.10.*", 10), ("==3.8.*", 11), ("text", 11)],
+        [(None, 13), (">=3.9", 13), ("<3.13", 12), ("==3.12.*", 12), ("==3.10.*", 10), ("==3.8.*", 11), ("text", 13)],
     )
-    def test_system_precedes_the_newest_version_in_the_range(self, declared: str | None, minor: int) -> None:
+    def test_newest_version_that_the_site_permits_is_selected(self, declared: str | None, minor: int) -> None:
         assert select_python(declared, [SYSTEM, *OTHERS]).version[1] == minor
+
+    def test_system_precedes_another_installation_of_its_version(self) -> None:
+        other = PythonProgram((3, 11, 9), "/opt/11/bin/python3.11", "/opt/11")
+        assert select_python(None, [SYSTEM, other]) == SYSTEM
 
     def test_installation_outside_of_the_system_is_mounted(self) -> None:
         assert SYSTEM.mounts() == []

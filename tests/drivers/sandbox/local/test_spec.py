@@ -19,8 +19,17 @@ def specify(recipe: Recipe) -> dict[str, Any]:
     sandbox_spec = SandboxSpec("name", "owner", recipe, 60)
     limits = SandboxLimits()
     return specification(
-        Path("/folder"), sandbox_spec, None, user=None, image=False, egress=(), limits=limits, install_timeout_s=1, serve_timeout_s=1
-    )  # fmt: skip
+        Path("/folder"),
+        sandbox_spec,
+        None,
+        user=None,
+        image=False,
+        egress=(),
+        limits=limits,
+        install_timeout_s=1,
+        serve_timeout_s=1,
+        build_timeout_s=1,
+    )
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -14,10 +15,37 @@ CHUNK_BYTES = 64 * 1024
 HEAD_BYTES = 16 * 1024
 TIMEOUT_S = 60
 MAX_CONNECTIONS = 64
+ADDRESS_S, RETRY_PAUSE_S = 30, 0.5
 HTTPS_PORT = 443
 PUBLIC_PORTS = ("80", "443")
 UNREACHABLE = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+class HostAddresses:
+    """Addresses of hosts, for 30 s each. A failed look-up is repeated once: busy resolvers lose requests."""
+
+    def __init__(self, lifetime_s: float = ADDRESS_S, pause_s: float = RETRY_PAUSE_S) -> None:
+        self._lifetime_s, self._pause_s = lifetime_s, pause_s
+        self._results: dict[str, tuple[float, list[str]]] = {}
+
+    def addresses(self, host: str) -> list[str]:
+        """Return the addresses of a host in the order of the resolver. Raises OSError."""
+        looked_up_at, addresses = self._results.get(host, (0.0, []))
+        if addresses and time.monotonic() - looked_up_at < self._lifetime_s:
+            return addresses
+        try:
+            addresses = self._resolve(host)
+        except OSError:
+            time.sleep(self._pause_s)
+            addresses = self._resolve(host)
+        self._results[host] = (time.monotonic(), addresses)
+        return addresses
+
+    @staticmethod
+    def _resolve(host: str) -> list[str]:
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class Egress:
@@ -34,6 +62,7 @@ class Egress:
         self._allowed = {name if ":" in name else f"{name}:{HTTPS_PORT}" for name in map(str.lower, allowed)}
         self._open: set[socket.socket] = set()
         self._closed = False
+        self._addresses_of = HostAddresses()
         self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
 
     def start(self) -> None:
@@ -83,8 +112,8 @@ class Egress:
         netloc = (target if is_tunnel else urlsplit(target).netloc).lower()
         host, _, port = netloc.rpartition(":") if ":" in netloc else (netloc, "", "80")
         try:
-            address = None if self._closed else self._address(host, port)
-            upstream = None if address is None else socket.create_connection((address, int(port)), timeout=TIMEOUT_S)
+            addresses = None if self._closed else self._addresses(host, port)
+            upstream = None if not addresses else _connect(addresses, int(port))
         except OSError:
             self._on_unreachable(f"{host}:{port}")
             client.sendall(UNREACHABLE)
@@ -106,14 +135,21 @@ class Egress:
             finally:
                 self._open.discard(upstream)
 
-    def _address(self, host: str, port: str) -> str | None:
-        """Return what to connect to, or None if the host is refused. A public host is resolved once. Raises OSError."""
+    def _addresses(self, host: str, port: str) -> list[str]:
+        """Return what to connect to, or an empty list if the host is refused. Raises OSError."""
         if f"{host}:{port}" in self._allowed:
-            return host
+            return self._addresses_of.addresses(host)
         if not self._is_public or port not in PUBLIC_PORTS:
-            return None
-        addresses = {str(entry[4][0]) for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)}
-        return next((address for address in sorted(addresses) if is_public(address)), None)
+            return []
+        return [address for address in self._addresses_of.addresses(host) if is_public(address)]
+
+
+def _connect(addresses: list[str], port: int) -> socket.socket:
+    """Connect to the first address that accepts. Raises OSError."""
+    for address in addresses[:-1]:
+        with contextlib.suppress(OSError):
+            return socket.create_connection((address, port), timeout=TIMEOUT_S)
+    return socket.create_connection((addresses[-1], port), timeout=TIMEOUT_S)
 
 
 def _read_head(client: socket.socket) -> tuple[bytes, bytes]:

@@ -27,6 +27,7 @@ HTTPS_SUFFIX = ":443"
 STEP_S = 0.05
 PROBE_TIMEOUT_S = 30
 MEMORY_INTERVAL_S, IMAGE_INTERVAL_S, FOLDER_INTERVAL_S = 0.5, 0.5, 1.0
+OTHER_PORT_AFTER_S, OTHER_PORT_INTERVAL_S = 3.0, 2.0
 WRITE_TIMEOUT_S = 10
 LINE_BYTES = 4 * 1024 * 1024
 MISSING_COMMAND, KILLED = 127, (9, 137)
@@ -55,7 +56,10 @@ class Supervisor:
         self._answers: dict[int, object] = {}
         self._answered = threading.Condition()
         self._listening: list[int] = []
+        self.port: int = self.spec["port"]
+        self._ports_at = 0.0
         self._memory_at = 0.0
+        self._is_built = False
         self._serving_since = 0.0
         self._state_lock = threading.RLock()
 
@@ -84,13 +88,23 @@ class Supervisor:
                 self._fail("The installation took too long", "install_timeout")
             if self.phase == "waiting" and now > self._serving_since + self.spec["serve_timeout_s"]:
                 self._fail_without_port()
+            if self.phase == "building" and now > self._serving_since + self.spec["serve_timeout_s"]:
+                self._fail("The build took too long", "build_timeout")
             self._check_memory(now)
+            if self._is_built:
+                self._hold_output()
+                return
             if self.jail.process.poll() is not None and self.phase != "failed":
                 time.sleep(STEP_S)  # The last messages may still be in the channel.
-                if self.phase != "failed":
+                if self.phase != "failed" and not self._is_built:
                     self._fail("The sandbox ended by itself", "ended")
             if self.phase == "failed":
                 return
+
+    def _hold_output(self) -> None:
+        """Keep the disk of a finished build until the sandbox is stopped or its lifetime ends."""
+        while time.monotonic() < self.until and not self.stopping.wait(STEP_S):
+            pass
 
     def _check_memory(self, now: float) -> None:
         """End the jail if it exceeds the memory limit and no control group enforces it."""
@@ -138,7 +152,7 @@ class Supervisor:
             self.jail.change_egress_to_serving()
             threading.Thread(target=self.jail.store_dependencies, daemon=True).start()
             self._serving_since = time.monotonic()
-            self._enter("waiting")
+            self._enter("building" if self.spec["builds"] else "waiting")
         elif "wrote" in message:
             with self._answered:
                 self._answers[message["wrote"]] = message["error"]
@@ -146,16 +160,29 @@ class Supervisor:
         elif "listening" in message:
             with self._answered:
                 self._listening = [port for port in message["listening"] if isinstance(port, int)][:5]
+                if isinstance(message.get("pages"), int):
+                    self.port = message["pages"]
                 self._answered.notify_all()
         elif "refused" in message:
             self._refused.add(str(message["refused"]))
         elif "ended" in message:
-            name = "installation" if message["during"] == "install" else "server"
             status = abs(int(message["ended"]))
+            is_build = self.spec["builds"] and message["during"] != "install"
+            if is_build and status == 0 and self._exceeded_disk() is None:
+                self._finish_build()
+                return
+            name = "build" if is_build else "installation" if message["during"] == "install" else "server"
             cause = "missing_program" if status == MISSING_COMMAND else "memory" if status in KILLED else "ended"
             # A full disk ends most programs before the next count.
             excess = self._exceeded_disk()
             self._fail(*(excess or (f"The {name} ended with status {status}", cause)))
+
+    def _finish_build(self) -> None:
+        """End all processes of the jail, so that nothing changes the output, then report the build."""
+        self._is_built = True
+        self.jail.complete_log()
+        self.jail.end()
+        self._enter("built")
 
     def _fail_without_port(self) -> None:
         with self._answered:
@@ -171,16 +198,22 @@ class Supervisor:
         timeout_s = PROBE_TIMEOUT_S
         while not self.stopping.wait(STEP_S) and self.phase != "failed":
             started = time.monotonic()
+            self._find_pages(started)
             if self.phase == "waiting" and self._answers_http(timeout_s):
                 self._enter("ready")
                 return
             if time.monotonic() - started >= timeout_s:
                 timeout_s *= 2
 
+    def _find_pages(self, now: float) -> None:
+        """Let the guest forward to another port with pages if the expected one is closed for a time."""
+        first = self._serving_since + OTHER_PORT_AFTER_S
+        if self.phase == "waiting" and now > max(first, self._ports_at + OTHER_PORT_INTERVAL_S):
+            self._ports_at = now
+            self.jail.send(find_pages=True)
+
     def _answers_http(self, timeout_s: float) -> bool:
-        request = (
-            f"GET / HTTP/1.1\r\nHost: localhost:{self.spec['port']}\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
-        )
+        request = f"GET / HTTP/1.1\r\nHost: localhost:{self.port}\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
         with socket.socket(socket.AF_UNIX) as connection, contextlib.suppress(OSError):
             connection.settimeout(timeout_s)
             connection.connect("serve.sock")
@@ -231,7 +264,7 @@ class Supervisor:
                 return
             self.phase = phase
             hosts = {"refused": self._refused, "unreachable": self._unreachable}
-            state = {"phase": phase, "processes": self.jail.processes()} | hosts | failure
+            state = {"phase": phase, "port": self.port, "processes": self.jail.processes()} | hosts | failure
             temporary = self.folder / f"state.{threading.get_ident()}"
             temporary.write_text(json.dumps(state))
             temporary.replace(self.folder / "state.json")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from app.drivers.sandbox.local.supervisor import egress_proxy
 from app.drivers.sandbox.local.supervisor.egress_proxy import Egress
 
 
@@ -47,6 +48,43 @@ class EgressWithEchoServer:
     def status(self, head: str) -> bytes:
         with closing(self.open(head)) as connection:
             return connection.recv(1000).split(b" ")[1]
+
+
+class Resolutions:
+    """Results of look-ups in their order. None is a failure."""
+
+    def __init__(self, *results: str | None) -> None:
+        self.results, self.count = list(results), 0
+
+    def __call__(self, host: str, *_arguments: object, **_options: object) -> list[tuple[object, ...]]:
+        self.count += 1
+        address = self.results.pop(0)
+        if address is None:
+            raise socket.gaierror(f"{host} is unknown")
+        return [(0, 0, 0, "", (address, 0))]
+
+
+class TestResolver:
+    def test_address_is_stored(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        resolutions = Resolutions("192.0.2.1", "192.0.2.2")
+        monkeypatch.setattr(egress_proxy.socket, "getaddrinfo", resolutions)
+        hosts = egress_proxy.HostAddresses()
+        assert [hosts.addresses("a.example.org") for _ in range(3)] == [["192.0.2.1"]] * 3
+        assert resolutions.count == 1
+
+    def test_address_without_a_lifetime_is_looked_up_again(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(egress_proxy.socket, "getaddrinfo", Resolutions("192.0.2.1", "192.0.2.2"))
+        hosts = egress_proxy.HostAddresses(lifetime_s=0)
+        assert [hosts.addresses("a.example.org") for _ in range(2)] == [["192.0.2.1"], ["192.0.2.2"]]
+
+    def test_failed_look_up_is_repeated_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        resolutions = Resolutions(None, "192.0.2.1", None, None)
+        monkeypatch.setattr(egress_proxy.socket, "getaddrinfo", resolutions)
+        hosts = egress_proxy.HostAddresses(pause_s=0)
+        assert hosts.addresses("a.example.org") == ["192.0.2.1"]
+        with pytest.raises(OSError, match="unknown"):
+            hosts.addresses("b.example.org")
+        assert resolutions.count == 4
 
 
 @pytest.fixture
