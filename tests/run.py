@@ -20,8 +20,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,6 +36,8 @@ PROCESSES = 6
 CONTRACT_SHARES = 2
 WAITING = 2
 """The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
+POSTGRESQL_PARTS = 3
+"""The parts on PostgreSQL that run at the same time. Each can use 30 of its 100 connections."""
 QUICK_SHARES = 6
 WEB_SHARES = {"sqlite": 9, "postgresql": 6}
 WORKER_SHARES = {"sqlite": 8, "postgresql": 2}
@@ -68,6 +70,11 @@ class Part:
     arguments: tuple[str, ...]
     is_waiting: bool = False
     is_measured: bool = False
+
+    @property
+    def uses_postgresql(self) -> bool:
+        """Return whether the tests of the part run on PostgreSQL."""
+        return "--store=postgresql" in self.arguments
 
     @property
     def command(self) -> list[str]:
@@ -167,6 +174,32 @@ def _worker_names() -> list[str]:
     return sorted([*folders, *(p.name for p in TESTS.glob("test_*.py"))])
 
 
+class PartQueue:
+    """The parts that have not begun, for several threads. It limits the parts that use PostgreSQL at the same time."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self._parts, self._running, self._changed = list(parts), 0, threading.Condition()
+
+    def take(self, prefers_waiting: bool) -> Part | None:
+        """Return the next part, preferably of this kind. Wait until one may run. Return None if none is left."""
+        with self._changed:
+            while self._parts:
+                allowed = [part for part in self._parts if not part.uses_postgresql or self._running < POSTGRESQL_PARTS]
+                if allowed:
+                    part = min(allowed, key=lambda part: part.is_waiting is not prefers_waiting)
+                    self._parts.remove(part)
+                    self._running += part.uses_postgresql
+                    return part
+                self._changed.wait()
+            return None
+
+    def finish(self, part: Part) -> None:
+        """Record the end of a part."""
+        with self._changed:
+            self._running -= part.uses_postgresql
+            self._changed.notify_all()
+
+
 def results(output: str) -> Counter[str]:
     """Return the numbers of passed, failed and skipped tests in the output of pytest."""
     counts: Counter[str] = Counter()
@@ -204,23 +237,17 @@ def main(arguments: list[str]) -> int:
             if status not in (0, NO_TESTS_COLLECTED):
                 failed.append(part.name)
 
-    waiting: deque[Part] = deque()
-    computing: deque[Part] = deque()
-    for part in parts(quick, coverage):
-        (waiting if part.is_waiting else computing).append(part)
+    queue = PartQueue(parts(quick, coverage))
 
-    def run_all(first: deque[Part], second: deque[Part]) -> None:
-        """Run the parts of the first queue, then those of the second."""
-        while first or second:
+    def run_all(prefers_waiting: bool) -> None:
+        while (part := queue.take(prefers_waiting)) is not None:
             try:
-                part = (first or second).popleft()
-            except IndexError:  # another process took the last part
-                continue
-            run(part)
+                run(part)
+            finally:
+                queue.finish(part)
 
     with ThreadPoolExecutor(processes) as pool:
-        queues = [(waiting, computing) if n < WAITING else (computing, waiting) for n in range(processes)]
-        list(pool.map(lambda pair: run_all(*pair), queues))
+        list(pool.map(run_all, [number < WAITING for number in range(processes)]))
     if failed:
         print(f"Failed: {', '.join(failed)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

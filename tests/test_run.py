@@ -1,6 +1,8 @@
 """Tests of the division of the suite into parts, and of the commands that run them."""
 
 import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ from tests.support.pace import within
 
 SAMPLE = """
 import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from gevent import monkey
 
 def test_process_has_the_environment_of_the_part():
@@ -113,3 +117,34 @@ class TestProcesses:
         assert status < 0
         assert "Fatal Python error: Aborted" in output
         assert output.endswith(f"ended after {timeout_s:.0f} s\n")
+
+
+class TestPartQueue:
+    def test_few_parts_on_postgresql_run_at_the_same_time(self) -> None:
+        parts = list(run.parts(quick=False))
+        queue, running, order = run.PartQueue(parts), list[run.Part](), list[run.Part]()
+        for _ in parts:
+            if len(running) == run.POSTGRESQL_PARTS:
+                queue.finish(running.pop(0))
+            part = queue.take(False)
+            assert part is not None
+            running.append(part)
+            order.append(part)
+        assert queue.take(False) is None
+        assert Counter(order) == Counter(parts)
+
+    def test_part_on_postgresql_waits_for_the_end_of_another(self) -> None:
+        parts = [part for part in run.parts(quick=False) if part.uses_postgresql]
+        queue = run.PartQueue(parts)
+        running = [queue.take(False) for _ in range(run.POSTGRESQL_PARTS)]
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(queue.take, False)
+            with pytest.raises(TimeoutError):
+                waiting.result(0.2)
+            assert running[0] is not None
+            queue.finish(running[0])
+            assert waiting.result(30) in parts
+
+    def test_preferred_kind_is_first(self) -> None:
+        queue = run.PartQueue(run.parts(quick=False))
+        assert [part.is_waiting for part in (queue.take(True), queue.take(False)) if part] == [True, False]
