@@ -30,6 +30,7 @@ EXCEPTIONS = {
     ("app/http/api_document/operations.py", "_VARIABLE"): "reads texts of the code",
     ("app/http/api_document/operations.py", "_parameters"): "reads texts of the code",
     ("app/http/api_document/operations.py", "shape_of"): "reads texts of the code",
+    ("app/preview_proxy/page_head.py", "_RUNS"): "matches at one position only",
     ("app/runtimes/choose.py", "SAMPLE_FOLDERS"): "reads a path, at most 1,024 bytes",
 }
 """Reasons of accepted expressions by file and name of the constant or function."""

@@ -7,6 +7,7 @@ from wsgiref.types import WSGIEnvironment
 
 from app.core.urls import split_url
 from app.drivers.sandbox.port import Upstream
+from app.preview_proxy import page_policy
 from app.security.preview_links import COOKIE, SECURE_COOKIE
 
 HOP_BY_HOP = frozenset(
@@ -27,7 +28,9 @@ NOT_PASSED_IN = HOP_BY_HOP | {"host", "cookie", "origin", "content-length", "exp
 NOT_PASSED_IN_FROM = ("x-forwarded-", "cf-connecting-", "true-client-")
 """Headers of proxies with the address of the visitor, which the site must not receive."""
 
-NOT_PASSED_OUT = HOP_BY_HOP | {"date", "server", "strict-transport-security", "alt-svc", "clear-site-data"}
+NOT_PASSED_OUT = HOP_BY_HOP | {
+    *("date", "server", "strict-transport-security", "alt-svc", "clear-site-data", "x-frame-options"),
+}
 NOT_PASSED_OUT_FROM = ("access-control-allow-credentials", "x-accel-", "x-sendfile", "x-lighttpd-", "x-reproxy-")
 """The last four prefixes instruct a reverse proxy to send one of its own files."""
 
@@ -74,15 +77,22 @@ def request_head(environ: WSGIEnvironment, upstream: Upstream, *additional: tupl
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def response_headers(headers: Iterable[tuple[str, str]], upstream: Upstream) -> list[tuple[str, str]]:
-    """Return the headers for the visitor, without hop-by-hop headers, cookies of other hosts and internal URLs."""
-    passed = [("X-Robots-Tag", "noindex")]
+def response_headers(
+    headers: Iterable[tuple[str, str]], upstream: Upstream, *, frame_ancestors: str
+) -> list[tuple[str, str]]:
+    """Return the headers for the visitor, without hop-by-hop headers, cookies of other hosts and internal URLs.
+
+    The site does not decide about frames: `frame_ancestors` are the origins that may frame its pages.
+    """
+    passed = [("X-Robots-Tag", "noindex"), ("Content-Security-Policy", f"frame-ancestors {frame_ancestors}")]
     for name, value in headers:
         lower = name.lower()
         if lower in NOT_PASSED_OUT or lower.startswith(NOT_PASSED_OUT_FROM) or CONTROLS.search(name + value):
             continue
         if lower == "set-cookie":
             passed += [(name, cookie) for cookie in _host_cookie(value)]
+        elif lower in page_policy.HEADERS:
+            passed += [(name, policy) for policy in filter(None, [page_policy.without_frame_ancestors(value)])]
         else:
             passed.append((name, _public_url(value, upstream) if lower in ("location", "content-location") else value))
     return passed

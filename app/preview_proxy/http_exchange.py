@@ -15,6 +15,8 @@ from app.access.guards import is_still_allowed
 from app.drivers.sandbox.port import Upstream
 from app.preview_proxy import pages
 from app.preview_proxy.headers import request_head, response_headers
+from app.preview_proxy.page_head import HeadInsertion
+from app.preview_proxy.page_script import PageScript, is_navigation, unconditional, vary
 
 STEP_BYTES = 1024 * 1024
 """Maximum size of one step: the informational responses and the head, or a piece of the body and the trailers."""
@@ -84,10 +86,13 @@ class BoundedReader(io.RawIOBase):
 
 
 class Exchange:
-    """The body of a response. `close` closes the connection to the sandbox."""
+    """The body of a response, with the inserted script of a page. `close` closes the connection to the sandbox."""
 
-    def __init__(self, response: HTTPResponse, incoming: BoundedReader, upstream: Upstream) -> None:
+    def __init__(
+        self, response: HTTPResponse, incoming: BoundedReader, upstream: Upstream, insertion: HeadInsertion | None
+    ) -> None:
         self._response, self._incoming, self._upstream = response, incoming, upstream
+        self._insertion = insertion
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the body. An incomplete body also ends the connection of the visitor.
@@ -95,6 +100,13 @@ class Exchange:
         Raises:
             ConnectionResetError: the body is incomplete.
         """
+        if self._insertion is None:
+            yield from self._received()
+            return
+        yield from filter(None, map(self._insertion.feed, self._received()))
+        yield from filter(None, [self._insertion.end()])
+
+    def _received(self) -> Iterator[bytes]:
         remaining = self._response.length
         self._incoming.reset_budget()
         try:
@@ -120,8 +132,15 @@ def proxy_request(
     *,
     allowed: Callable[[], bool],
     check_s: float,
+    frame_ancestors: str,
+    script: PageScript | None,
 ) -> Iterable[bytes]:
-    """Forward the request and return the response, as long as the user is a member. Check this every `check_s`."""
+    """Forward the request and return the response, as long as the user is a member. Check this every `check_s`.
+
+    The pages of an editable preview receive the `script`.
+    """
+    receives_script = script is not None and is_navigation(environ)
+    environ = unconditional(environ) if receives_script else environ
     upstream.connection.settimeout(SILENCE_S)
     incoming = BoundedReader(upstream.connection, allowed, check_s=check_s)
     response = HTTPResponse(incoming, method=environ["REQUEST_METHOD"])  # type: ignore[arg-type]
@@ -134,11 +153,15 @@ def proxy_request(
         upstream.connection.close()
         page = pages.invalid_body() if isinstance(error, ParseException) else pages.bad_gateway()
         return page(environ, start_response)
-    headers = response_headers(response.getheaders(), upstream)
+    headers = response_headers(response.getheaders(), upstream, frame_ancestors=frame_ancestors)
     if response.chunked:
         headers = [(name, value) for name, value in headers if name.lower() != "content-length"]
+    headers = headers if script is None else vary(headers)
+    insertion = None
+    if script is not None and receives_script:
+        headers, insertion = script.insert(response.status, headers)
     start_response(f"{response.status} {REASONS.get(response.status, 'Unknown')}", headers)
-    return Exchange(response, incoming, upstream)
+    return Exchange(response, incoming, upstream, insertion)
 
 
 def _send(environ: WSGIEnvironment, upstream: Upstream) -> None:

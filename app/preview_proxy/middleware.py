@@ -34,6 +34,7 @@ from app.preview_proxy import pages
 from app.preview_proxy.build_files import BuiltSite
 from app.preview_proxy.headers import host_of
 from app.preview_proxy.http_exchange import proxy_request
+from app.preview_proxy.page_script import PREFIX, PageScript
 from app.preview_proxy.websocket import is_cross_origin, is_upgrade, upgrade
 from app.resources.review_link import queries as links
 from app.resources.sandbox import service
@@ -56,13 +57,14 @@ class NoSlot(Exception):
 
 @dataclass(frozen=True)
 class PreviewAccess:
-    """The state of a sandbox that its members may read."""
+    """The state of a sandbox that its members may read, and the script in the pages of an editable one."""
 
     state: PreviewState
     host_id: str | None
     problem: str | None
     log: str | None
     expired: bool
+    script: PageScript | None = None
 
 
 def init_app(app: Flask) -> None:
@@ -84,6 +86,7 @@ class PreviewProxy:
         limits = settings.limits.sandbox
         self._slots = ConcurrencyLimiter(per_key=limits.requests, total=limits.requests_total)
         self._check_s = limits.membership_check_s
+        self._frame_ancestors = " ".join(["'self'", *settings.server.allowed_origins])
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve a request to a preview host. Pass every other request to the application."""
@@ -122,6 +125,8 @@ class PreviewProxy:
             return pages.forbidden()(environ, start_response)
         if token is not None:
             return self._admit(label, user_id, query, environ)(environ, start_response)
+        if access is not None and access.script is not None and environ.get("PATH_INFO", "").startswith(PREFIX):
+            return access.script.respond(environ)(environ, start_response)
         if access is None:
             return self._in_slot(label, lambda: self._respond(built, environ)(environ, start_response))
         return self._in_slot(label, lambda: self._forward(label, user_id, access, environ, start_response))
@@ -184,12 +189,21 @@ class PreviewProxy:
             return pages.ended()(environ, start_response)
         if upstream is None:
             return _state_page(access)(environ, start_response)
-        forward = upgrade if is_upgrade(environ) else proxy_request
 
         def is_member() -> bool:
             return self._find_access(label, user_id) is not None
 
-        return forward(environ, start_response, upstream, allowed=is_member, check_s=self._check_s)
+        if is_upgrade(environ):
+            return upgrade(environ, start_response, upstream, allowed=is_member, check_s=self._check_s)
+        return proxy_request(
+            environ,
+            start_response,
+            upstream,
+            allowed=is_member,
+            check_s=self._check_s,
+            frame_ancestors=self._frame_ancestors,
+            script=access.script,
+        )
 
     def _acquire_rate(self, label: str, visitor: str | None, environ: WSGIEnvironment) -> int:
         """Count the request of a visitor, or of an unknown one. Return the seconds to wait at a full rate, else 0."""

@@ -57,7 +57,8 @@ def _content(file: str) -> bytes:
     return (STATIC / file).read_bytes()
 
 
-YEAR_S = 365 * 86_400
+UNCHANGED = f"max-age={365 * 86_400}, immutable"
+"""Cache control of a file whose address contains the hash of its content."""
 SUFFIXES = {"br": ".br", "gzip": ".gz"}
 """The suffixes of the compressed files by coding. The preferred coding is the first."""
 
@@ -85,6 +86,12 @@ class BuiltFile:
         return self.path.with_name(self.path.name + SUFFIXES[coding])
 
 
+def built_file(name: str) -> BuiltFile | None:
+    """Return an asset with its compressed forms, or None if it was not built."""
+    file = _names().get(name)
+    return BuiltFile(STATIC / file) if file is not None else None
+
+
 @blueprint.get("/static/<path:name>")
 @Page(guard=no_authentication())
 def static_file(*, scope: Scope) -> Response:
@@ -95,5 +102,5 @@ def static_file(*, scope: Scope) -> Response:
     file = BuiltFile(Path(path))
     response = precompressed_response(request, file, tag=None)
     response.mimetype = mimetypes.guess_type(file.path.name)[0] or "application/octet-stream"
-    response.headers["Cache-Control"] = f"public, max-age={YEAR_S}, immutable"
+    response.headers["Cache-Control"] = f"public, {UNCHANGED}"
     return response
