@@ -75,6 +75,7 @@ EXCEPTIONS = [
         "attributes that Flask reads",
     ),
     ("app/content/unified_diff.py", r"has_newline|old_start|old_lines|new_start|new_lines", "fields of a response"),
+    ("app/content/marks/markdown_parser.py", r"validateLink|normalizeLink", "interface of markdown-it"),
     ("app/content/describe.py", r"start_line|end_line|silent|validateLink", "interface of markdown-it"),
     ("app/content/schema/text_patterns.py", r"max_mem|never_capture|log_errors", "options of RE2"),
     ("app/database/sqlite.py", r"isolation_level", "attribute of the sqlite3 connection"),

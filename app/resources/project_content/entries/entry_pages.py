@@ -48,7 +48,7 @@ FEW = 2_000
 ALL_FILES = FileSelection()
 
 
-class Position(NamedTuple):
+class CursorPosition(NamedTuple):
     """An entry in its order: the key of its sorted value, or None if it has none, and its path."""
 
     key: str | None
@@ -77,7 +77,7 @@ class EntryRows:
     few: int = FEW
     selection: FileSelection = ALL_FILES
 
-    def after(self, position: Position | None, limit: int) -> list[EntryRow]:
+    def after(self, position: CursorPosition | None, limit: int) -> list[EntryRow]:
         """Return the rows after a position. Rows without the sorted field are last, by path."""
         driver, files = self._driver()
         if files == 0:
@@ -132,7 +132,7 @@ class EntryRows:
         statement = entry_statements.counts(self._form, drivers, self.few)
         return list(db.session.execute(statement, self._parameters).one())
 
-    def _by_value(self, position: Position | None, limit: int) -> list[EntryRow]:
+    def _by_value(self, position: CursorPosition | None, limit: int) -> list[EntryRow]:
         """Return files that have the sorted field by key and path."""
         key = position.key if position is not None else None
         rows = self._equal(key, position.path, limit) if position is not None and key is not None else []
@@ -154,9 +154,9 @@ class EntryRows:
         self._parameters["key"] = key
         if self._count(Driver.EQUAL)[0] > self.few:
             return self._walk_paths(Walk.EQUAL, path, limit)
-        return self._sorted(Driver.EQUAL, None if path is None else Position(key, path), limit)
+        return self._sorted(Driver.EQUAL, None if path is None else CursorPosition(key, path), limit)
 
-    def _without_value(self, position: Position | None, limit: int) -> list[EntryRow]:
+    def _without_value(self, position: CursorPosition | None, limit: int) -> list[EntryRow]:
         """Return the files without the sorted field by path."""
         shapes = shapes_without(self.index, self._order.name)
         if shapes is not None:
@@ -172,7 +172,7 @@ class EntryRows:
         statement = entry_statements.path_walk(self._form, walk, limit, is_continued=after is not None)
         return self._execute(statement, path=after)
 
-    def _sorted(self, driver: Driver | int, position: Position | None, limit: int) -> list[EntryRow]:
+    def _sorted(self, driver: Driver | int, position: CursorPosition | None, limit: int) -> list[EntryRow]:
         """Return the files of a driver by key and path."""
         if position is None:
             return self._execute(entry_statements.sorted_page(self._form, driver, After.START, limit, self.few))
@@ -302,11 +302,11 @@ def _cursor_kind(query: EntryQuery) -> str:
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=6).hexdigest()
 
 
-def _decode(cursor: str, kind: str) -> Position:
+def _decode(cursor: str, kind: str) -> CursorPosition:
     try:
         key, path = json.loads(decode_cursor(cursor, kind))
     except ValueError as error:
         raise InvalidRequest.field("cursor", "The cursor does not belong to this list") from error
     if not isinstance(path, str) or not isinstance(key, str | None) or "\0" in f"{key}{path}":
         raise InvalidRequest.field("cursor", "The cursor does not belong to this list")
-    return Position(key, path)
+    return CursorPosition(key, path)

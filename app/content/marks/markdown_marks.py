@@ -1,0 +1,138 @@
+"""Marks in the body of a page of Markdown or MDX."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from markdown_it.token import Token
+
+from app.content.marks.markdown_blocks import LineBlock, blocks_of
+from app.content.marks.markdown_sources import cells_of
+from app.content.marks.positions import MarkInsertion, Position
+from app.content.marks.text_ends import text_end
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_METADATA = re.compile(r" {0,3}[A-Za-z0-9_-]+:(?:\s|\Z)")
+_STATEMENT = re.compile(r"\s*(?:import|export)\s")
+_RAW = re.compile(
+    r"<(/?)(script|style|pre|textarea|svg|math|template|select|title|iframe|noscript|code)\b"
+    r"|\{[{%][<%]?-?\s*(/|end)?(highlight|mermaid|chart|chartjs|katex|math|code|raw|comment|verbatim|capture|csv|json"
+    r"|plantuml|kroki|graphviz|timeline|gravizo)\b",
+    re.IGNORECASE,
+)
+
+
+def mark_markdown(text: str, start: int, *, is_mdx: bool) -> Iterator[MarkInsertion]:
+    """Yield the marks of the body that starts at `start` of a text."""
+    offsets, lines = _lines_of(text, start)
+    first_line = _line_number(text, start)
+    code = _CodeState(is_mdx=is_mdx)
+    for index, block in enumerate(blocks_of("\n".join(lines), is_mdx=is_mdx)):
+        source = lines[block.first : block.end]
+        if code.covers(source, is_source=block.tokens is None) or block.tokens is None:
+            continue
+        if start == 0 and index == 0 and _METADATA.match(source[0]):
+            continue
+        position = (first_line + block.first, first_line + block.end - 1)
+        for line, column, kind in _texts_of(block, block.tokens, lines):
+            yield MarkInsertion(offsets[line] + column, Position(None, index, position, kind))
+
+
+def _lines_of(text: str, start: int) -> tuple[list[int], list[str]]:
+    """Return the positions of the lines of a body, and the lines without their ends."""
+    body = text[start:]
+    if "\r" not in body:
+        lines = body.split("\n")
+        return list(accumulate((len(line) + 1 for line in lines[:-1]), initial=start)), lines
+    ends = [*_LINE_END.finditer(body)]
+    starts = [0, *(end.end() for end in ends)]
+    stops = [*(end.start() for end in ends), len(body)]
+    return [start + at for at in starts], [body[at:stop] for at, stop in zip(starts, stops, strict=True)]
+
+
+def _line_number(text: str, position: int) -> int:
+    before = text[:position]
+    return 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
+
+
+class _CodeState:
+    """Elements, shortcodes and expressions of MDX that continue after a blank line. The editor does not know them."""
+
+    def __init__(self, *, is_mdx: bool) -> None:
+        self._is_mdx = is_mdx
+        self._raw, self._depth, self._is_tag_open, self._is_statement = "", 0, False, False
+
+    def covers(self, lines: Sequence[str], *, is_source: bool) -> bool:
+        """Return whether a block is inside of such code, and read the code that it starts or ends."""
+        was_open = bool(self._raw or self._depth or self._is_tag_open)
+        source = "\n".join(lines)
+        if "<" in source or "{" in source:
+            self._read_raw(source)
+        if self._is_mdx and (is_source or was_open):
+            self._read_expression(source)
+        return was_open or bool(self._raw)
+
+    def _read_raw(self, source: str) -> None:
+        for match in _RAW.finditer(source):
+            name, is_end = (match[2] or match[4]).lower(), bool(match[1] or match[3])
+            if is_end and name == self._raw:
+                self._raw = ""
+            elif not is_end and not self._raw:
+                self._raw = name
+
+    def _read_expression(self, source: str) -> None:
+        self._is_statement = bool(_STATEMENT.match(source)) or (self._is_statement and self._depth > 0)
+        opening, closing = ("{[(", "}])") if self._is_statement else ("{", "}")
+        change = sum(map(source.count, opening)) - sum(map(source.count, closing))
+        self._depth = max(0, self._depth + change)
+        if "<" in source or ">" in source:
+            self._is_tag_open = source.rfind("<") > source.rfind(">")
+
+
+def _texts_of(
+    block: LineBlock, tokens: Sequence[Token], lines: Sequence[str]
+) -> Iterator[tuple[int, int, Literal["text", "alt"]]]:
+    """Yield the line, the column and the kind of each mark of a block."""
+    if tokens[0].type == "table_open":
+        yield from _cells(block, tokens, lines)
+        return
+    for before, token in pairwise(tokens):
+        if token.type != "inline" or not token.content or token.map is None:
+            continue
+        is_heading = before.type == "heading_open"
+        end = text_end(token.content, is_heading=is_heading)
+        if end is None:
+            continue
+        head, content = token.content[: end.position], token.content
+        line = block.offset + token.map[0] + head.count("\n")
+        column = _column(lines[line], content, end.position)
+        if column is not None:
+            yield line, column, "alt" if end.is_alt else "text"
+
+
+def _column(line: str, content: str, position: int) -> int | None:
+    """Return the column in a line of the file of a position in a text, which lacks the indentation of its lines."""
+    start = content.rfind("\n", 0, position) + 1
+    end = content.find("\n", position)
+    part = content[start : len(content) if end < 0 else end].rstrip()
+    at = line.rfind(part)
+    # Only closing number signs of a heading follow the text.
+    if at < 0 or line[at + len(part) :].strip(" \t#\\"):
+        return None
+    return at + position - start
+
+
+def _cells(
+    block: LineBlock, tokens: Sequence[Token], lines: Sequence[str]
+) -> Iterator[tuple[int, int, Literal["text", "alt"]]]:
+    columns = sum(token.type == "th_open" for token in tokens)
+    for line in (block.first, *range(block.first + 2, block.end)):
+        row = lines[line]
+        cells = cells_of(row)[:columns]
+        if any(row.count("`", *cell) % 2 for cell in cells):
+            continue
+        for start, stop in cells:
+            end = text_end(row[start:stop])
+            if end is not None:
+                yield line, start + end.position, "alt" if end.is_alt else "text"

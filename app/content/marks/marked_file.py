@@ -1,0 +1,72 @@
+"""Marks in the copy of a file of a site."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from app.content.data_text import is_data, read_data
+from app.content.filetypes import file_type
+from app.content.front_matter.reader import find_block, split_front_matter
+from app.content.marks.characters import encode
+from app.content.marks.html_marks import mark_html
+from app.content.marks.markdown_marks import mark_markdown
+from app.content.marks.paths import MAX_BYTES, PAGES, is_content
+from app.content.marks.positions import MarkedFile, MarkInsertion
+from app.content.marks.rules import MarkRules
+from app.content.marks.value_marks import mark_values
+from app.content.text import decode
+
+_OTHER_FENCE = re.compile(r"\s*(?:---|\+\+\+|;;;)[ \t]*\w")
+"""Front matter in a language that is not read, for example JavaScript."""
+
+
+def mark_file(path: str, data: bytes, first: int, rules: MarkRules) -> MarkedFile | None:
+    """Return a file with a mark at the end of each text. The marks have the numbers from `first`.
+
+    None: the file has no marks. It is no content, larger than `MAX_BYTES`, not UTF-8, or has no text.
+    """
+    if len(data) > MAX_BYTES or not is_content(path):
+        return None
+    text, encoding = decode(data)
+    if text is None or encoding not in ("utf-8", "utf-8-sig"):
+        return None
+    insertions = list(_insertions(path, text, data, rules))
+    if not insertions:
+        return None
+    start = data[: len(data) - len(text.encode())]
+    marked = start + _with_marks(text, insertions, first).encode()
+    return MarkedFile(marked, tuple(insertion.position for insertion in insertions))
+
+
+def _insertions(path: str, text: str, data: bytes, rules: MarkRules) -> Iterator[MarkInsertion]:
+    language = file_type(path).language or ""
+    if is_data(path):
+        values = read_data(path, data, has_notation=False)
+        if values is not None:
+            yield from _values(path, text, (language, 0, len(text)), values, rules)
+        return
+    front = split_front_matter(text)
+    block = find_block(text) if front.values is not None else None
+    if front.problem is not None or (block is None and _OTHER_FENCE.match(text)):
+        return
+    if block is not None:
+        yield from _values(path, text, block[:3], front.values, rules)
+    start = block.body if block is not None else 0
+    if language in PAGES:
+        is_mdx = language == "mdx" or (language == "markdown" and rules.reads_markdown_as_mdx)
+        yield from mark_markdown(text, start, is_mdx=is_mdx)
+    elif block is not None or "content" in path.split("/"):
+        yield from mark_html(text, start)
+
+
+def _values(
+    path: str, text: str, block: tuple[str, int, int], values: Mapping[str, object] | None, rules: MarkRules
+) -> Sequence[MarkInsertion]:
+    return mark_values(text, *block, rules.for_file(path, values).is_text)
+
+
+def _with_marks(text: str, insertions: Sequence[MarkInsertion], first: int) -> str:
+    parts, position = list[str](), 0
+    for number, insertion in enumerate(insertions, first):
+        parts += [text[position : insertion.offset], encode(number)]
+        position = insertion.offset
+    return "".join([*parts, text[position:]])

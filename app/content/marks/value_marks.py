@@ -1,0 +1,75 @@
+"""Marks in the texts of front matter and of data files."""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from app.content.data_text import ROOT
+from app.content.front_matter.reader import read_values
+from app.content.marks.characters import encode
+from app.content.marks.json_values import json_strings
+from app.content.marks.positions import MarkInsertion, Position
+from app.content.marks.text_ends import text_end
+from app.content.marks.toml_values import toml_strings
+from app.content.marks.values import Path, StringValue, pointer_of
+from app.content.marks.yaml_values import yaml_strings
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_READERS: dict[str, Callable[[str], Iterator[StringValue]]] = {
+    "yaml": yaml_strings,
+    "json": json_strings,
+    "toml": toml_strings,
+}
+"""Readers of the languages that have positions."""
+
+
+def mark_values(
+    text: str, language: str, start: int, end: int, is_text: Callable[[Path, str], bool]
+) -> list[MarkInsertion]:
+    """Return the marks of the values in `text[start:end]`. `is_text` returns whether a value is prose.
+
+    The marked document is read, and has the same values with marks. If it has not, none is returned.
+    """
+    inner = text[start:end]
+    needs_check = language != "yaml"
+    line_starts = [0, *(match.end() for match in _LINE_END.finditer(text, 0, end))]
+    insertions = list[MarkInsertion]()
+    for string in _READERS[language](inner):
+        position = _end_of(inner, string) if is_text(string.path, string.value) else None
+        if position is not None:
+            lines = (bisect_right(line_starts, start + string.start), bisect_right(line_starts, start + position))
+            # A mark inside of a line of text of YAML is always a part of the text.
+            needs_check = needs_check or lines[0] != lines[1]
+            insertions.append(MarkInsertion(start + position, Position(pointer_of(string.path), None, lines, "value")))
+    insertions.sort(key=lambda insertion: insertion.offset)
+    return insertions if not (needs_check and insertions) or _is_same(language, inner, start, insertions) else []
+
+
+def _end_of(text: str, string: StringValue) -> int | None:
+    """Return the position of a mark, if the text after it is written as it is read."""
+    end = text_end(string.value)
+    if end is None:
+        return None
+    tail = string.value[end.position :].rstrip()
+    at = string.end
+    if text[string.start] in "|>" or tail:
+        at = len(text[string.start : at].rstrip()) + string.start
+    return at - len(tail) if text.endswith(tail, string.start, at) else None
+
+
+def _is_same(language: str, text: str, start: int, insertions: Sequence[MarkInsertion]) -> bool:
+    """Return whether a document with marks has the same values."""
+    mark, parts, at = encode(0), list[str](), 0
+    for insertion in insertions:
+        parts += [text[at : insertion.offset - start], mark]
+        at = insertion.offset - start
+    marked = "".join([*parts, text[at:]])
+    before, after = (_values(language, document) for document in (text, marked))
+    return after is not None and after.count(mark) >= len(insertions) and before == after.replace(mark, "")
+
+
+def _values(language: str, text: str) -> str | None:
+    is_list = language == "json" and text.lstrip().startswith("[")
+    values, problem = read_values(language, f'{{"{ROOT}": {text}}}' if is_list else text)
+    return json.dumps(values, ensure_ascii=False) if problem is None else None

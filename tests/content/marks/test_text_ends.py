@@ -1,0 +1,81 @@
+"""Tests of the position of a mark in the text of a block. `|` is the mark, `^` that of an alternative text."""
+
+import pytest
+
+from app.content.marks.text_ends import text_end
+
+CASES = {
+    "plain text": "plain text|",
+    "ends with a dot.": "ends with a dot.|",
+    "spaces at the end  ": "spaces at the end|  ",
+    "**bold.**": "**bold.|**",
+    "_all_": "_all|_",
+    "***both***": "***both|***",
+    "~~old~~": "~~old|~~",
+    'said "hello"': 'said "hello|"',
+    "the boys'": "the boys|'",
+    "five * three *": "five * three| *",
+    "with `code`": "with `code`|",
+    "**with `code`**": "**with `code`|**",
+    "a [link](https://a.example/b)": "a [link](https://a.example/b)|",
+    "a [link](https://a.example/b).": "a [link](https://a.example/b).|",
+    "an [entry][reference]": "an [entry][reference]|",
+    "a note[^1]": "a note[^1]|",
+    "an <https://a.example>": "an <https://a.example>|",
+    "see https://a.example/b": "see| https://a.example/b",
+    "see **https://a.example**": "see| **https://a.example**",
+    "mail a@b.example now": "mail a@b.example now|",
+    "mail a@b.example": "mail| a@b.example",
+    "some <b>bold</b>": "some <b>bold</b>|",
+    "line<br>": "line|<br>",
+    "first\nsecond": "first\nsecond|",
+    "first  \nsecond  ": "first  \nsecond|  ",
+    "escaped \\*": "escaped \\*|",
+    "backslash\\": "backslash|\\",
+    "two\\\\": "two\\\\|",
+    "C#": "C|#",
+    "text {#id}": "text| {#id}",
+    "text\n{: .lead}": "text|\n{: .lead}",
+    "*text*{:.a}": "*text*{:.a}|",
+    "text ^note-1": "text| ^note-1",
+    "text {{< icon >}}": "text| {{< icon >}}",
+    "text\n{{< /note >}}": "text|\n{{< /note >}}",
+    "text\n:::": "text|\n:::",
+    "[ ] task": "[ ] task|",
+    "![An image here](a.png)": "![An image here^](a.png)",
+    "[![An image here](a.png)](b.html)": "[![An image here^](a.png)](b.html)",
+    "text ![An image here](a(1).png)": "text ![An image here^](a(1).png)",
+    "関する情報": "関する情報|",
+}
+UNMARKED = (
+    *("", "  ", "...", "***", "[TOC]", "[[toc]]", "[[_TOC_]]", "{{ x }}", "{% include a %}", "https://a.example"),
+    *("![](a.png)", "![icon](a.png)", "![a b|300](a.png)", "![[page]]", "![a b][c]", "![a b](c.png){.left}"),
+    *("text <Component />", "text <img src=a>", "</Component>", "<!-- note -->", "$$x$$", "[^1]: note", "*[A]: b"),
+    *("!!! note", "::: tip", '=== "Tab"', "--8<-- a.md", "@include", "import A from 'a'", "| a | b |", "x |"),
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.items())
+def test_mark_ends_the_text(text: str, expected: str) -> None:
+    end = text_end(text)
+    assert end is not None
+    assert text[: end.position] + "|^"[end.is_alt] + text[end.position :] == expected
+
+
+@pytest.mark.parametrize("text", UNMARKED)
+def test_other_texts_have_no_mark(text: str) -> None:
+    assert text_end(text) is None
+
+
+def test_attributes_of_a_heading_need_no_space() -> None:
+    end = text_end("Title{#id}", is_heading=True)
+    assert end is not None
+    assert end.position == len("Title")
+
+
+@pytest.mark.parametrize(
+    "part", ["{{ a }} ", ":::\n", "https://a.example ", "* ", "[", "![", "](", "{: .a} ", "\\", "`a "]
+)
+def test_hostile_texts_have_an_answer(part: str) -> None:
+    end = text_end("Text " + part * 50_000)
+    assert end is None or end.position <= 5 + len(part) * 50_000
