@@ -15,7 +15,8 @@ _SPACE = " \t\n"
 _DIRECTIVE = re.compile(
     r"[ \t]*+(?:[:!?]{3}|===|--8<--|;--8<--|\{%|\{\{|@|\*\[|\||\{:|:::|\$\$|<!--|(?:import|export)\s[^\n]*?['\"{])"
 )
-_ADDRESS = re.compile(r"://|www\.|@\w|\w\.\w|\d/\d")
+_ADDRESS = re.compile(r"://|www\.|@\w|[\w*]\.\w|\d/\d")
+_CALLOUT = re.compile(r"[!?]? ?[A-Z]{2,40}:(?: \*\*[^\n]*\*\*)?\Z")
 _END_TAG = re.compile(r"</[a-z][a-z0-9]*>\Z")
 _AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]*>\Z|<[^<>\s@]+@[^<>\s]+>\Z")
 _TAIL_TAG = re.compile(
@@ -34,9 +35,14 @@ class TextEnd(NamedTuple):
     is_alt: bool = False
 
 
-def text_end(text: str, *, is_heading: bool = False) -> TextEnd | None:
-    """Return the position of a mark in a text of Markdown, or None if it must have none."""
+def text_end(text: str, *, is_heading: bool = False, is_label: bool = False) -> TextEnd | None:
+    """Return the position of a mark in a text of Markdown, or None if it must have none.
+
+    `is_label`: the text is that of a link, in which no generator links addresses.
+    """
     if "$$" in text or text.startswith(("[^", "*[")) or _is_bracketed(text) or not _has_letter(text):
+        return None
+    if _CALLOUT.match(text):
         return None
     end = len(text)
     for _ in range(MAX_STEPS):
@@ -45,7 +51,7 @@ def text_end(text: str, *, is_heading: bool = False) -> TextEnd | None:
         line = text.rfind("\n", 0, end) + 1
         if end == 0:
             return None
-        stop = line if _DIRECTIVE.match(text, line, end) else _before_last_part(text, line, end, is_heading)
+        stop = line if _DIRECTIVE.match(text, line, end) else _before_last_part(text, line, end, is_heading, is_label)
         if stop == end:
             return _ended(text, line, end)
         if stop is None:
@@ -63,7 +69,7 @@ def _has_letter(text: str) -> bool:
     return any(map(str.isalnum, text))
 
 
-def _before_last_part(text: str, line: int, end: int, is_heading: bool) -> int | None:
+def _before_last_part(text: str, line: int, end: int, is_heading: bool, is_label: bool) -> int | None:
     """Return the end of the text before a last part that has no mark after it, `end` if there is none."""
     if text.endswith(("}}", "%}"), line, end):
         start = max(text.rfind("{{", line, end), text.rfind("{%", line, end))
@@ -82,7 +88,7 @@ def _before_last_part(text: str, line: int, end: int, is_heading: bool) -> int |
     stop = _before_closers(text, line, end)
     if stop == line or text[stop - 1] in _SPACE:
         return stop
-    is_enclosed = any(character in text[token:stop] for character in "`>]")
+    is_enclosed = is_label or any(character in text[token:stop] for character in "`>]")
     return token if not is_enclosed and _ADDRESS.search(text, token, stop) else end
 
 
@@ -103,20 +109,23 @@ def _before_attributes(text: str, line: int, end: int, is_heading: bool) -> int 
     is_own = start == line or text[start - 1] in _SPACE or is_heading or text[start - 1] not in ")`*_]>~"
     if is_own:
         return start
-    return None if _image_label(text, start) else end
+    brackets = _brackets(text, start)
+    return None if brackets and _image_label(text, *brackets) else end
 
 
 def _ended(text: str, line: int, end: int) -> TextEnd | None:
     """Return the mark of a text whose last part is text: before the delimiters that close it."""
-    if label := _image_label(text, end):
-        return _in_label(text, *label)
+    if brackets := _brackets(text, end):
+        return _in_brackets(text, *brackets, end)
     if text[end - 1] == "}":
         return TextEnd(end)
     stop = _before_closers(text, line, end)
     if text[stop - 1] == "\\" and stop < end:
         return TextEnd(end) if end - stop == 1 else None
-    if label := _image_label(text, stop):
+    if stop < end and (brackets := _brackets(text, stop)) and _image_label(text, *brackets):
         return None
+    if text.endswith("]:", line, stop):
+        return TextEnd(stop - 1)  # After the colon, the mark would be the address of a link.
     if text[stop - 1] == ">":
         return TextEnd(stop) if _is_text_before_tag(text, line, stop) else None
     if text[stop - 1] == "]" and _ends_with_embedding(text, stop):
@@ -143,12 +152,10 @@ def _ends_with_embedding(text: str, end: int) -> bool:
     return text[start - 1 : start] == "!"
 
 
-def _image_label(text: str, end: int) -> tuple[int, int] | None:
-    """Return the positions of the label of the image with an address that ends at `end`, also of one in a link."""
-    if text[end - 1 : end] != ")":
-        return None
+def _brackets(text: str, end: int) -> tuple[int, int] | None:
+    """Return the positions of the brackets of the link or image with an address that ends at `end`."""
     lowest = max(0, end - MAX_LABEL)
-    close = text.rfind("](", lowest, end)
+    close = text.rfind("](", lowest, end) if text[end - 1 : end] == ")" else -1
     if close < 0 or not _closes(text, close + 1, end):
         return None
     start, depth = close + 1, 0
@@ -157,11 +164,7 @@ def _image_label(text: str, end: int) -> tuple[int, int] | None:
         depth += (text[start] == "]") - (text[start] == "[")
         if depth == 0:
             break
-    if text[start - 1 : start] == "!":
-        return start + 1, close
-    if text.startswith("[![", start):
-        return start + 3, text.find("]", start + 3)
-    return None
+    return start, close
 
 
 def _closes(text: str, start: int, end: int) -> bool:
@@ -174,8 +177,23 @@ def _closes(text: str, start: int, end: int) -> bool:
     return False
 
 
-def _in_label(text: str, start: int, end: int) -> TextEnd | None:
-    label = text[start:end]
-    if end <= start or not _ALTERNATIVE.fullmatch(label) or not label[-1].isalpha() or len(label.split()) < 2:
-        return None
-    return TextEnd(end, is_alt=True)
+def _image_label(text: str, start: int, close: int) -> tuple[int, int] | None:
+    """Return the positions of the label of an image, also of an image in a link."""
+    if text[start - 1 : start] == "!":
+        return start + 1, close
+    return (start + 3, text.find("]", start + 3)) if text.startswith("[![", start) else None
+
+
+def _in_brackets(text: str, start: int, close: int, end: int) -> TextEnd | None:
+    """Return the mark of a text that ends with a link or an image.
+
+    The mark of a text that is only a link is in its label: a list of links can be the navigation of a site.
+    """
+    if image := _image_label(text, start, close):
+        label = text[slice(*image)]
+        is_text = _ALTERNATIVE.fullmatch(label) and label[-1].isalpha() and len(label.split()) > 1
+        return TextEnd(image[1], is_alt=True) if is_text else None
+    if start > 0:
+        return TextEnd(end)
+    inner = text_end(text[1:close], is_label=True)
+    return TextEnd(1 + inner.position) if inner is not None and not inner.is_alt else None

@@ -47,7 +47,7 @@ def mark_values(
 
 
 def _end_of(text: str, string: StringValue) -> int | None:
-    """Return the position of a mark, if the text after it is written as it is read."""
+    """Return the position of a mark: the end of the content if the text after the mark is written with escapes."""
     end = text_end(string.value)
     if end is None:
         return None
@@ -55,7 +55,7 @@ def _end_of(text: str, string: StringValue) -> int | None:
     at = string.end
     if text[string.start] in "|>" or tail:
         at = len(text[string.start : at].rstrip()) + string.start
-    return at - len(tail) if text.endswith(tail, string.start, at) else None
+    return at - len(tail) if text.endswith(tail, string.start, at) else string.end
 
 
 def _is_same(language: str, text: str, start: int, insertions: Sequence[MarkInsertion]) -> bool:

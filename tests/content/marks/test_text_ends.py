@@ -20,6 +20,9 @@ CASES = {
     "a [link](https://a.example/b)": "a [link](https://a.example/b)|",
     "a [link](https://a.example/b).": "a [link](https://a.example/b).|",
     "an [entry][reference]": "an [entry][reference]|",
+    "[a.example](https://a.example)": "[a.example|](https://a.example)",
+    "[**all** _bold_](b.md)": "[**all** _bold|_](b.md)",
+    "[name]:": "[name]|:",
     "a note[^1]": "a note[^1]|",
     "an <https://a.example>": "an <https://a.example>|",
     "see https://a.example/b": "see| https://a.example/b",
@@ -51,7 +54,19 @@ UNMARKED = (
     *("", "  ", "...", "***", "[TOC]", "[[toc]]", "[[_TOC_]]", "{{ x }}", "{% include a %}", "https://a.example"),
     *("![](a.png)", "![icon](a.png)", "![a b|300](a.png)", "![[page]]", "![a b][c]", "![a b](c.png){.left}"),
     *("text <Component />", "text <img src=a>", "</Component>", "<!-- note -->", "$$x$$", "[^1]: note", "*[A]: b"),
-    *("!!! note", "::: tip", '=== "Tab"', "--8<-- a.md", "@include", "import A from 'a'", "| a | b |", "x |"),
+    *(
+        "!!! note",
+        "::: tip",
+        '=== "Tab"',
+        "--8<-- a.md",
+        "*.md",
+        "NOTE:",
+        "! NOTE: **The title.**",
+        "@include",
+        "import A from 'a'",
+        "| a | b |",
+        "x |",
+    ),
 )
 
 
