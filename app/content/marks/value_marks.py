@@ -55,7 +55,9 @@ def _end_of(text: str, string: StringValue) -> int | None:
     at = string.end
     if text[string.start] in "|>" or tail:
         at = len(text[string.start : at].rstrip()) + string.start
-    return at - len(tail) if text.endswith(tail, string.start, at) else string.end
+    is_quoted = text[string.start] in "\"'"
+    has_escapes = is_quoted and any(character in tail for character in "\"'\\")
+    return at - len(tail) if not has_escapes and text.endswith(tail, string.start, at) else string.end
 
 
 def _is_same(language: str, text: str, start: int, insertions: Sequence[MarkInsertion]) -> bool:

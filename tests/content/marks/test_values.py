@@ -17,6 +17,8 @@ YAML = {
     "double quotes": ('text: "One \\"two\\" \\u00e9 three"  ', 'text: "One \\"two\\" \\u00e9 three◆"  '),
     "double quotes, several lines": ('text: "One\n  two\n  three"', 'text: "One\n  two\n  three◆"'),
     "single quotes": ("text: 'It''s here'", "text: 'It''s here◆'"),
+    "escapes at the end": ('text: "One \\"two\\""', 'text: "One \\"two\\"◆"'),
+    "quotes at the end": ("text: 'One ''two'''", "text: 'One ''two''◆'"),
     "literal": ("text: |\n  One two\n  three\n\nn: 1", "text: |\n  One two\n  three◆\n\nn: 1"),
     "literal without line end": ("text: |-\n  One two", "text: |-\n  One two◆"),
     "literal with all line ends": ("text: |+\n  One two\n\n\nn: 1", "text: |+\n  One two◆\n\n\nn: 1"),
