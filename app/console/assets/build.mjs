@@ -43,10 +43,10 @@ const styles = await build({
   logLevel: "warning",
 });
 
-// A classic script, because a built site can be shown by a browser with other rules for modules.
-const guestFrame = await build({
+// Classic scripts in the pages of sites, because a page can have other rules for modules.
+const pageScripts = await build({
   absWorkingDir: here,
-  entryPoints: { "guest-frame": "src/guest-frame.ts" },
+  entryPoints: { "guest-frame": "src/guest-frame.ts", "page-marks": "src/page-marks.ts" },
   outdir: output,
   entryNames: "[name]-[hash]",
   bundle: true,
@@ -58,9 +58,9 @@ const guestFrame = await build({
 });
 
 const manifest = {};
-for (const outputs of [metafile.outputs, styles.metafile.outputs, guestFrame.metafile.outputs]) {
+for (const outputs of [metafile.outputs, styles.metafile.outputs, pageScripts.metafile.outputs]) {
   for (const [file, { entryPoint }] of Object.entries(outputs)) {
-    if (!/^(src|styles)\/(console|guest-frame)\./.test(entryPoint ?? "")) continue;
+    if (!/^(src|styles)\/(console|guest-frame|page-marks)\./.test(entryPoint ?? "")) continue;
     manifest[path.parse(entryPoint).name + path.extname(file)] = path.basename(file);
   }
 }
