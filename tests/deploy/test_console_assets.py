@@ -17,6 +17,7 @@ from tests.support.console_assets import build_assets, load_script
 
 MAX_SCRIPT_BYTES = 20 * 1024
 MAX_EDITOR_BYTES = 176 * 1024
+MAX_PAGE_SCRIPT_BYTES = 12 * 1024
 
 
 @pytest.fixture
@@ -104,6 +105,11 @@ class TestBuild:
         print(sizes)
         assert sizes.pop("a page") <= MAX_SCRIPT_BYTES
         assert max(sizes.values()) <= MAX_EDITOR_BYTES
+
+    def test_script_in_the_pages_of_sites_is_smaller_than_its_limit(self, built: ModuleType) -> None:
+        manifest = json.loads((built.STATIC / "manifest.json").read_text())
+        script = (built.STATIC / manifest["page-marks.js"]).read_bytes()
+        assert len(gzip.compress(script)) <= MAX_PAGE_SCRIPT_BYTES
 
     def test_scripts_load_no_url_of_another_origin(self, built: ModuleType) -> None:
         for file in built.STATIC.glob("*.js"):

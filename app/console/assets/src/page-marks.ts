@@ -207,11 +207,11 @@ class MarkedPage {
       if ((!isMarked && node.tabIndex < 0) || !isShown(node)) continue;
       if (node.tabIndex >= 0) return;
       stop(event);
-      if (!node.hasAttribute("tabindex")) {
-        node.setAttribute("tabindex", "-1");
-        this.focused = node;
-      }
-      return node.focus();
+      const isFocusable = node.hasAttribute("tabindex");
+      if (!isFocusable) node.setAttribute("tabindex", "-1");
+      node.focus(); // The element that had the focus becomes as it was.
+      this.focused = isFocusable ? null : node;
+      return;
     }
   }
 
@@ -344,10 +344,11 @@ function afterHydration(run: () => void): void {
 
 /** Return whether the roots of React and Vue on this page are connected with their components. */
 function isHydrated(): boolean {
-  const next = document.querySelector("script[src*='/_next/']") && !document.getElementById("__next") ? [document] : [];
-  const react = [...document.querySelectorAll("#__next, #___gatsby, #__docusaurus"), ...next];
-  const vue = [...document.querySelectorAll("#__nuxt")];
-  return react.every((root) => Object.keys(root).some((key) => key.startsWith("__reactContainer") || key.startsWith("_reactRootContainer"))) && vue.every((root) => "__vue_app__" in root);
+  const react: ParentNode[] = [...document.querySelectorAll("#__next, #___gatsby, #__docusaurus")];
+  const hasDocumentRoot = "__remixContext" in window || "__reactRouterContext" in window || document.querySelector("script[src*='/_next/']") !== null;
+  if (!react.length && hasDocumentRoot) react.push(document);
+  const vue = [...document.querySelectorAll("__VP_HASH_MAP__" in window ? "#app" : "#__nuxt")];
+  return react.every(({ firstElementChild }) => !firstElementChild || Object.keys(firstElementChild).some((key) => /^__react(?:Fiber|InternalInstance)/.test(key))) && vue.every((root) => "__vue_app__" in root);
 }
 
 guarded(() => {
