@@ -2,7 +2,9 @@
 import { isReference, Names } from "./ids.ts";
 import { cleanText, mayHaveMarks, type NumberRange } from "./marks.ts";
 
-const NODES_PER_STEP = 2_000;
+/** The nodes of the first step, and of a long one: after each step the browser computes the layout of the whole page. */
+const FIRST_STEP = 2_000;
+const LONG_STEP = 16_000;
 /** React connects an island after Astro has removed its attribute. */
 const HYDRATION_MS = 300;
 const SHOWN_ATTRIBUTES = new Set(["alt", "aria-label", "placeholder", "label", "title"]);
@@ -32,6 +34,7 @@ export class Sweep {
   private readonly breaking = new Set<number>();
   private readonly unseen = new Set<number>();
   private isScheduled = false;
+  private size = FIRST_STEP;
   private onEnd: (() => void) | null = null;
 
   constructor(range: NumberRange, onChange: () => void) {
@@ -84,7 +87,9 @@ export class Sweep {
     let hasRemoved = false;
     for (const { type, target, addedNodes, removedNodes, attributeName } of records) {
       if (type === "childList") for (let index = addedNodes.length; index--; ) this.unread.push(addedNodes[index]!);
-      else if (type === "characterData") this.unread.push(target);
+      else if (type === "characterData") {
+        if (mayHaveMarks((target as CharacterData).data)) this.unread.push(target);
+      }
       else if (attributeName === "ssr") later(() => this.add(target), HYDRATION_MS);
       else this.readAttribute(target as Element, attributeName!);
       hasRemoved ||= removedNodes.length > 0;
@@ -109,15 +114,17 @@ export class Sweep {
 
   /** Read nodes in the order of the document: the next is at the end of `unread`. */
   private step(): void {
-    for (let count = 0; count < NODES_PER_STEP; count++) {
+    for (let count = 0; count < this.size; count++) {
       const node = this.unread.pop();
       if (!node) return this.end();
       if (node.isConnected) this.read(node);
     }
+    this.size = Math.min(2 * this.size, LONG_STEP);
     this.schedule();
   }
 
   private end(): void {
+    this.size = FIRST_STEP;
     const { onEnd } = this;
     this.onEnd = null;
     onEnd?.();
