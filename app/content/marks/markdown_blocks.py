@@ -38,7 +38,8 @@ def blocks_of(text: str, *, is_mdx: bool) -> list[LineBlock]:
     blocks = [LineBlock(0, header, None)] if header else []
     position = header
     for first, end, tokens in _groups(parse_blocks(body)):
-        blocks += splitter.blocks(position, header + first, None)
+        if header + first > position:
+            blocks += splitter.blocks(position, header + first, None)
         blocks += splitter.blocks(header + first, header + end, tokens)
         position = header + end
     return [*blocks, *splitter.blocks(position, len(lines), None)]

@@ -97,7 +97,7 @@ def _texts_of(
     if tokens[0].type == "table_open":
         yield from _cells(block, tokens, lines)
         return
-    for before, token in pairwise(tokens):
+    for before, token in pairwise((tokens[0], *tokens)):
         if token.type != "inline" or not token.content or token.map is None:
             continue
         is_heading = before.type == "heading_open"

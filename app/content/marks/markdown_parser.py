@@ -1,11 +1,11 @@
 """A parser of the blocks of Markdown with the additional rules of the formatted editor."""
 
 import re
-from collections.abc import MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt, rules_block
 from markdown_it.common.utils import mdTrim
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
@@ -15,6 +15,25 @@ from app.content.marks.markdown_sources import SPACE
 MAX_TAG, MAX_TAG_LINES = 1_000, 50
 _TAG_ENDS = {"{{<": ">}}", "{{%": "%}}", "{%": "%}"}
 _TAG_START = re.compile(r"\{(?:\{[<%]|%)")
+
+Rule = Callable[[StateBlock, int, int, bool], bool]
+_ITEM = (rules_block.hr, rules_block.list_block)
+_LIST_RULES: Mapping[str, Sequence[Rule]] = {
+    "`": (rules_block.fence,),
+    "~": (rules_block.fence,),
+    ">": (rules_block.blockquote,),
+    **dict.fromkeys("*-_", (rules_block.hr,)),
+}
+"""The rules by the first character of their blocks. These end an item of a list."""
+
+_RULES: Mapping[str, Sequence[Rule]] = {
+    **_LIST_RULES,
+    **dict.fromkeys("*-", _ITEM),
+    **dict.fromkeys("+0123456789", (rules_block.list_block,)),
+    "<": (rules_block.html_block,),
+    "#": (rules_block.heading,),
+}
+"""The rules whose blocks end a paragraph."""
 
 
 def parse_blocks(text: str, env: MutableMapping[str, Any] | None = None) -> list[Token]:
@@ -41,7 +60,9 @@ def _parse_plain_paragraph(state: StateBlock, start: int, _end: int, _silent: bo
                 return False
             break
         line += 1
-    _push_paragraph(state, start, line, mdTrim(state.getLines(start, line, indent, False)))
+    # The tokens around the text have no use here.
+    _push_text(state, start, line, mdTrim(state.getLines(start, line, indent, False)))
+    state.line = line
     return True
 
 
@@ -56,18 +77,15 @@ def _is_next_item(state: StateBlock, line: int, first: int) -> bool:
     )
 
 
-def _push_paragraph(state: StateBlock, start: int, end: int, content: str) -> None:
-    state.push("paragraph_open", "p", 1).map = [start, end]
+def _push_text(state: StateBlock, start: int, end: int, content: str) -> None:
     token = state.push("inline", "", 0)
-    token.map, token.content, token.children = [start, end], content, []
-    state.push("paragraph_close", "p", -1)
-    state.line = end
+    token.map, token.content = [start, end], content
 
 
 def _parse_tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Read a tag of a template that has several lines as one paragraph."""
     at = state.bMarks[start] + state.tShift[start]
-    match = _TAG_START.match(state.src, at, state.eMarks[start])
+    match = _TAG_START.match(state.src, at, state.eMarks[start]) if state.src[at : at + 1] == "{" else None
     if match is None or state.sCount[start] - state.blkIndent >= 4:
         return False
     close = _TAG_ENDS[match[0]]
@@ -79,8 +97,8 @@ def _parse_tag(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             return False
         if close in text:
             if text.endswith(close) and not silent:
-                content = state.getLines(start, line + 1, state.blkIndent, False).strip(SPACE)
-                _push_paragraph(state, start, line + 1, content)
+                _push_text(state, start, line + 1, state.getLines(start, line + 1, state.blkIndent, False).strip(SPACE))
+                state.line = line + 1
             return text.endswith(close)
     return False
 
@@ -105,10 +123,41 @@ def _template_target_end(source: str, start: int, end: int) -> int:
     return at
 
 
+def _by_first_character(rules: Mapping[str, Sequence[Rule]]) -> Rule:
+    """Return a rule that selects one of several. Without it, all are called for each line, which takes most time."""
+
+    def parse(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        at = state.bMarks[start] + state.tShift[start]
+        selected = rules.get(state.src[at : at + 1])
+        if selected is None:
+            return False
+        return selected[0](state, start, end, silent) or (len(selected) > 1 and selected[1](state, start, end, silent))
+
+    return parse
+
+
+def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    if start + 1 >= end:
+        return False
+    at = state.bMarks[start + 1] + state.tShift[start + 1]
+    return state.src[at : at + 1] in "|-:" and rules_block.table(state, start, end, silent)
+
+
+def _parse_reference(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    at = state.bMarks[start] + state.tShift[start]
+    return state.src[at : at + 1] == "[" and rules_block.reference(state, start, end, silent)
+
+
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("js-default", {"html": True})
-    parser.block.ruler.before("table", "plain_paragraph", _parse_plain_paragraph)
-    parser.block.ruler.before("table", "tag", _parse_tag, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    ruler = parser.block.ruler
+    ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
+    ruler.at("reference", _parse_reference, {"alt": []})
+    ruler.before("table", "plain_paragraph", _parse_plain_paragraph)
+    ruler.before("table", "tag", _parse_tag, {"alt": ["paragraph", "reference", "blockquote", "list"]})
+    ruler.before("fence", "markers", _by_first_character(_RULES), {"alt": ["paragraph", "reference", "blockquote"]})
+    ruler.before("fence", "markers_in_list", _by_first_character(_LIST_RULES), {"alt": ["list"]})
+    ruler.disable(["fence", "blockquote", "hr", "list", "html_block", "heading"])
     parse_destination = parser.helpers.parseLinkDestination
 
     def parse_target(source: str, start: int, end: int) -> Any:

@@ -11,12 +11,14 @@ MAX_STEPS, MAX_LABEL = 40, 2_000
 """The parts at the end of a text that are skipped, and the characters of a label that are read."""
 
 _CLOSERS = "*_~\"'=^+#-"
+_PUNCTUATION = ".,;:!?"
 _SPACE = " \t\n"
 _DIRECTIVE = re.compile(
     r"[ \t]*+(?:[:!?]{3}|===|--8<--|;--8<--|\{%|\{\{|@|\*\[|\||\{:|:::|\$\$|<!--|(?:import|export)\s[^\n]*?['\"{])"
 )
 _ADDRESS = re.compile(r"://|www\.|@\w|[\w*]\.\w|\d/\d")
 _CALLOUT = re.compile(r"[!?]? ?[A-Z]{2,40}:(?: \*\*[^\n]*\*\*)?\Z")
+_PLAIN_END = re.compile(r"[^\W\d_]++[.,;:!?]?\Z")
 _END_TAG = re.compile(r"</[a-z][a-z0-9]*>\Z")
 _AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]*>\Z|<[^<>\s@]+@[^<>\s]+>\Z")
 _TAIL_TAG = re.compile(
@@ -40,6 +42,8 @@ def text_end(text: str, *, is_heading: bool = False, is_label: bool = False) -> 
 
     `is_label`: the text is that of a link, in which no generator links addresses.
     """
+    if _is_plain(text):
+        return TextEnd(len(text))
     if "$$" in text or text.startswith(("[^", "*[")) or _is_bracketed(text) or not _has_letter(text):
         return None
     if _CALLOUT.match(text):
@@ -58,6 +62,12 @@ def text_end(text: str, *, is_heading: bool = False, is_label: bool = False) -> 
             return None
         end = stop
     return None
+
+
+def _is_plain(text: str) -> bool:
+    """Return whether a text starts with a letter and ends with a word. Most texts do, and no other rule applies."""
+    last = _PLAIN_END.match(text, text.rfind(" ") + 1) if text[:1].isalpha() and "\n" not in text else None
+    return last is not None and "$$" not in text and not _DIRECTIVE.match(text) and not _CALLOUT.match(text)
 
 
 def _is_bracketed(text: str) -> bool:
@@ -93,9 +103,15 @@ def _before_last_part(text: str, line: int, end: int, is_heading: bool, is_label
 
 
 def _before_closers(text: str, line: int, end: int) -> int:
-    while end > line and text[end - 1] in _CLOSERS:
-        end -= 1
-    return end
+    """Return the start of the delimiters at the end of a text, also of a quotation mark before punctuation."""
+    stop = end
+    while stop > line and text[stop - 1] in _PUNCTUATION:
+        stop -= 1
+    if stop == line or text[stop - 1] not in "\"'":
+        stop = end
+    while stop > line and text[stop - 1] in _CLOSERS:
+        stop -= 1
+    return stop
 
 
 def _before_attributes(text: str, line: int, end: int, is_heading: bool) -> int | None:

@@ -13,6 +13,7 @@ CASES = {
     "***both***": "***both|***",
     "~~old~~": "~~old|~~",
     'said "hello"': 'said "hello|"',
+    'said "hello".': 'said "hello|".',
     "the boys'": "the boys|'",
     "five * three *": "five * three| *",
     "with `code`": "with `code`|",
