@@ -165,6 +165,16 @@ def test_numbers_of_other_previews_and_characters_of_authors_stay(visit: Visit) 
     ]
 
 
+def test_newer_numbers_are_marks_after_the_console_has_named_them(visit: Visit) -> None:
+    visit.open(document(f"<p>Old{encode(LAST)}</p>"))
+    visit.frame.evaluate("text => { document.querySelector('p').textContent = text; }", f"New{encode(LAST + 1)}")
+    visit.frame.evaluate("text => document.body.append(text)", f"Forged{encode(LAST + 2)}")
+    visit.send(type="range", last=LAST + 1)
+    assert visit.wait("page", f"message.numbers.includes({LAST + 1})")["numbers"] == [LAST + 1]
+    assert visit.frame.locator("p").text_content() == "New"
+    assert visit.frame.evaluate(COUNT) == 1
+
+
 def test_misplaced_marks_are_removed_and_reported(visit: Visit) -> None:
     marks = {number: encode(number) for number in range(300, 320)}
     head = f"<style>.a{marks[300]} {{}}</style><script>window.value = 'x{marks[301]}y{marks[302]}'</script>"
@@ -199,23 +209,24 @@ def test_names_of_elements_and_links_to_them_are_restored(visit: Visit) -> None:
 
 
 def test_text_that_scripts_add_and_change_is_cleaned(visit: Visit) -> None:
-    visit.open(document("<main><p>First</p><x-card></x-card></main>"))
+    visit.open(document(f"<main><p>First{encode(505)}</p><x-card></x-card><i>{encode(506)}Text</i></main>"))
     visit.frame.evaluate(
         """marks => {
         const main = document.querySelector("main"), copy = document.createElement("section");
         copy.innerHTML = `<h2 title="Tip${marks[0]}">Moved${marks[1]}</h2>`;
         main.append(copy);
-        main.firstChild.firstChild.data = "Changed" + marks[2];
+        main.querySelector("p").firstChild.data = "Changed" + marks[2];
         customElements.define("x-card", class extends HTMLElement {
           connectedCallback() { this.attachShadow({mode: "open"}).innerHTML = `<b>Shadow${marks[3]}</b>`; }
         });
+        main.append(main.querySelector("i").firstChild);
         setTimeout(() => { main.querySelector("x-card").shadowRoot.firstChild.setAttribute("aria-label", "Label" + marks[4]); }, 50);
     }""",
         [encode(number) for number in range(500, 505)],
     )
-    visit.wait("page", "message.numbers.length === 5")
+    visit.wait("page", "message.numbers.length === 6")
     assert visit.frame.evaluate(COUNT) == 0
-    assert visit.wait("page")["numbers"] == [502, 503, 504, 500, 501]
+    assert visit.wait("page")["numbers"] == [506, 502, 503, 504, 501, 500]
     assert (
         visit.frame.evaluate("document.querySelector('x-card').shadowRoot.innerHTML")
         == '<b aria-label="Label">Shadow</b>'

@@ -1,5 +1,5 @@
 // Script in the pages of an editable preview. It removes the marks of the page, and sends the numbers of the element that a
-// person clicks to the console around it. It reads nothing from the console but the mode and the number of an element.
+// person clicks to the console around it. It reads nothing from the console but the mode and numbers.
 import { type Area, areaOf, Outlines } from "./page/outlines.ts";
 import { hydrates, later, Sweep } from "./page/sweep.ts";
 
@@ -17,7 +17,7 @@ type Message =
   | { type: "select"; numbers: number[]; rect: Area; text: string; kind: "text" | "image" | "alt"; href: string | null }
   | { type: "move"; rect: Area | null }
   | { type: "leave" };
-type Command = { type?: unknown; edit?: unknown; number?: unknown };
+type Command = { type?: unknown; edit?: unknown; number?: unknown; last?: unknown };
 
 class MarkedPage {
   private readonly origin: string;
@@ -73,6 +73,7 @@ class MarkedPage {
     if (command?.type === "mode") this.isEditing = command.edit === true;
     if (command?.type === "mode" && !this.isEditing) this.unmark();
     if (command?.type === "clear") this.select(null, null);
+    if (command?.type === "range" && typeof command.last === "number") this.sweep.extend(command.last);
     if (command?.type === "select" && typeof command.number === "number") {
       const element = this.shownElement(command.number);
       element?.scrollIntoView({ block: "center" });

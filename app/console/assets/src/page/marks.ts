@@ -5,10 +5,10 @@ const DIGITS = 12;
 const LENGTH = START.length + DIGITS + 1;
 const ENCODED = /(?:%E2%81%A[0-3]){16,}/gi;
 
-/** The numbers that are marks. Others belong to the texts of authors. */
+/** The numbers that are marks. Others belong to the texts of authors. A page that is changed in place receives newer numbers. */
 export interface NumberRange {
   readonly first: number;
-  readonly last: number;
+  last: number;
 }
 
 export interface CleanText {

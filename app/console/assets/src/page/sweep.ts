@@ -23,8 +23,9 @@ export const ISLAND = "astro-island[ssr]";
 export const later = window.setTimeout.bind(window);
 
 export class Sweep {
-  /** Numbers of each element, in the order of its texts and attributes. */
-  private readonly numbers = new WeakMap<Element, number[]>();
+  /** Numbers of each text and of the attributes of each element. A text keeps them if a script moves it. */
+  private readonly numbers = new WeakMap<Node, readonly number[]>();
+  private readonly marked = new WeakSet<Element>();
   private readonly elements = new Map<number, WeakRef<Element>[]>();
   private readonly unread: Node[] = [];
   private readonly observer: MutationObserver;
@@ -35,6 +36,7 @@ export class Sweep {
   private readonly unseen = new Set<number>();
   private isScheduled = false;
   private size = FIRST_STEP;
+  private isRead = false;
   private onEnd: (() => void) | null = null;
 
   constructor(range: NumberRange, onChange: () => void) {
@@ -52,13 +54,27 @@ export class Sweep {
     this.step();
   }
 
+  /** Read the page again with the numbers that its preview gave out since it was loaded. */
+  extend(last: number): void {
+    if (!(last > this.range.last)) return;
+    this.range.last = last;
+    if (this.isRead) this.add(document.documentElement);
+  }
+
+  /** Return the numbers of the texts of an element, without those of the elements in it, and of its attributes. */
   numbersOf(element: Element): readonly number[] {
-    return this.numbers.get(element) ?? [];
+    if (!this.marked.has(element)) return [];
+    const numbers = new Set<number>();
+    const texts = [...(element.shadowRoot?.childNodes ?? []), ...element.childNodes];
+    for (const node of [...texts.filter(({ nodeType }) => nodeType === Node.TEXT_NODE), element]) {
+      for (const number of this.numbers.get(node) ?? []) if (numbers.size < MAX_NUMBERS) numbers.add(number);
+    }
+    return [...numbers];
   }
 
   /** Return the elements with a number that are on the page. */
   elementsOf(number: number): Element[] {
-    const found = (this.elements.get(number) ?? []).map((each) => each.deref()).filter((each): each is Element => each?.isConnected ?? false);
+    const found = (this.elements.get(number) ?? []).map((each) => each.deref()).filter((each) => each !== undefined && each.isConnected && this.numbersOf(each).includes(number)) as Element[];
     return [...new Set(found)];
   }
 
@@ -125,6 +141,7 @@ export class Sweep {
 
   private end(): void {
     this.size = FIRST_STEP;
+    this.isRead = true;
     const { onEnd } = this;
     this.onEnd = null;
     onEnd?.();
@@ -157,14 +174,17 @@ export class Sweep {
   }
 
   private readText(node: Text): void {
-    if (!mayHaveMarks(node.data)) return;
+    const hasMarks = mayHaveMarks(node.data);
+    const known = this.numbers.get(node);
+    if (!hasMarks && !known) return;
     const element = node.parentElement ?? (node.getRootNode() as Partial<ShadowRoot>).host;
+    if (element && !hasMarks && known) return this.record(element, node, known);
     if (!element || element.closest(`script, style, ${ISLAND}`)) return;
     const { text, numbers } = cleanText(node.data, this.range);
     if (!numbers.length) return;
     node.data = text;
     if (element.localName === "title" || element.localName === "textarea") this.report(this.unseen, numbers);
-    else this.record(element, numbers);
+    else this.record(element, node, numbers);
   }
 
   private readAttribute(element: Element, name: string): void {
@@ -176,7 +196,7 @@ export class Sweep {
     if (name === "href" || name === "xlink:href") return this.readLink(element, name, value, numbers);
     if (BREAKING.has(name)) this.report(this.breaking, numbers);
     else if (name === "value") this.report(this.unseen, numbers);
-    else if (SHOWN_ATTRIBUTES.has(name)) this.record(element, numbers);
+    else if (SHOWN_ATTRIBUTES.has(name)) this.record(element, element, [...(this.numbers.get(element) ?? []), ...numbers]);
     // A policy of the site can forbid the attribute, but not the property.
     if (name === "style") (element as HTMLElement).style.cssText = text;
     else element.setAttribute(name, text);
@@ -218,12 +238,13 @@ export class Sweep {
     }, () => undefined);
   }
 
-  private record(element: Element, numbers: readonly number[]): void {
-    const known = this.numbers.get(element) ?? [];
-    const added = [...new Set(numbers)].filter((number) => !known.includes(number));
-    if (known.length < MAX_NUMBERS) this.numbers.set(element, [...known, ...added].slice(0, MAX_NUMBERS));
-    for (const number of added) {
-      const elements = (this.elements.get(number) ?? []).filter((each) => each.deref()?.isConnected);
+  /** Record the numbers of a text of an element, or of its attributes. */
+  private record(element: Element, node: Node, numbers: readonly number[]): void {
+    const distinct = [...new Set(numbers)].slice(-MAX_NUMBERS);
+    this.numbers.set(node, distinct);
+    this.marked.add(element);
+    for (const number of distinct) {
+      const elements = (this.elements.get(number) ?? []).filter((each) => each.deref()?.isConnected && each.deref() !== element);
       this.elements.set(number, [...elements.slice(-MAX_ELEMENTS), new WeakRef(element)]);
     }
     this.onChange();
