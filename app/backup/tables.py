@@ -19,11 +19,12 @@ from app.database import inserts
 from app.drivers.jobs.port import JobEngine
 from app.models.base import Base, UtcDateTime
 from app.models.content_search import is_search_table
+from app.models.sandbox import MarkRange
 from app.models.site_build import SiteBuild, SiteBuildFile
 
 ALEMBIC = "alembic_version"
-WITHOUT_ROWS = frozenset({SiteBuild.__tablename__, SiteBuildFile.__tablename__})
-"""Tables whose rows are not saved: a commit can be built again."""
+WITHOUT_ROWS = frozenset(model.__tablename__ for model in (MarkRange, SiteBuild, SiteBuildFile))
+"""Tables whose rows are not saved: a commit can be built again, and a preview be started again."""
 BATCH_SIZE, BINARY_BATCH_SIZE = 1000, 8
 """The rows that are held in memory. A row with binary values can have 20 MiB."""
 

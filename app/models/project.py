@@ -55,6 +55,10 @@ class Generator(StrEnum):
     STATIC = "static"
 
 
+MDX_GENERATORS = (Generator.DOCUSAURUS, Generator.NEXTJS)
+"""Generators that read `.md` as MDX. Its escapes are valid in Markdown, too."""
+
+
 class Publishers(StrEnum):
     """The members who may publish and schedule change sets, and take published ones back at once."""
 

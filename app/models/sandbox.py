@@ -10,6 +10,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.models.base import ID_LENGTH, SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column
 
 _LIVE = sa.text("state IN ('starting', 'running')")
+MARKS_OF_SANDBOX = 4**10
+"""The numbers of marks that a sandbox can give out."""
 
 
 class PreviewState(StrEnum):
@@ -42,7 +44,10 @@ ACTIVE_STATES = (PreviewState.STARTING, PreviewState.RUNNING)
 
 
 class Sandbox(Timestamps, Base):
-    """One sandbox. Each project has at most one active sandbox.
+    """One sandbox. Each project has at most one active sandbox, and one that is editable.
+
+    An editable sandbox writes source marks into its copy of the site. They have the numbers from `first_mark`.
+    `unmarked_reason` says why it has none, `unmarked_paths` are files without marks, `mark_rules` the rules of values.
 
     `label` is the first part of its host name and has 128 random bits. `start_id` names the present start at the host;
     `host_id` is the reference that the host returned, None until then. `start_heartbeat_at` is the last heartbeat of
@@ -52,7 +57,14 @@ class Sandbox(Timestamps, Base):
 
     __tablename__ = "sandboxes"
     __table_args__ = (
-        sa.Index("uq_sandboxes_live_of_project", "project_id", unique=True, sqlite_where=_LIVE, postgresql_where=_LIVE),
+        sa.Index(
+            "uq_sandboxes_live_of_kind",
+            "project_id",
+            "editable",
+            unique=True,
+            sqlite_where=_LIVE,
+            postgresql_where=_LIVE,
+        ),
     )
 
     id: Mapped[str] = id_column("sbx")
@@ -72,3 +84,29 @@ class Sandbox(Timestamps, Base):
     start_heartbeat_at: Mapped[datetime | None] = mapped_column("tended_at")
     expires_at: Mapped[datetime] = mapped_column(index=True)
     ended_at: Mapped[datetime | None]
+    editable: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    first_mark: Mapped[int | None]
+    unmarked_reason: Mapped[str | None]
+    unmarked_paths: Mapped[list[str] | None]
+    mark_rules: Mapped[dict[str, Any] | None]
+
+    @property
+    def is_marked(self) -> bool:
+        """Return whether the pages of the sandbox have marks."""
+        return self.editable and self.unmarked_reason is None
+
+
+class MarkRange(Base):
+    """The marks of one version of a file that was written into an editable sandbox.
+
+    `positions` is compressed JSON. The mark of the position with index i has the number `first_number` + i.
+    """
+
+    __tablename__ = "mark_ranges"
+
+    sandbox_id: Mapped[str] = mapped_column(sa.ForeignKey("sandboxes.id", ondelete="CASCADE"), primary_key=True)
+    first_number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    last_number: Mapped[int]
+    path: Mapped[str]
+    blob_sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
+    positions: Mapped[bytes] = mapped_column(sa.LargeBinary)

@@ -28,7 +28,7 @@ from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost, Upstream
 from app.extensions import db, drivers, limiter
 from app.models.project import Project
-from app.models.sandbox import ACTIVE_STATES, PreviewState
+from app.models.sandbox import ACTIVE_STATES, MARKS_OF_SANDBOX, PreviewState, Sandbox
 from app.models.site_build import BuildState, SiteBuild
 from app.preview_proxy import pages
 from app.preview_proxy.build_files import BuiltSite
@@ -238,7 +238,14 @@ class PreviewProxy:
             row = service.find_of_member(label, user_id)
             if row is None:
                 return None
-            return PreviewAccess(row.state, row.host_id, row.problem, row.log, row.state not in ACTIVE_STATES)
+            expired, script = row.state not in ACTIVE_STATES, self._script_of(row)
+            return PreviewAccess(row.state, row.host_id, row.problem, row.log, expired, script)
+
+    def _script_of(self, sandbox: Sandbox) -> PageScript | None:
+        if not sandbox.is_marked or sandbox.first_mark is None:
+            return None
+        last = sandbox.first_mark + MARKS_OF_SANDBOX - 1
+        return PageScript.of(self._settings, sandbox.label, first=sandbox.first_mark, last=last)
 
     def _find_build(self, label: str, user_id: str | None) -> BuiltSite | Response | None:
         """Return a ready build of a member, the page of its state, or None without a build."""

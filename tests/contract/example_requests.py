@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from app.extensions import drivers
-from tests.contract import build_requests, change_set_requests, git_requests, link_requests
+from tests.contract import build_requests, change_set_requests, git_requests, link_requests, mark_requests
 from tests.contract.requests import Key, arguments
 from tests.contract.scene import Scene
 from tests.support.world import Browser
@@ -140,6 +140,7 @@ VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
     "createSandbox": _preview,
     "requestBuild": _twice,
     "getBuild": _as_json_and_as_events,
+    "listSourceMarks": mark_requests.with_marked_file,
     "listChangedPages": build_requests.with_changed_page,
     "createReviewLink": _twice,
     "listReviewLinks": link_requests.with_listed_link,

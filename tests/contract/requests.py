@@ -169,6 +169,7 @@ QUERIES = {
     ("GET", "/project-content/:project_id/raw"): {"file": "hugo.toml"},
     ("GET", "/project-content/:project_id/compare"): {"base": "main"},
     ("GET", "/project-content/:project_id/search"): {"q": "hello"},
+    ("GET", "/project-preview/:project_id/marks"): {"numbers": "12,13"},
     ("GET", "/project-content/:project_id/backlinks"): {"file": "hugo.toml"},
     ("PUT", "/project-draft/:project_id"): {"file": "hugo.toml"},
     ("DELETE", "/project-draft/:project_id"): {"file": "hugo.toml"},

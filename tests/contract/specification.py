@@ -224,6 +224,7 @@ EXTENSIONS = (
             ("POST", "/revert"),
         )
     ),
+    Extension("project-preview", "GET", "/project-preview/:project_id/marks", "memberOfOrg", MEMBERS),
     Extension("builds", "GET", "/project/:projectId/builds", "memberOfOrg", MEMBERS),
     Extension("builds", "POST", "/project/:projectId/builds", "memberOfOrg", MEMBERS),
     Extension("builds", "GET", "/build/:build_id", "memberOfOrg or 404", MEMBERS_HIDDEN_FROM_STRANGERS),

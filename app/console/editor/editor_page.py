@@ -44,7 +44,7 @@ from app.content.schema.validation import collection_of
 from app.content.site_paths import path_in_site
 from app.core.errors import NotFound
 from app.http.validation import Length, RequestQuery
-from app.models.project import Generator
+from app.models.project import MDX_GENERATORS, Generator
 from app.resources.change_set.queries import NamedSet
 from app.resources.project_content.entry_changes import read_entries
 from app.resources.project_content.images import site_roots, site_url
@@ -54,8 +54,6 @@ from app.resources.project_content.search.references import Backlink
 from app.resources.project_content.versions.history import find_removal
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
-MDX_GENERATORS = (Generator.DOCUSAURUS, Generator.NEXTJS)
-"""Generators that read `.md` as MDX. Its escapes are valid in Markdown, too."""
 
 DATA_FOLDERS = frozenset(("_data", "_i18n", "content", "data", "i18n", "locales"))
 """Folders whose data files are shown as fields without a schema."""

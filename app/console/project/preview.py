@@ -26,9 +26,9 @@ from app.http.loading import field_errors, instance
 from app.http.validation import Length, RequestQuery
 from app.models.sandbox import PreviewState
 from app.resources.project_draft.queries import drafts_on
-from app.resources.sandbox import actions, host_sync, lifecycle, service
+from app.resources.sandbox import actions, connection, host_sync, lifecycle, service
+from app.resources.sandbox.connection import CreateResult
 from app.resources.sandbox.guards import STOP
-from app.resources.sandbox.lifecycle import CreateResult
 from app.resources.sandbox.schemas import CreateSandboxBody
 
 
@@ -55,7 +55,7 @@ def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) 
     result = _connect(scope, body)
     if result.handle is None:
         return None
-    address: str | None = lifecycle.wait(result).get("previewUrl")
+    address: str | None = connection.wait(result).get("previewUrl")
     return address
 
 

@@ -1,7 +1,7 @@
 """Use cases of the files of a branch: reads of a file or of two commits, saves, merges, restored versions."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.content.schema.model import ContentSchema
 from app.core.errors import NotFound
@@ -25,6 +25,7 @@ from app.resources.project_content.service import UnrecordedSave, unrecorded
 from app.resources.project_content.source import Source, find_commit, source_of
 from app.resources.project_content.versions import comparison, file_metadata
 from app.resources.project_content.versions.file_metadata import RawFile
+from app.resources.source_marks.queries import data_without_marks, values_without_marks
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,7 @@ def save_files(
 
     Raises as `create_commit` and `create_merged_commit`.
     """
+    request = _without_marks(branch.project.id, request)
     own = {edit.change.path for edit in request.edits}
     if is_validated or shares:
         request = branch.with_shared_values(request)
@@ -162,6 +164,18 @@ def save_files(
     return unrecorded(saved, by=branch.by)
 
 
+def _without_marks(project_id: str, request: MergeRequest) -> MergeRequest:
+    """Return a save without the marks that editable previews of the project gave out."""
+    edits = [
+        edit
+        if edit.change.content is None
+        else replace(edit, change=replace(edit.change, content=data_without_marks(project_id, edit.change.content)))
+        for edit in request.edits
+    ]
+    transactions.release_connection()
+    return replace(request, edits=edits)
+
+
 def preview_merge(branch: ContentBranch, request: MergeRequest, *, is_validated: bool) -> dict[str, object]:
     """Return what a merged save would write, and its conflicts."""
     source, check = branch.source(), branch.check_of_save() if is_validated else None
@@ -173,6 +187,8 @@ def edit_front_matter(
 ) -> UnrecordedSave:
     """Create the commit of a front matter edit, or return NoChange. Raises as `save_files` and `apply_edit`."""
     source = branch.source()
+    edit = replace(edit, changes=values_without_marks(branch.project.id, dict(edit.changes)))
+    transactions.release_connection()
     if merges:
         request = front_matter.plan_edit(source, edit)
         return save_files(branch, request, merges=True, is_validated=is_validated, prefix="")

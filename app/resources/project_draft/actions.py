@@ -14,6 +14,7 @@ from app.resources.project_content.actions import ContentBranch
 from app.resources.project_content.source import is_version
 from app.resources.project_draft import images, queries
 from app.resources.project_draft.queries import DraftKey, DraftWithHead
+from app.resources.source_marks.queries import without_marks
 
 MAX_DRAFTS = 500
 UNIQUE = ("project_id", "user_id", "branch", "file")
@@ -46,7 +47,7 @@ def save_draft(key: DraftKey, content: str, *, base_blob_sha: str | None) -> Dra
     Raises:
         LimitReached: the user has the maximum number of drafts in this project.
     """
-    now = utcnow_ms()
+    now, content = utcnow_ms(), without_marks(key.project_id, content)
     changes = {"content": content, "base_blob_sha": base_blob_sha, "updated_at": now}
     row = asdict(key) | changes | {"created_at": now}
     statement = insert_or_update(db.engine.dialect.name, ProjectDraft, row, unique=UNIQUE, changes=changes)
@@ -63,7 +64,7 @@ def create_draft(key: DraftKey, content: str) -> DraftWithHead:
         DraftExists: the user has a draft of this file.
         LimitReached: the user has the maximum number of drafts in this project.
     """
-    now = utcnow_ms()
+    now, content = utcnow_ms(), without_marks(key.project_id, content)
     row = asdict(key) | {"content": content, "base_blob_sha": None, "created_at": now, "updated_at": now}
     statement = insert_or_ignore(db.engine.dialect.name, ProjectDraft, row, unique=UNIQUE)
     if db.session.scalar(statement.returning(ProjectDraft.file)) is None:

@@ -8,6 +8,7 @@ from app.http.endpoint import UPSTREAM, endpoint
 from app.models.sandbox import ProjectPreview
 from app.resources.project_preview import schemas as s
 from app.resources.project_preview import service
+from app.resources.source_marks import queries as source_marks
 
 blueprint = ApiBlueprint(
     "project_preview",
@@ -23,6 +24,15 @@ blueprint = ApiBlueprint(
 def details(*, scope: ProjectScope) -> ProjectPreview:
     """Return the preview record of the project."""
     return service.find(scope.project)
+
+
+@blueprint.get("/<project_id>/marks")
+@endpoint(
+    operation_id="listSourceMarks", guard=member_of_org("project_id"), query=s.MarksQuery, result=s.SourceMarksSchema
+)
+def marks(*, scope: ProjectScope, query: s.MarksQuery) -> dict[str, object]:
+    """Return the source of texts on the pages of an editable preview. Marks are valid for a day after its end."""
+    return {"marks": source_marks.sources(scope.project.id, query.distinct)}
 
 
 @blueprint.put("/<project_id>")

@@ -1,14 +1,12 @@
 """Start, lease and end of sandboxes. A start connects to the active sandbox of a project, or claims or restarts one."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 
-from app.core.clock import iso
+from app.content.marks import MarkRules
 from app.core.errors import AppError, TooManyRequests
 from app.core.limits import SandboxLimits
 from app.database import transactions
@@ -16,11 +14,11 @@ from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected,
 from app.drivers.git.hosts import GitHosts
 from app.drivers.sandbox.port import SandboxEnded, SandboxHost, SandboxSpec
 from app.extensions import db, start_background
-from app.models.project import Project
+from app.models.project import MDX_GENERATORS, Project
 from app.models.sandbox import ACTIVE_STATES, PreviewState, Sandbox
 from app.models.user import User
 from app.resources.project_content.source import find_commit, source_of
-from app.resources.sandbox import host_sync, service
+from app.resources.sandbox import host_sync, marking, service
 from app.resources.sandbox.host_sync import start_heartbeat
 from app.resources.sandbox.schemas import CreateSandboxBody, UncommittedFileBody
 from app.resources.sandbox.site import Site
@@ -90,16 +88,26 @@ class SandboxStarter:
         user = db.session.get(User, sandbox.user_id) if sandbox.user_id else None
         source = source_of(project, self.git, branch=request.branch, user=user)
         commit = find_commit(source, request.commit_sha)
-        site = Site(source, commit, request.extra or {})
+        site = Site.at(source, commit, request.extra or {})
         spec = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
         with transactions.write_transaction():
             if not service.set_commit(sandbox, commit, start_id=start_id, note=spec.recipe.note):
                 return
-        reference = self.host.start(spec, site.files())
+        marked = self._marked_site(sandbox, project, user.id) if sandbox.is_marked and user is not None else None
+        with transactions.outside_transaction():
+            if marked is not None:
+                site = site.replaced(marked.mark(site.small_texts()))
+            reference = self.host.start(spec, site.files())
         with transactions.write_transaction():
             is_current = service.set_host_id(sandbox, reference, start_id=start_id)
+            if is_current and marked is not None:
+                marking.record(sandbox, marked)
         if not is_current:
             self.host.stop(reference)
+
+    def _marked_site(self, sandbox: Sandbox, project: Project, user_id: str) -> marking.MarkedSite:
+        schema = marking.schema_of(project, user_id, self.git)
+        return marking.begin(sandbox, MarkRules(schema, reads_markdown_as_mdx=project.generator in MDX_GENERATORS))
 
 
 def _fail(sandbox_id: str, start_id: str, problem: str, code: str, *, hint: str | None = None) -> None:
@@ -140,26 +148,13 @@ class PreviewUrls:
         return f"{self.address(label).url}?{self.links.query(label, user_id)}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class SandboxHandle:
     """Sandbox of a call: its id, whether the call started it, and the file that must still be written into it."""
 
     sandbox_id: str
     is_new: bool
     pending: UncommittedFileBody | None
-
-
-@dataclass(frozen=True)
-class CreateResult:
-    """Result of a create call. `handle` is None if no sandbox is running and none was requested."""
-
-    handle: SandboxHandle | None
-    user_id: str
-    project_id: str
-    urls: PreviewUrls
-    host: SandboxHost
-    has_file: bool
-    limits: SandboxLimits
 
 
 def create(
@@ -183,7 +178,7 @@ def create(
         SandboxStopped: the active sandbox ended repeatedly.
     """
     host = starter.host
-    active, file = _find_active(project, host), body.uncommitted_file
+    active, file = _find_active(project, host, editable=body.editable), body.uncommitted_file
     if body.only_if_active:
         is_running = active is not None and active.state is PreviewState.RUNNING
         return SandboxHandle(active.id, is_new=False, pending=file) if active is not None and is_running else None
@@ -191,7 +186,7 @@ def create(
         host.check()
     sandbox = _restart(active, host, limits, count_start) if active is not None and body.force_sync else None
     if sandbox is None:
-        sandbox, is_new = _claim(project, user, host, urls, limits, count_start)
+        sandbox, is_new = _claim(project, user, host, urls, limits, count_start, editable=body.editable)
         if not is_new:
             return SandboxHandle(sandbox.id, is_new=False, pending=file)
     request = StartRequest(body.branch, body.commit_sha, {file.path: file.content.encode()} if file else None)
@@ -207,11 +202,18 @@ def _claim(
     urls: PreviewUrls,
     limits: SandboxLimits,
     count_start: Callable[[], None],
+    *,
+    editable: bool,
 ) -> tuple[Sandbox, bool]:
     for _ in range(MAX_CLAIMS):
         with transactions.write_transaction():
             sandbox, is_new = service.claim(
-                project, user, node=host.node, address=lambda label: urls.address(label).url, limits=limits
+                project,
+                user,
+                node=host.node,
+                address=lambda label: urls.address(label).url,
+                limits=limits,
+                editable=editable,
             )
         if is_new:
             _count(sandbox, count_start)
@@ -245,51 +247,6 @@ def _restart(
     if host_id is not None:
         host.stop(host_id)
     return sandbox
-
-
-def steps(
-    handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: PreviewUrls, limits: SandboxLimits
-) -> Iterator[host_sync.StartProgress]:
-    """Yield the steps until the sandbox runs, then write the pending file. Raises as `wait_until_running`.
-
-    The URL of the log of a failed start admits this user. A start that is observed keeps its lease.
-    """
-    renewed_at = time.monotonic()
-    for progress in host_sync.wait_until_running(handle.sandbox_id, host, lambda label: urls.link(label, user_id)):
-        yield progress
-        if time.monotonic() - renewed_at > limits.heartbeat_s / 2:
-            renewed_at = time.monotonic()
-            heartbeat(db.session.get(Sandbox, handle.sandbox_id, populate_existing=True), host, limits=limits)
-    if handle.pending is not None:
-        host_id = db.session.get_one(Sandbox, handle.sandbox_id).host_id or ""
-        with transactions.outside_transaction():
-            host.write(host_id, handle.pending.path, handle.pending.content.encode())
-
-
-def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote: bool) -> dict[str, object]:
-    """Return the running sandbox as a response dictionary. The URL admits this user."""
-    sandbox = db.session.get_one(Sandbox, handle.sandbox_id, populate_existing=True)
-    result: dict[str, object] = {
-        "done": True,
-        "active": True,
-        "sandboxId": sandbox.id,
-        "sandboxName": sandbox.label,
-        "previewUrl": urls.link(sandbox.label, user_id),
-        "commitSha": sandbox.commit_sha,
-        "status": sandbox.state.value,
-        "expiresAt": iso(sandbox.expires_at),
-    }
-    return result | ({"uncommittedSynced": True} if wrote else {})
-
-
-def wait(result: CreateResult) -> dict[str, Any]:
-    """Wait until the sandbox runs and return the response. Raises as `wait_until_running`."""
-    handle = result.handle
-    if handle is None:
-        return {"active": False}
-    for _step in steps(handle, result.host, result.user_id, urls=result.urls, limits=result.limits):
-        pass
-    return to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
 
 
 def renew(sandbox: Sandbox, host: SandboxHost) -> None:
@@ -342,8 +299,8 @@ def present_step(project: Project, host: SandboxHost) -> str | None:
     return host_sync.step_of(status.phase if status else None) if sandbox.state is PreviewState.STARTING else None
 
 
-def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:
-    sandbox = service.find_active(project.id)
+def _find_active(project: Project, host: SandboxHost, *, editable: bool) -> Sandbox | None:
+    sandbox = service.find_active(project.id, editable=editable)
     if sandbox is None:
         return None
     host_sync.sync_with_host(sandbox, host)

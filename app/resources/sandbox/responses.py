@@ -9,9 +9,9 @@ from app.concurrency.background import Blocks, prefetch
 from app.database import transactions
 from app.http import envelope
 from app.http.streaming.response import EventStream, StreamSettings, failure, sse_event, sse_response
-from app.resources.sandbox import lifecycle
+from app.resources.sandbox import connection
+from app.resources.sandbox.connection import CreateResult
 from app.resources.sandbox.host_sync import SandboxFailed
-from app.resources.sandbox.lifecycle import CreateResult
 
 STREAM_S = 900
 
@@ -52,15 +52,14 @@ def failure_event(error: Exception) -> bytes:
 
 def _blocks(app: Flask, result: CreateResult, disconnected: threading.Event) -> Blocks:
     """Yield the events. Runs in the background and therefore needs an application context."""
-    handle = result.handle
-    if handle is None:
+    if result.handle is None:
         yield sse_event({"done": True, "active": False})
         return
     with transactions.reading_context(app):
-        for step in lifecycle.steps(handle, result.host, result.user_id, urls=result.urls, limits=result.limits):
+        for step in connection.steps(result):
             detail: dict[str, object] = {"detail": step.detail} if step.detail else {}
             yield sse_event({"step": step.step} | detail)
             if disconnected.is_set():
                 return
-        response = lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
+        response = connection.to_response(result)
     yield sse_event(response)

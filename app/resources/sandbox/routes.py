@@ -9,10 +9,10 @@ from app.extensions import current_settings, drivers
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import GIT_READ, UPSTREAM, endpoint
 from app.models.sandbox import Sandbox
-from app.resources.sandbox import actions, lifecycle, responses, service
+from app.resources.sandbox import actions, connection, lifecycle, responses, service
 from app.resources.sandbox import schemas as s
+from app.resources.sandbox.connection import CreateResult
 from app.resources.sandbox.guards import STOP, SandboxScope, member_of_named
-from app.resources.sandbox.lifecycle import CreateResult
 from app.resources.sandbox.schemas import CreateSandboxBody
 
 CREATE_BYTES = 5 * MIB
@@ -22,7 +22,7 @@ CREATE_BYTES = 5 * MIB
 def create_sandbox(scope: ProjectScope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, object] | None]:
     """Create the sandbox and wait for it if the caller accepts JSON only."""
     result = actions.connect(scope.project, scope.user, body, git=drivers.git, host=drivers.sandbox)
-    return result, None if responses.accepts_events() and result.handle is not None else lifecycle.wait(result)
+    return result, None if responses.accepts_events() and result.handle is not None else connection.wait(result)
 
 
 def _sandbox_of(scope: SandboxScope) -> Sandbox | None:

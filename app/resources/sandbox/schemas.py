@@ -39,6 +39,13 @@ class CreateSandboxBody(RequestBody):
     ]
     force_sync: Annotated[bool, StrictBoolean(load_default=False, data_key="forceSync")]
     only_if_active: Annotated[bool, StrictBoolean(load_default=False, data_key="onlyIfActive")]
+    editable: Annotated[
+        bool,
+        StrictBoolean(
+            load_default=False,
+            metadata={"description": "Whether the pages have source marks, for editing on the page"},
+        ),
+    ]
     uncommitted_file: Annotated[
         UncommittedFileBody | None,
         fields.Nested(
@@ -78,6 +85,10 @@ class CreatedSandboxSchema(PassthroughSchema):
     status = fields.Enum(PreviewState, by_value=True, metadata=OPTIONAL | {"description": "The state of the preview"})
     expiresAt = DateTimeMs(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
     uncommittedSynced = fields.Boolean(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
+    editable = fields.Boolean(metadata=OPTIONAL | {"description": "Whether the pages have source marks"})
+    editableReason = fields.String(  # noqa: N815 (the contract's name)
+        metadata=OPTIONAL | {"description": "Why the pages of an editable preview have no marks"}
+    )
 
 
 class StartStepSchema(PassthroughSchema):

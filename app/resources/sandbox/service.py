@@ -21,6 +21,7 @@ from app.models.project import Project, role_in_project
 from app.models.sandbox import ACTIVE_STATES, PreviewState, ProjectPreview, Sandbox
 from app.models.user import User
 from app.resources.project_preview import service as previews
+from app.resources.sandbox import marking
 from app.resources.sandbox.events import sandbox_failed, sandbox_running
 from app.runtimes.failure import log_tail, plain
 
@@ -64,7 +65,9 @@ def _last(created_at: datetime, limits: SandboxLimits) -> datetime:
 
 
 def begin(sandbox: Sandbox, url: str) -> None:
-    """Record a new sandbox and its URL."""
+    """Record a new sandbox and its URL. The record of a project describes its plain sandbox."""
+    if sandbox.editable:
+        return
     hosts = (urlsplit(url).hostname or "",)
     address = {"sandbox_id": sandbox.id, "sandbox_name": sandbox.label, "preview_url": url, "urls": {}}
     previews.upsert(db.session.get_one(Project, sandbox.project_id), address | _values(sandbox), hosts=hosts)
@@ -121,10 +124,12 @@ def find_of_member(label: str, user_id: str) -> Sandbox | None:
     )
 
 
-def find_active(project_id: str) -> Sandbox | None:
-    """Return the row of the active sandbox of a project."""
+def find_active(project_id: str, *, editable: bool = False) -> Sandbox | None:
+    """Return the row of the active sandbox of a project: the plain one, or the editable one."""
     return db.session.scalar(
-        sa.select(Sandbox).where(Sandbox.project_id == project_id, Sandbox.state.in_(ACTIVE_STATES))
+        sa.select(Sandbox).where(
+            Sandbox.project_id == project_id, Sandbox.editable.is_(editable), Sandbox.state.in_(ACTIVE_STATES)
+        )
     )
 
 
@@ -135,7 +140,13 @@ def complete_log(sandbox_id: str) -> str:
 
 
 def claim(
-    project: Project, user: User, *, node: str, address: Callable[[str], str], limits: SandboxLimits
+    project: Project,
+    user: User,
+    *,
+    node: str,
+    address: Callable[[str], str],
+    limits: SandboxLimits,
+    editable: bool = False,
 ) -> tuple[Sandbox, bool]:
     """Return the active sandbox of the project with a renewed lease, or the row of a new one and True.
 
@@ -146,7 +157,7 @@ def claim(
     """
     _lock(project, user)
     now = database_now()
-    active = find_active(project.id)
+    active = find_active(project.id, editable=editable)
     if active is not None and active.expires_at > now:
         active.expires_at = extend_on_connect(active.expires_at, active.created_at, now, limits)
         follow(active)
@@ -164,7 +175,10 @@ def claim(
         created_at=now,
         start_heartbeat_at=now,
         expires_at=at_create(now, limits),
+        editable=editable,
     )
+    if editable:
+        marking.prepare(sandbox)
     db.session.add(sandbox)
     db.session.flush()
     begin(sandbox, address(sandbox.label))

@@ -170,7 +170,7 @@ def _start(build_id: str, attempt: int, git: GitHosts, host: SandboxHost) -> Non
     hints = DetectionHints(project.paths.get("content") or "", settings.sandbox.module_proxy)
     name, owner, commit = sandbox_name(build), project.organization_id, build.commit_sha
     with transactions.outside_transaction():
-        site = Site(source_of(project, git, user=user), commit, {})
+        site = Site.at(source_of(project, git, user=user), commit, {})
         recipe = site.recipe(address, hints)
     if recipe.output is None:
         _fail(build_id, attempt, Failure("NO_STATIC_OUTPUT", NO_STATIC_OUTPUT, hint=NO_STATIC_OUTPUT_HINT))

@@ -23,7 +23,7 @@ class OneTooLarge(Repository):
 
 class TestSite:
     def test_files_above_the_size_limit_are_omitted(self) -> None:
-        site = Site(Source(OneTooLarge(), "main"), "c" * 40, {"typed.html": b"typed"})
+        site = Site.at(Source(OneTooLarge(), "main"), "c" * 40, {"typed.html": b"typed"})
         assert {file.path: file.content for file in site.files()} == {
             "typed.html": b"typed",
             "index.html": b"<h1>Page</h1>",

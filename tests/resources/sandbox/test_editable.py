@@ -1,0 +1,172 @@
+"""Editable previews: marks in the copy of the site, their sources, repeated starts, and texts without marks."""
+
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.content.marks import encode, find_marks, strip_marks
+from app.extensions import db, drivers
+from app.models.sandbox import MarkRange, Sandbox
+from tests.drivers.sandbox.contract import fetch
+from tests.resources.sandbox.conftest import PreviewSite, make_site
+from tests.support.tokens import program
+from tests.support.world import World
+
+POST = "---\ntitle: The town hall\n---\n\n# Welcome home\n\nThe hall is open on *Monday*.\n\n- Ground floor\n"
+SERVER = """
+import http.server, os, pathlib, re, sys
+bad = [p for p in sorted(pathlib.Path(".").rglob("*.md")) if re.search({refuses!r}, p.read_text())]
+if bad:
+    sys.exit("cannot read " + str(bad[0].resolve()))
+http.server.test(http.server.SimpleHTTPRequestHandler, port=int(os.environ["PORT"]), bind="127.0.0.1")
+"""
+
+
+def files(refuses: str = "never") -> dict[str, Any]:
+    """Return a site whose server shows its files, and does not start if a page matches an expression."""
+    return {
+        ".galley.yml": b"preview:\n  command: python3 server.py\n",
+        "server.py": SERVER.format(refuses=refuses).encode(),
+        "content/hall.md": POST.encode(),
+        "content/other.md": b"---\ntitle: The other page\n---\n\nAnother text of two lines.\n",
+    }
+
+
+@pytest.fixture
+def pages(world: World, stop_sandboxes: None) -> PreviewSite:
+    return make_site(world, files())
+
+
+def shown(site: PreviewSite, path: str) -> str:
+    """Return a file as the running editable preview has it."""
+    with site.world.app.app_context():
+        sandbox = db.session.query(Sandbox).filter_by(project_id=site.project, editable=True, state="running").one()
+        assert sandbox.host_id is not None
+        status, data = fetch(drivers.sandbox, sandbox.host_id, f"/{path}")
+    assert status == 200
+    return data.decode()
+
+
+def marks_of(site: PreviewSite, text: str) -> list[dict[str, Any]]:
+    numbers = ",".join(str(mark.number) for mark in find_marks(text))
+    result: list[dict[str, Any]] = site.owner.get(f"/project-preview/{site.project}/marks?numbers={numbers}").ok()[
+        "marks"
+    ]
+    return result
+
+
+class TestMarks:
+    def test_marks_name_value_and_blocks(self, pages: PreviewSite) -> None:
+        created = pages.created(editable=True)
+        assert created["editable"] is True
+        text = shown(pages, "content/hall.md")
+        assert strip_marks(text, lambda _: True) == POST
+        marks = marks_of(pages, text)
+        assert {mark["path"] for mark in marks} == {"content/hall.md"}
+        assert [mark["pointer"] for mark in marks] == ["/title", None, None, None]
+        assert [mark["block"] for mark in marks[1:]] == [
+            {"index": 0, "lines": [5, 5]}, {"index": 1, "lines": [7, 7]}, {"index": 2, "lines": [9, 9]},
+        ]  # fmt: skip
+
+    def test_plain_preview_has_no_marks_and_is_another_sandbox(self, pages: PreviewSite) -> None:
+        editable, plain = pages.created(editable=True), pages.created()
+        assert editable["sandboxId"] != plain["sandboxId"]
+        assert plain["editable"] is False
+        assert pages.record()["sandbox_id"] == plain["sandboxId"]
+        assert pages.created(editable=True)["sandboxId"] == editable["sandboxId"]
+        pages.stop()
+        assert pages.beat(sandboxId=editable["sandboxId"]).ok()["ok"] is True
+
+    def test_unsaved_text_has_marks_of_its_version(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        before = [mark.number for mark in find_marks(shown(pages, "content/hall.md"))]
+        new = POST.replace("# Welcome home\n", "# Welcome home\n\nA new paragraph.\n")
+        pages.created(editable=True, uncommittedFile={"path": "content/hall.md", "content": new})
+        text = shown(pages, "content/hall.md")
+        marks = marks_of(pages, text)
+        assert not {mark["number"] for mark in marks} & set(before)
+        assert [mark["block"]["index"] for mark in marks if mark["block"]] == [0, 1, 2, 3]
+        pages.created(editable=True, uncommittedFile={"path": "content/hall.md", "content": POST})
+        assert [mark.number for mark in find_marks(shown(pages, "content/hall.md"))] == before
+
+    def test_restart_has_other_numbers(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        before = {mark.number for mark in find_marks(shown(pages, "content/hall.md"))}
+        pages.created(editable=True, forceSync=True)
+        assert not before & {mark.number for mark in find_marks(shown(pages, "content/hall.md"))}
+        assert all(mark["status"] == 200 for mark in marks_of(pages, "".join(map(encode, sorted(before)))))
+
+    def test_unknown_numbers_and_those_of_other_projects_are_404(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        [number, *_] = [mark.number for mark in find_marks(shown(pages, "content/hall.md"))]
+        other = make_site(pages.world, files())
+        assert marks_of(other, encode(number)) == [{"number": number, "status": 404}]
+        assert marks_of(pages, encode(16_000_000)) == [{"number": 16_000_000, "status": 404}]
+
+    @pytest.mark.parametrize("numbers", ["", "a", "1,", "-1", "1,,2", ",".join(["1"] * 501), "999999999"])
+    def test_invalid_numbers_are_refused(self, pages: PreviewSite, numbers: str) -> None:
+        pages.owner.get(f"/project-preview/{pages.project}/marks?numbers={numbers}").fails(400, "VALIDATION_FAILED")
+
+    def test_read_token_starts_no_editable_preview(self, pages: PreviewSite) -> None:
+        reader = program(pages.owner, "read")
+        reader.post("/api/sandbox/create", {"projectId": pages.project, "editable": True}).fails(403)
+
+
+class TestRepeatedStarts:
+    def test_file_that_the_log_names_is_started_without_marks(self, world: World, stop_sandboxes: None) -> None:
+        site = make_site(world, files(refuses="other page\u2063|two lines.\u2063"))
+        created = site.created(editable=True)
+        assert created["editable"] is True
+        assert not list(find_marks(shown(site, "content/other.md")))
+        assert list(find_marks(shown(site, "content/hall.md")))
+
+    def test_site_that_never_starts_with_marks_starts_without(self, world: World, stop_sandboxes: None) -> None:
+        site = make_site(world, files(refuses="\u2063"))
+        created = site.created(editable=True)
+        assert (created["editable"], created["editableReason"]) == (
+            False, "The site does not start with marks in its files",
+        )  # fmt: skip
+        assert shown(site, "content/hall.md") == POST
+
+    def test_site_that_fails_without_marks_fails(self, world: World, stop_sandboxes: None) -> None:
+        site = make_site(world, files(refuses="."))
+        site.create(editable=True).fails(422, "SANDBOX_FAILED")
+        with world.app.app_context():
+            rows = db.session.query(Sandbox).filter_by(project_id=site.project).order_by(Sandbox.created_at).all()
+            assert [row.is_marked for row in rows] == [True, True, False]
+
+
+class TestTextsWithoutMarks:
+    def test_saved_texts_lose_marks_that_were_given_out_and_no_other_character(
+        self, pages: PreviewSite, app: Flask
+    ) -> None:
+        pages.created(editable=True)
+        marked = shown(pages, "content/hall.md")
+        foreign = encode(16_000_000)
+        text = marked.replace("Ground floor", f"Ground\u2060 floor{foreign}")
+        expected = POST.replace("Ground floor", f"Ground\u2060 floor{foreign}")
+        head = pages.repo.head()
+        draft = f"/project-draft/{pages.project}?file=content/hall.md"
+        assert pages.owner.put(draft, {"content": text}).ok(200, 201)["content"] == expected
+        change = {"path": "content/hall.md", "action": "update", "content": text}
+        body = {"base_sha": head, "message": "Edit the hall", "files": [change]}
+        pages.owner.post(f"/project-content/{pages.project}/commit", body).ok(201)
+        assert pages.repo.show("content/hall.md") == expected.encode()
+
+    def test_front_matter_edit_loses_marks(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        title = re.search("title: (.*)", shown(pages, "content/hall.md"))
+        assert title is not None
+        body = {"base_sha": pages.repo.head(), "file": "content/hall.md", "set": {"title": f"New {title[1]}"}}
+        pages.owner.patch(f"/project-content/{pages.project}/front-matter", body).ok(200, 201)
+        assert pages.repo.show("content/hall.md") == POST.replace("title: The", "title: New The").encode()
+
+
+class TestRows:
+    def test_rows_end_with_the_project(self, pages: PreviewSite, app: Flask) -> None:
+        pages.created(editable=True)
+        pages.owner.delete(f"/project/{pages.project}").ok()
+        with app.app_context():
+            assert db.session.query(MarkRange).join(Sandbox).filter(Sandbox.project_id == pages.project).count() == 0
