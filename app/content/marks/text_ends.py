@@ -87,7 +87,8 @@ def _before_last_part(text: str, line: int, end: int, is_heading: bool, is_label
     if text[end - 1] == "}":
         return _before_attributes(text, line, end, is_heading)
     if text[end - 1] == "\\":
-        return end - 1 if (end - len(text[line:end].rstrip("\\"))) % 2 == 1 else end
+        backslashes = end - line - len(text[line:end].rstrip("\\"))
+        return end - 1 if backslashes % 2 else end
     if text[end - 1] == "|":
         return None
     if match := _TAIL_TAG.search(text, max(line, end - MAX_TAIL_TAG), end):

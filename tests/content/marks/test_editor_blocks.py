@@ -60,14 +60,14 @@ def body_of(page: Page) -> str:
 
 
 @pytest.fixture(scope="module")
-def editor_blocks() -> list[tuple[Page, list[EditorBlock]]]:
+def editor_blocks(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Page, list[EditorBlock]]]:
     """Return the blocks of the editor for each page."""
     built, corpus = build_assets(), list(pages())
     texts = [{"text": body_of(page), "isMdx": page.path.endswith("x")} for page in corpus]
-    command = [built.node(), "test/support/blocks.ts"]
-    done = subprocess.run(
-        command, cwd=built.WORK, input=json.dumps(texts), capture_output=True, text=True, timeout=120, check=True
-    )
+    file = tmp_path_factory.mktemp("blocks") / "texts.json"
+    file.write_text(json.dumps(texts))
+    command = [built.node(), "test/support/blocks.ts", file]
+    done = subprocess.run(command, cwd=built.WORK, capture_output=True, text=True, timeout=120, check=True)
     return list(zip(corpus, json.loads(done.stdout), strict=True))
 
 

@@ -36,6 +36,7 @@ CASES = {
     "first  \nsecond  ": "first  \nsecond|  ",
     "escaped \\*": "escaped \\*|",
     "backslash\\": "backslash|\\",
+    "line\nbreak\\\n:::": "line\nbreak|\\\n:::",
     "two\\\\": "two\\\\|",
     "C#": "C|#",
     "text {#id}": "text| {#id}",

@@ -1,8 +1,8 @@
-// The blocks of texts, for the test of the marks: reads `{text, isMdx}[]` from the standard input and writes their blocks.
+// The blocks of texts, for the test of the marks: reads `{text, isMdx}[]` from a file and prints their blocks.
 import { readFileSync } from "node:fs";
 import { split } from "../../src/markdown/parse.ts";
 
-const texts: { text: string; isMdx: boolean }[] = JSON.parse(readFileSync(0, "utf8"));
+const texts: { text: string; isMdx: boolean }[] = JSON.parse(readFileSync(process.argv[2]!, "utf8"));
 const lineOf = (text: string, position: number) => text.slice(0, position).split(/\r\n?|\n/).length;
 const answer = texts.map(({ text, isMdx }) =>
   split(text, isMdx).blocks.map(({ start, end, node, label }) => ({
