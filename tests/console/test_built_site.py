@@ -20,6 +20,8 @@ from tests.console.test_organizations import submit
 from tests.resources.change_set.conftest import Team, make_team
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 HEADING = 'id="site-title"'
 
 

@@ -29,6 +29,8 @@ from tests.resources.review_link.test_links import share
 from tests.support.parallel import at_once
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 BEFORE = {"index.html": "<h1>Home</h1>", "about/index.html": "<h1>Us</h1>"}
 AFTER = {"index.html": "<h1>New home</h1>", "about/index.html": "<h1>Us</h1>", "more/index.html": "<h1>More</h1>"}
 

@@ -13,6 +13,8 @@ from app.core.limits import CommitLimits
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of, submit
 
+pytestmark = pytest.mark.one_database
+
 JSON = {"Accept": "application/json", "Origin": "http://127.0.0.1:8000"}
 PNG = b"\x89PNG\r\n\x1a\n"
 

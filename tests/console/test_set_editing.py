@@ -27,6 +27,8 @@ from tests.resources.project_content.conftest import make_site
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.one_database
+
 NEW = {"save-to": "proposal", "change-set": "new"}
 ORIGIN = {"Origin": "http://127.0.0.1:8000"}
 PNG = b"\x89PNG\r\n\x1a\n"

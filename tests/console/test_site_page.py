@@ -19,6 +19,8 @@ from tests.preview_proxy.test_middleware import Window
 from tests.resources.change_set.conftest import Team, make_team
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 HOURS = "hours/index.html"
 BEFORE = (
     "<title>Hours</title><main><h1>Opening hours</h1><p>We open at <b>nine</b>.</p><p>Welcome &amp; hello</p></main>"

@@ -15,7 +15,7 @@ from tests.support import factories
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.service import Service
 
-COMMITS = 2_000
+COMMITS = 1_000
 
 
 class NewSite(Site):

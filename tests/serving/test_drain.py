@@ -24,7 +24,7 @@ import atexit, os, pathlib
 FOLDER = pathlib.Path(__file__).parent
 atexit.register(lambda: (FOLDER / f"handler-{os.getpid()}").touch())
 """
-STOPS = 10
+STOPS = 4
 # An application whose import is interrupted. The server then starts another worker.
 INTERRUPTED = """
 import os, signal, time
@@ -176,7 +176,7 @@ class TestEnd:
         assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
 
     @pytest.mark.parametrize("is_interrupt", [False, True], ids=["SIGTERM", "Ctrl-C"])
-    def test_ten_stops_leave_no_traceback(self, tmp_path: Path, is_interrupt: bool) -> None:
+    def test_stops_leave_no_traceback(self, tmp_path: Path, is_interrupt: bool) -> None:
         log = tmp_path / "log"
         with log.open("wb") as output, Service(tmp_path, workers=2, log=output) as service:
             for number in range(STOPS):

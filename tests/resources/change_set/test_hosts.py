@@ -14,7 +14,7 @@ from tests.resources.change_set.conftest import OTHER, PAGE, TEXT, Team, mails_o
 from tests.resources.change_set.remote_sets import GitHubSide, GitLabSide, RemoteSide, refusal, run
 from tests.support.git_hosts import Hosts
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("provider", ["github", "gitlab"])]
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("provider", ["github", "gitlab"]), pytest.mark.one_database]
 
 NEW = TEXT.replace("First", "New")
 MOST_CALLS = {("github", False): 18, ("github", True): 24, ("gitlab", False): 18, ("gitlab", True): 25}

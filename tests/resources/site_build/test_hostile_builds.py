@@ -8,7 +8,7 @@ from tests.resources.site_build.test_builds import Builds
 from tests.support.samples.hostile_builds import BUILDS, HostileBuild
 from tests.support.world import World
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.one_database]
 
 
 @pytest.mark.parametrize("tried", [pytest.param(build, id=build.name) for build in BUILDS if build.is_quick])
