@@ -63,7 +63,7 @@ class Ran(NamedTuple):
 class GitClient:
     """The `git` program in a folder, without any configuration of the machine."""
 
-    def __init__(self, folder: Path, *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, folder: Path, *, timeout_s: float = DEADLINE_S) -> None:
         self.folder, self._timeout_s = folder, timeout_s
 
     def run(self, *arguments: str, within: str = ".", environment: Mapping[str, str] | None = None) -> Ran:

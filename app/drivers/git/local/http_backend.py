@@ -12,8 +12,8 @@ from app.core.limits import PushLimits
 from app.drivers.git.hosts import BackendCall, GitService
 from app.drivers.git.local import commands
 
-NICENESS = 10
-"""Clones use all cores. Requests of other users have the higher priority."""
+NICENESS = 5
+"""Clones use all cores. Requests of other users have the higher priority, and a transfer keeps a share."""
 
 LIMITED = f'ulimit -d {PushLimits.process_bytes >> 10} && ulimit -t "$0" && exec nice -n {NICENESS} "$@"'
 """The start of git below its limits, which the processes that it starts inherit.
