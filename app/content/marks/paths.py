@@ -3,7 +3,7 @@
 from app.content.filetypes import file_type
 from app.content.schema.inferred import IGNORED
 
-MAX_BYTES = 1024 * 1024
+MAX_BYTES = 256 * 1024
 """Larger files have no marks."""
 
 PAGES = frozenset(("markdown", "mdx", "markdoc"))

@@ -105,9 +105,7 @@ def _write(result: CreateResult, sandbox_id: str, path: str, content: bytes) -> 
     if sandbox.is_marked:
         project = db.session.get_one(Project, sandbox.project_id)
         schema = marking.schema_of(project, result.user_id, result.starter.git)
-        with transactions.write_transaction():
-            db.session.refresh(sandbox, with_for_update=True)
-            content = marking.mark_edit(sandbox, path, content, schema)
+        content = marking.mark_edit(sandbox, path, content, schema)
     host_id = sandbox.host_id or ""
     with transactions.outside_transaction():
         result.starter.host.write(host_id, path, content)

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from app.concurrency.threadpool import offload
 from app.content.marks import MarkRules
 from app.core.errors import AppError, TooManyRequests
 from app.core.limits import SandboxLimits
@@ -96,7 +97,7 @@ class SandboxStarter:
         marked = self._marked_site(sandbox, project, user.id) if sandbox.is_marked and user is not None else None
         with transactions.outside_transaction():
             if marked is not None:
-                site = site.replaced(marked.mark(site.small_texts()))
+                site = site.replaced(offload(marked.mark, site.small_texts()))
             reference = self.host.start(spec, site.files())
         with transactions.write_transaction():
             is_current = service.set_host_id(sandbox, reference, start_id=start_id)

@@ -1,14 +1,15 @@
 """Source marks in the files of editable sandboxes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import sqlalchemy as sa
 
-from app.content.marks import MAX_NUMBER, MarkRules, mark_file, mark_rules
+from app.concurrency.threadpool import offload
+from app.content.marks import MAX_NUMBER, MarkRules, Position, mark_file, mark_rules
 from app.content.schema.model import ContentSchema
+from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.object_ids import blob_sha
 from app.extensions import db
@@ -55,15 +56,11 @@ def named_paths(sandbox: Sandbox) -> set[str]:
 
 @dataclass
 class MarkedSite:
-    """The rows of the marks of a site. Numbers from `first` to `last` are free.
-
-    Files without a text, and those for which no numbers are left, have no marks.
-    """
+    """The rows of the marks of a site. Files without a text, and those for which no numbers remain, have no marks."""
 
     sandbox_id: str
     rules: MarkRules
-    first: int
-    last: int
+    numbers: range
     unmarked: frozenset[str]
     rows: list[dict[str, object]] = field(default_factory=list)
 
@@ -72,17 +69,15 @@ class MarkedSite:
         self.rules = mark_rules(
             self.rules.schema, texts.items(), reads_markdown_as_mdx=self.rules.reads_markdown_as_mdx
         )
-        return {path: self.add(path, data) for path, data in texts.items()}
+        return {path: self._mark_file(path, data) for path, data in texts.items()}
 
-    def add(self, path: str, data: bytes) -> bytes:
-        """Mark a file and return its content."""
-        marked = None if path in self.unmarked else mark_file(path, data, self.first, self.rules)
-        if marked is None or not marked.positions or self.first + len(marked.positions) > self.last + 1:
+    def _mark_file(self, path: str, data: bytes) -> bytes:
+        marked = None if path in self.unmarked else mark_file(path, data, self.numbers.start, self.rules)
+        if marked is None or not 0 < len(marked.positions) <= len(self.numbers):
             return data
-        last = self.first + len(marked.positions) - 1
-        row = {"sandbox_id": self.sandbox_id, "first_number": self.first, "last_number": last, "path": path}
-        self.rows.append(row | {"blob_sha": blob_sha(data), "positions": packed(marked.positions)})
-        self.first = last + 1
+        used = self.numbers[: len(marked.positions)]
+        self.rows.append(_row(self.sandbox_id, used, path, blob_sha(data), marked.positions))
+        self.numbers = self.numbers[len(used) :]
         return marked.data
 
 
@@ -90,19 +85,23 @@ def begin(sandbox: Sandbox, rules: MarkRules) -> MarkedSite:
     """Return the numbers of a start, after those of an earlier start of the sandbox.
 
     A start needs at most half of the numbers of a sandbox, so that edits have the others. It begins again at the first
-    number if less is left.
+    number if less remain.
     """
-    site = _remaining(sandbox, rules)
-    if site.last - site.first < MARKS_OF_SANDBOX // 2:
-        site.first = sandbox.first_mark or 0
-    return site
+    numbers = _free_numbers(sandbox)
+    if len(numbers) < MARKS_OF_SANDBOX // 2:
+        numbers = range(sandbox.first_mark or 0, numbers.stop)
+    return MarkedSite(sandbox.id, rules, numbers, frozenset(sandbox.unmarked_paths or ()))
 
 
-def _remaining(sandbox: Sandbox, rules: MarkRules) -> MarkedSite:
-    first = sandbox.first_mark or 0
+def _free_numbers(sandbox: Sandbox) -> range:
+    start = sandbox.first_mark or 0
     last = db.session.scalar(sa.select(sa.func.max(MarkRange.last_number)).where(MarkRange.sandbox_id == sandbox.id))
-    free = first if last is None else last + 1
-    return MarkedSite(sandbox.id, rules, free, first + MARKS_OF_SANDBOX - 1, frozenset(sandbox.unmarked_paths or ()))
+    return range(start if last is None else last + 1, start + MARKS_OF_SANDBOX)
+
+
+def _row(sandbox_id: str, numbers: range, path: str, sha: str, positions: Sequence[Position]) -> dict[str, object]:
+    row = {"sandbox_id": sandbox_id, "path": path, "blob_sha": sha, "positions": packed(positions)}
+    return row | {"first_number": numbers.start, "last_number": numbers.stop - 1}
 
 
 def record(sandbox: Sandbox, site: MarkedSite) -> None:
@@ -110,8 +109,8 @@ def record(sandbox: Sandbox, site: MarkedSite) -> None:
     sandbox.mark_rules = {"excluded": sorted(site.rules.excluded), "reads_mdx": site.rules.reads_markdown_as_mdx}
     if not site.rows:
         return
-    start = cast(int, site.rows[0]["first_number"])
-    _delete_from(sandbox, start)
+    earlier = sa.delete(MarkRange).where(MarkRange.sandbox_id == sandbox.id)
+    db.session.execute(earlier.where(MarkRange.first_number >= site.rows[0]["first_number"]))
     db.session.execute(sa.insert(MarkRange), site.rows)
 
 
@@ -121,25 +120,36 @@ def schema_of(project: Project, user_id: str, git: GitHosts) -> ContentSchema:
 
 
 def mark_edit(sandbox: Sandbox, path: str, data: bytes, schema: ContentSchema) -> bytes:
-    """Return the new text of a file with marks, and store their positions. The row of the sandbox is locked.
+    """Return the new text of a file with marks, and store their positions. A former version has its numbers again.
 
-    A version that was written before has the same numbers again.
+    The text is marked twice. The first time gives the number of marks, without a locked row.
     """
-    if sandbox.mark_rules is None:
-        return data
     stored = sandbox.mark_rules
+    if stored is None or path in (sandbox.unmarked_paths or ()):
+        return data
     rules = MarkRules(schema, frozenset(stored["excluded"]), reads_markdown_as_mdx=stored["reads_mdx"])
-    same = sa.select(MarkRange).where(MarkRange.sandbox_id == sandbox.id, MarkRange.path == path)
-    row = db.session.scalar(same.where(MarkRange.blob_sha == blob_sha(data)).limit(1))
-    if row is not None:
-        marked = mark_file(path, data, row.first_number, rules)
-        return marked.data if marked is not None and packed(marked.positions) == row.positions else data
-    site = _remaining(sandbox, rules)
-    content = site.add(path, data)
-    if site.rows:
-        db.session.execute(sa.insert(MarkRange), site.rows)
-    return content
+    with transactions.outside_transaction():
+        marked = offload(mark_file, path, data, 0, rules)
+    if marked is None or not marked.positions:
+        return data
+    with transactions.write_transaction():
+        db.session.refresh(sandbox, with_for_update=True)
+        first = _first_number(sandbox, path, blob_sha(data), marked.positions)
+    if first is None:
+        return data
+    with transactions.outside_transaction():
+        marked = offload(mark_file, path, data, first, rules)
+    return marked.data if marked is not None else data
 
 
-def _delete_from(sandbox: Sandbox, number: int) -> None:
-    db.session.execute(sa.delete(MarkRange).where(MarkRange.sandbox_id == sandbox.id, MarkRange.first_number >= number))
+def _first_number(sandbox: Sandbox, path: str, sha: str, positions: Sequence[Position]) -> int | None:
+    """Return the first number of a version of a file. Store a new version. None: the numbers are used up."""
+    of_version = (MarkRange.sandbox_id == sandbox.id, MarkRange.path == path, MarkRange.blob_sha == sha)
+    for row in db.session.scalars(sa.select(MarkRange).where(*of_version)):
+        if row.positions == packed(positions):
+            return row.first_number
+    numbers = _free_numbers(sandbox)
+    if len(positions) > len(numbers):
+        return None
+    db.session.execute(sa.insert(MarkRange), _row(sandbox.id, numbers[: len(positions)], path, sha, positions))
+    return numbers.start

@@ -1,6 +1,7 @@
 """Editable previews: marks in the copy of the site, their sources, repeated starts, and texts without marks."""
 
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ from app.content.marks import encode, find_marks, strip_marks
 from app.extensions import db, drivers
 from app.models.sandbox import MarkRange, Sandbox
 from tests.drivers.sandbox.contract import fetch
+from tests.preview_proxy.test_middleware import Window
 from tests.resources.sandbox.conftest import PreviewSite, make_site
+from tests.support.parallel import together
 from tests.support.tokens import program
 from tests.support.world import World
 
@@ -91,6 +94,16 @@ class TestMarks:
         pages.created(editable=True, uncommittedFile={"path": "content/hall.md", "content": POST})
         assert [mark.number for mark in find_marks(shown(pages, "content/hall.md"))] == before
 
+    def test_parallel_edits_have_different_numbers(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        edits = [{"path": f"content/{n}.md", "content": POST.replace("town", f"town {n}")} for n in range(6)]
+        together([partial(pages.created, editable=True, uncommittedFile=edit) for edit in edits])
+        texts = [shown(pages, edit["path"]) for edit in edits]
+        assert [strip_marks(text, lambda _: True) for text in texts] == [edit["content"] for edit in edits]
+        marks = [mark for text in texts for mark in marks_of(pages, text)]
+        assert len({mark["number"] for mark in marks}) == len(marks)
+        assert [mark["path"] for mark in marks if mark["pointer"]] == [edit["path"] for edit in edits]
+
     def test_restart_has_other_numbers(self, pages: PreviewSite) -> None:
         pages.created(editable=True)
         before = {mark.number for mark in find_marks(shown(pages, "content/hall.md"))}
@@ -162,6 +175,20 @@ class TestTextsWithoutMarks:
         body = {"base_sha": pages.repo.head(), "file": "content/hall.md", "set": {"title": f"New {title[1]}"}}
         pages.owner.patch(f"/project-content/{pages.project}/front-matter", body).ok(200, 201)
         assert pages.repo.show("content/hall.md") == POST.replace("title: The", "title: New The").encode()
+
+
+class TestPages:
+    PAGE = b"<!doctype html><html><head><title>Hall</title></head><body><h1>Hall</h1></body></html>"
+
+    def test_only_pages_of_the_editable_preview_have_the_script(self, world: World, stop_sandboxes: None) -> None:
+        site = make_site(world, files() | {"page.html": self.PAGE})
+        for created, has_script in ((site.created(editable=True), True), (site.created(), False)):
+            window = Window(world.app, created)
+            window.enter()
+            page = window.get("/page.html", headers={"Sec-Fetch-Dest": "iframe"})
+            assert (b"/_galley/page-marks.js" in page.data) is has_script
+            assert (page.data == self.PAGE) is not has_script
+            assert window.get("/_galley/page-marks.js").status_code == (200 if has_script else 404)
 
 
 class TestRows:
