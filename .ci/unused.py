@@ -32,7 +32,7 @@ EXCEPTIONS = [
     ("app/console/**/*.py", r"console_\w+", "attributes of flask.g, read with g.get"),
     (
         "app/console/**/*.py",
-        r"panel|option_text|index_state|was_sent|can_have_both|has_drafts|list_label|known_zones|organization_url|other_projects|folder_choices|may|project_url|suggests_rebuild|is_checked|checked|errors|is_missing",
+        r"panel|option_text|has_previews|index_state|was_sent|can_have_both|has_drafts|list_label|known_zones|organization_url|other_projects|folder_choices|may|project_url|suggests_rebuild|is_checked|checked|errors|is_missing",
         "used by templates, or a field of a query schema",
     ),
     (

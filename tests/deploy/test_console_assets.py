@@ -16,7 +16,7 @@ from tests.clients.node import packages
 from tests.support.console_assets import build_assets, load_script
 
 MAX_SCRIPT_BYTES = 20 * 1024
-MAX_EDITOR_BYTES = 176 * 1024
+MAX_EDITOR_BYTES = 177 * 1024
 MAX_PAGE_SCRIPT_BYTES = 12 * 1024
 
 

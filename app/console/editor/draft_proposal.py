@@ -1,6 +1,6 @@
-"""The proposal of all drafts of a user as one change: those that cannot be committed stay drafts."""
+"""Drafts of a user as one change: all of them as a proposal, or those of a visit on the site or in a change set."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,15 +71,57 @@ def propose_drafts(*, scope: ProjectScope, form: Form) -> Response:
     return see_other(set_url(to, f"done={_done(form, to)}{'&lists_drafts=1' if len(saved) < len(drafts) else ''}"))
 
 
+def save_drafts(scope: ProjectScope, form: Form, paths: Sequence[str]) -> tuple[EditorScope, str | None]:
+    """Save drafts of the user as one change where the form says, merged with changes since: all or none.
+
+    Returns the scope in which they are saved, and the commit, or None if they change nothing.
+
+    Raises:
+        InvalidRequest: a draft has a value that the site does not accept, or an image without a free name.
+        SaveConflict: a draft and the site changed the same text. The drafts stay.
+    """
+    site, change_set = in_set(scope, None), chosen_set(scope, form)
+    to_set = in_set(scope, change_set) if change_set is not None else None
+    head, schema = present_head(site), read_schema_before_calls(site)
+    plans = list(_plans(site, to_set, paths, head, schema, follows=True))
+    titles = frame.current().titles(paths)
+    _require_all(site, paths, plans, titles)
+    if not plans:
+        return site, None
+    title = form.text(TITLE).strip() or ", ".join(titles[plan.path] for plan in plans)
+    with destination(scope, form, title[:MAX_TITLE]) as to:
+        saved = save(to, title, head, *(file for plan in plans for file in plan.files), merges=True, shares=True)
+    for plan in plans:
+        finish_draft(site, plan.path, plan.image_ids, content=plan.content)
+    return to, saved["commit_sha"]
+
+
+def _require_all(
+    site: EditorScope, paths: Sequence[str], plans: Sequence[PlannedDraft], titles: Mapping[str, str]
+) -> None:
+    """Require that each draft with a change is planned. Raises InvalidRequest."""
+    for path in set(paths) - {plan.path for plan in plans}:
+        draft = read_draft(site, path)
+        if draft is not None and draft["content"].encode() != read_base(site, path, draft["base_blob_sha"]):
+            message = _("A value of “%(title)s” cannot be saved. Correct it in the form.", title=titles[path])
+            raise InvalidRequest(message)
+
+
 def _plans(
-    site: EditorScope, to: EditorScope | None, paths: Sequence[str], head: str, schema: ContentSchema
+    site: EditorScope,
+    to: EditorScope | None,
+    paths: Sequence[str],
+    head: str,
+    schema: ContentSchema,
+    *,
+    follows: bool = False,
 ) -> Iterator[PlannedDraft]:
-    """Yield the drafts whose base is the present version of the site, and whose values the site accepts."""
+    """Yield the drafts whose values the site accepts, and whose base is its present version or, with `follows`, any."""
     entries, taken = branch_source(site).repository.entries(head, list(paths)), set[str]()
     for path in paths:
         draft = read_draft(site, path)
         present = entries[path].sha if path in entries else None
-        if draft is None or draft["base_blob_sha"] != present:
+        if draft is None or (draft["base_blob_sha"] != present and not follows):
             continue
         try:
             plan = _planned(site, to, path, draft, schema)

@@ -43,6 +43,7 @@ from app.content.schema.model import Collection, ContentSchema
 from app.content.schema.validation import collection_of
 from app.content.site_paths import path_in_site
 from app.core.errors import NotFound
+from app.drivers.git.object_ids import blob_sha
 from app.http.validation import Length, RequestQuery
 from app.models.project import MDX_GENERATORS, Generator
 from app.resources.change_set.queries import NamedSet
@@ -168,6 +169,7 @@ class EditorPage:
         shown: its fields, if it is text.
         is_form: it is shown as fields, its text is in another mode: a data file, or a page that has no text.
         is_source_only: a data file that is too large or too irregular for fields.
+        version: the blob of the shown text.
         missing: the links that lead to no page of the branch.
         also: the other change sets that contain the file.
     """
@@ -184,6 +186,7 @@ class EditorPage:
     shown: PageFields | None
     is_form: bool
     is_source_only: bool
+    version: str
     has_ai: bool
     panel: Panel
     missing: Sequence[str]
@@ -261,6 +264,7 @@ def editor_page(prepared: OpenEditor, opened: OpenFile, query: EditorQuery) -> E
         shown=shown,
         is_form=is_form,
         is_source_only=has_form and data is None,
+        version=blob_sha(content),
         has_ai=is_configured() and not (is_form and query.mode == "rich"),
         panel=_panel(scope, prepared.schema, query, opened, text),
         missing=_missing_links(scope, path, text),

@@ -278,7 +278,7 @@ def save(
     """Save files as one change of the site, or of the change set of the scope.
 
     A new file with `blob`, an entry of the repository, receives its content. With `merges`, files that differ from
-    their base in the change set are merged. With `shares`, translations receive the values that the saved
+    their base are merged. With `shares`, translations receive the values that the saved
     entries have in all languages.
 
     Raises:
@@ -291,7 +291,7 @@ def save(
     change_set = scope.change_set if isinstance(scope, EditorScope) else None
     if change_set is None:
         request = _with_copies(CommitFilesBody.loaded(data).request, copies)
-        return commit(scope, lambda branch: save_files(branch, request, shares=shares))
+        return commit(scope, lambda branch: save_files(branch, request, merges=merges, shares=shares))
     body = SaveFilesBody.loaded(data | ({"on_conflict": "merge"} if merges else {}))
     try:
         request = _with_copies(body.request, copies)

@@ -42,14 +42,18 @@ def _connect(scope: ProjectScope, body: Any) -> CreateResult:
     return actions.connect(scope.project, scope.user, body, git=drivers.git, host=drivers.sandbox)
 
 
-def running_address(scope: ProjectScope, unsaved: dict[str, str] | None = None) -> str | None:
+def running_address(
+    scope: ProjectScope, unsaved: dict[str, str] | None = None, *, editable: bool = False
+) -> str | None:
     """Return the address of the running preview with an access token, or None. `unsaved` is written into it.
+
+    With `editable`, the preview is the one whose texts have source marks.
 
     Raises:
         InvalidRequest: the unsaved text is too long for a preview.
     """
     try:
-        body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved)
+        body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved, editable=editable)
     except ValidationError as error:
         raise InvalidRequest(fields=field_errors(error)) from error
     result = _connect(scope, body)
@@ -125,9 +129,16 @@ def start_preview(*, scope: EditorScope, form: Form) -> Response:
     return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))
 
 
+@dataclass(frozen=True, kw_only=True)
+class PreviewTextQuery(RequestQuery):
+    """The preview that shows a text: the plain one, or the editable one."""
+
+    editable: Annotated[bool, fields.Boolean(load_default=False)]
+
+
 @blueprint.post(f"{BASE}/preview-text/<path:file>")
-@Page(guard=EDITOR, inputs=EDITOR_INPUTS, upstream=read_schema)
-def preview_text(*, scope: EditorScope, form: Form, prepared: ContentSchema) -> Response:
+@Page(guard=EDITOR, inputs=EDITOR_INPUTS, query=PreviewTextQuery, upstream=read_schema)
+def preview_text(*, scope: EditorScope, form: Form, query: PreviewTextQuery, prepared: ContentSchema) -> Response:
     """Write the text of the editor's form into the running preview, and return JSON: `active`, `changed` and `html`.
 
     `html` is the page without its site if no preview runs.
@@ -135,7 +146,7 @@ def preview_text(*, scope: EditorScope, form: Form, prepared: ContentSchema) -> 
     path = scope.path["file"]
     opened = open_edited(scope, form)
     data = edited(opened, form)
-    address = running_address(scope, {"path": path, "content": data.decode()})
+    address = running_address(scope, {"path": path, "content": data.decode()}, editable=query.editable)
     # A running preview can show the site, which does not contain the version of a change set.
     is_changed = opened.is_new or data != opened.data or scope.change_set is not None
     if address is not None:

@@ -20,6 +20,7 @@ from app.core.errors import AppError
 from app.core.permissions import Permission, grants
 from app.database import transactions
 from app.drivers.errors import DriverError
+from app.drivers.sandbox.none import NoSandboxes
 from app.extensions import drivers
 from app.models.organization import Organization
 from app.models.project import Project
@@ -168,6 +169,11 @@ class Frame:
         """The number of unread notices of the user. The page of a set is opened to read those about it."""
         opened = self.path.get("change_set_id")
         return notices.count_unread(self.caller.id, without=opened) if self.caller is not None else 0
+
+    @property
+    def has_previews(self) -> bool:
+        """True if the installation can run the site of a project."""
+        return not isinstance(drivers.sandbox, NoSandboxes)
 
     @property
     def index_state(self) -> str | None:

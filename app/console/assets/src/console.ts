@@ -18,6 +18,8 @@ for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissL
 
 const preview = document.querySelector<HTMLElement>("[data-preview-page]");
 if (preview) void import("./preview-page.ts").then(({ initPreviewPage }) => initPreviewPage(preview));
+const site = document.querySelector<HTMLElement>("[data-site-page]");
+if (site) void import("./site-page.ts").then(({ initSitePage }) => initSitePage(site));
 if (document.querySelector("galley-rich-editor")) void import("./rich-editor.ts");
 if (document.querySelector("galley-source-editor")) void import("./source-editor.ts");
 if (document.querySelector("form[data-editor]")) void import("./editor-form.ts");

@@ -1,6 +1,7 @@
 // The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
 import { countWords } from "./count-words.ts";
-import { create, createDialog, formBody, icon, show, toast } from "./dom.ts";
+import { create, formBody, toast } from "./dom.ts";
+import { DraftStore, isSignIn, request } from "./draft-store.ts";
 import { LoadedPanel } from "./loaded-panel.ts";
 import { type PanelPart, initPanel } from "./editor-panel.ts";
 import { initFields } from "./fields.ts";
@@ -9,7 +10,6 @@ import { text } from "./texts.ts";
 import { initTitle } from "./title-line.ts";
 
 const DRAFT_DELAY_MS = 2000;
-const RETRY_DELAY_MS = 15_000;
 const COUNT_DELAY_MS = 400;
 /** Fields that a save in place reads from the page that the service returned. */
 const READ_ON_SAVE = ["base_sha", "base_blob_sha", "message"];
@@ -18,26 +18,23 @@ class EditorForm {
   private readonly form: HTMLFormElement;
   private readonly status = document.querySelector<HTMLElement>(".content-header .status");
   private readonly saveButton: HTMLElement | null;
-  private stored: string;
+  private readonly drafts: DraftStore;
   /** The form without anything to save, or null if the page has a draft or an error. */
   private saved: string | null;
-  private draftTimer = 0;
-  private isSaving = false;
-  private isSigningIn = false;
 
   constructor(form: HTMLFormElement) {
     this.form = form;
-    this.stored = this.snapshot();
-    this.saved = document.querySelector("[data-draft-banner], main > .banner--error") ? null : this.stored;
+    this.drafts = new DraftStore(form, (message) => this.show(message), DRAFT_DELAY_MS);
+    this.saved = document.querySelector("[data-draft-banner], main > .banner--error") ? null : this.drafts.stored;
     this.saveButton = document.querySelector(`.content-header__actions > button[form="${form.id}"]`);
     this.markSaved();
     form.addEventListener("input", () => this.onInput());
     form.addEventListener("change", () => this.onInput());
     form.addEventListener("submit", (event) => {
       if (event.submitter?.getAttribute("name") === "list-action") {
-        this.isSaving = true; // The service returns the page with the changed list.
+        this.drafts.isPaused = true; // The service returns the page with the changed list.
         form.querySelector("input[name=is-stored]")?.remove();
-        if (!this.isChanged()) form.append(create("input", { type: "hidden", name: "is-stored", value: "1" }));
+        if (!this.drafts.isChanged()) form.append(create("input", { type: "hidden", name: "is-stored", value: "1" }));
         return;
       }
       event.preventDefault();
@@ -59,19 +56,15 @@ class EditorForm {
       } else form.requestSubmit(button);
     });
     window.addEventListener("beforeunload", (event) => {
-      if (this.isSaving) return;
-      const isStored = !this.isChanged() || this.sendBeacon();
+      if (this.drafts.isPaused) return;
+      const isStored = !this.drafts.isChanged() || this.drafts.sendBeacon();
       if (!isStored || this.replies().length) event.preventDefault();
     });
     window.addEventListener("pagehide", () => {
-      if (!this.isSaving && this.isChanged()) this.sendBeacon();
+      if (!this.drafts.isPaused && this.drafts.isChanged()) this.drafts.sendBeacon();
     });
-    window.addEventListener("online", () => void this.storeDraft());
+    window.addEventListener("online", () => void this.drafts.store());
     this.initCount();
-  }
-
-  private snapshot(): string {
-    return this.snapshotWithout([]);
   }
 
   /** Return the inputs with a reply to a comment that is not sent. */
@@ -79,87 +72,43 @@ class EditorForm {
     return [...this.form.querySelectorAll<HTMLTextAreaElement>('textarea[name^="reply-"]')].filter(({ value }) => value.trim());
   }
 
-  /** Replies to comments are no part of the page. */
-  private snapshotWithout(names: string[]): string {
-    const data = new FormData(this.form);
-    for (const name of names) data.delete(name);
-    return [...data].filter(([name]) => !name.startsWith("reply-")).map(([name, value]) => `${name}=${typeof value === "string" ? value : value.name}`).join("\n");
-  }
-
-  private isChanged(): boolean {
-    return this.snapshot() !== this.stored;
-  }
-
   /** Let the button be active only with something to save. It keeps the focus. */
   private markSaved(): void {
-    if (!this.isSaving) this.saveButton?.setAttribute("aria-disabled", String(this.snapshot() === this.saved && !this.replies().length));
+    if (!this.drafts.isPaused) this.saveButton?.setAttribute("aria-disabled", String(this.drafts.snapshot() === this.saved && !this.replies().length));
   }
 
   private onInput(): void {
     this.markSaved();
-    if (!this.isChanged()) return;
-    this.show(this.form.dataset.changedText || text("Not saved"));
-    clearTimeout(this.draftTimer);
-    this.draftTimer = window.setTimeout(() => void this.storeDraft(), DRAFT_DELAY_MS);
+    this.drafts.schedule();
   }
 
   private show(message: string): void {
     if (this.status) this.status.textContent = message;
   }
 
-  /** Store the draft. After a failure try again when the connection returns, and every 15 seconds. */
-  private async storeDraft(): Promise<void> {
-    const url = this.form.dataset.draftUrl;
-    clearTimeout(this.draftTimer);
-    if (!url || this.isSaving || !this.isChanged()) return;
-    const snapshot = this.snapshot();
-    const response = await request(url, formBody(this.form));
-    if (response?.ok && !isSignIn(response)) {
-      this.stored = snapshot;
-      this.hideBanner();
-      if (!this.isChanged()) this.show(this.form.dataset.savedText || text("Draft stored"));
-      return;
-    }
-    if (response && (response.status === 401 || isSignIn(response))) return void this.signIn(() => this.storeDraft());
-    if (response && response.status < 500) {
-      this.show(this.form.dataset.failedText || text("The draft was not stored."));
-      return;
-    }
-    this.showBanner(() => void this.storeDraft());
-    this.draftTimer = window.setTimeout(() => void this.storeDraft(), RETRY_DELAY_MS);
-  }
-
-  private sendBeacon(): boolean {
-    const url = this.form.dataset.draftUrl;
-    const body = formBody(this.form);
-    if (!url || !(body instanceof URLSearchParams) || !navigator.sendBeacon(url, body)) return false;
-    this.stored = this.snapshot();
-    return true;
-  }
-
   private async save(submitter: HTMLElement | null): Promise<void> {
-    if (this.isSaving) return;
-    this.isSaving = true;
-    clearTimeout(this.draftTimer);
-    const snapshot = this.snapshotWithout(READ_ON_SAVE);
+    if (this.drafts.isPaused) return;
+    this.drafts.isPaused = true;
+    this.drafts.stop();
+    const snapshot = this.drafts.snapshot(READ_ON_SAVE);
     this.show(text("Saving …"));
     submitter?.setAttribute("aria-disabled", "true");
     const body = formBody(this.form, submitter);
-    if (!this.isChanged()) body.set("is-stored", "1"); // Another tab can have stored a newer draft.
+    if (!this.drafts.isChanged()) body.set("is-stored", "1"); // Another tab can have stored a newer draft.
     const replies = this.replies().map((field) => [field, field.value] as const);
     const response = await request(this.form.action, body);
     submitter?.removeAttribute("aria-disabled");
     if (response && (response.status === 401 || isSignIn(response))) {
-      this.isSaving = false;
-      return void this.signIn(() => this.save(submitter));
+      this.drafts.isPaused = false;
+      return void this.drafts.signIn(() => this.save(submitter));
     }
     if (!response || response.status >= 500) {
-      this.isSaving = false;
-      this.show(this.form.dataset.changedText || text("Not saved"));
-      this.showBanner(() => void this.save(submitter));
+      this.drafts.isPaused = false;
+      this.drafts.showChanged();
+      this.drafts.showBanner(() => void this.save(submitter));
       return;
     }
-    this.hideBanner();
+    this.drafts.hideBanner();
     if (!response.ok) {
       // The service returned a page: the conflict or the fields with errors. The browser shows it after sending the form again.
       this.submitNatively(submitter);
@@ -171,12 +120,12 @@ class EditorForm {
     const isMoved = setOf(response.url) !== setOf(location.href);
     const isSamePage = response.redirected && !isMoved && new URL(response.url).pathname === location.pathname;
     if (isSamePage && !isOther && (await this.takeOver(await response.text(), body, snapshot))) {
-      this.isSaving = false;
+      this.drafts.isPaused = false;
       this.onInput();
       return;
     }
     // The draft keeps what was typed during the save. Without that, the stored text is newer than the form.
-    this.isSaving = (isOther || isMoved) && this.snapshotWithout(READ_ON_SAVE) === snapshot && !this.replies().length;
+    this.drafts.isPaused = (isOther || isMoved) && this.drafts.snapshot(READ_ON_SAVE) === snapshot && !this.replies().length;
     location.assign(response.url);
   }
 
@@ -199,7 +148,7 @@ class EditorForm {
     if (!other || lineFeeds(other.querySelector<HTMLTextAreaElement>("textarea[name=body]")?.value ?? "") !== lineFeeds(sent)) return false;
     if (String(body.get("new.key") ?? "").trim()) return false;
     const isMoved = (own: HTMLInputElement) => other.querySelector<HTMLInputElement>(`input[name="${CSS.escape(own.name)}"]`)?.value !== own.value;
-    const isUnchanged = this.snapshotWithout(READ_ON_SAVE) === snapshot;
+    const isUnchanged = this.drafts.snapshot(READ_ON_SAVE) === snapshot;
     if ([...this.form.querySelectorAll<HTMLInputElement>('input[name^="items."]')].some(isMoved)) {
       if (!isUnchanged) return false;
       const { takeOverLists } = await import("./field-groups.ts");
@@ -215,7 +164,7 @@ class EditorForm {
       const own = this.form.querySelector<HTMLInputElement>(`input[name="${CSS.escape(input.name)}"]`);
       if (own) own.value = input.value;
     }
-    this.saved = isUnchanged ? (this.stored = this.snapshot()) : null;
+    this.saved = isUnchanged ? (this.drafts.stored = this.drafts.snapshot()) : null;
     this.show(page.querySelector(".content-header .status")?.textContent?.trim() || text("Saved"));
     const message = page.querySelector(".toast");
     toast(...(message ? [...message.childNodes].map((node) => document.importNode(node, true) as ChildNode) : [text("Saved")]));
@@ -223,29 +172,6 @@ class EditorForm {
     document.querySelector("[data-after-save]")?.remove();
     if (hint) document.querySelector("main")!.prepend(document.importNode(hint, true));
     return true;
-  }
-
-  private showBanner(retry: () => void): void {
-    if (document.querySelector(".banner[data-connection]")) return;
-    const message = navigator.onLine ? text("The service does not respond. Your text is still here.") : text("You are offline. Your text is still here.");
-    const button = create("button", { type: "button", class: "button button--small", click: retry }, text("Retry"));
-    const banner = create("div", { class: "banner banner--warning", role: "alert", "data-connection": true }, icon("alert-triangle"), create("p", {}, message), button);
-    document.querySelector("main")!.prepend(banner);
-  }
-
-  private hideBanner(): void {
-    document.querySelector(".banner[data-connection]")?.remove();
-  }
-
-  private async signIn(retry: () => Promise<void>): Promise<void> {
-    if (this.isSigningIn) return;
-    this.isSigningIn = true;
-    this.show(this.form.dataset.changedText || text("Not saved"));
-    const link = create("a", { href: "/console/sign-in", target: "_blank", rel: "noopener" }, text("Sign in in a new tab"));
-    const content = [create("p", {}, text("Your session has ended. Your text is still here.")), create("p", {}, link)];
-    const answer = await show(createDialog(text("Sign in again"), content, [["", text("Close")], ["retry", text("Retry")]]));
-    this.isSigningIn = false;
-    if (answer === "retry") await retry();
   }
 
   private initCount(): void {
@@ -272,18 +198,6 @@ function setOf(url: string): string | null {
 
 function lineFeeds(value: string): string {
   return value.replace(/\r\n?/g, "\n");
-}
-
-async function request(url: string, body: FormData | URLSearchParams): Promise<Response | null> {
-  try {
-    return await fetch(url, { method: "POST", body, credentials: "same-origin" });
-  } catch {
-    return null;
-  }
-}
-
-function isSignIn(response: Response): boolean {
-  return response.redirected && new URL(response.url).pathname.startsWith("/console/sign-in");
 }
 
 /** Focus the first field with an error, of a list the control that a script has added. The editor of a text focuses itself. */

@@ -1,5 +1,5 @@
 // The page of the preview: it follows a start and shows each step. The server shows the site or the failure at its end.
-import { startPreview, StartRefused, stepText, STEPS } from "./preview-start.ts";
+import { startPreview, StartRefused, stepText, STEPS, type StartMessage } from "./preview-start.ts";
 import { text } from "./texts.ts";
 
 /** Wait before the page is loaded again after an end that the service has perhaps not recorded. */
@@ -28,8 +28,7 @@ async function follow(page: HTMLElement, forceSync: boolean, form: HTMLFormEleme
   try {
     for await (const message of startPreview(page.dataset.project!, { forceSync })) {
       if (message.step && !message.error) {
-        mark(page, STEPS.indexOf(message.step));
-        status.textContent = stepText(message);
+        showStep(page, message);
       }
       // Only the failure of a site names its step.
       isRecorded = Boolean(message.previewUrl || (message.error && message.step));
@@ -41,8 +40,10 @@ async function follow(page: HTMLElement, forceSync: boolean, form: HTMLFormEleme
   setTimeout(() => location.replace(location.pathname + location.search), isRecorded ? 0 : PAUSE_MS);
 }
 
-/** Mark the steps before a step as done, and the step as the current one. */
-function mark(page: HTMLElement, current: number): void {
+/** Show the step of a start: those before it are done. */
+export function showStep(page: HTMLElement, message: StartMessage): void {
+  const current = STEPS.indexOf(message.step ?? "");
+  page.querySelector("[data-preview-status]")!.textContent = stepText(message);
   page.querySelectorAll<HTMLElement>(".steps > li").forEach((item, number) => {
     item.dataset.state = number < current ? "done" : number === current ? "current" : "";
     if (number === current) item.setAttribute("aria-current", "step");

@@ -10,6 +10,10 @@ export interface StartMessage {
   detail?: string;
   done?: boolean;
   previewUrl?: string;
+  sandboxId?: string;
+  /** False if a preview with source marks was requested and the site starts only without them. */
+  editable?: boolean;
+  editableReason?: string;
   error?: string;
   hint?: string | null;
   log_tail?: string | null;
@@ -25,9 +29,9 @@ export class StartRefused extends Error {
   }
 }
 
-/** Connect to the running preview or start it, and yield the messages of the service. `forceSync` reads the newest version. */
-export async function* startPreview(projectId: string, { forceSync = false, branch }: { forceSync?: boolean; branch?: string } = {}): AsyncGenerator<StartMessage> {
-  const response = await post("/api/sandbox/create", { projectId, forceSync, branch });
+/** Connect to the running preview or start it, and yield the messages of the service. `forceSync` reads the newest version, `editable` adds source marks. */
+export async function* startPreview(projectId: string, { forceSync = false, branch, editable }: { forceSync?: boolean; branch?: string; editable?: boolean } = {}): AsyncGenerator<StartMessage> {
+  const response = await post("/api/sandbox/create", { projectId, forceSync, branch, editable });
   if (!response.ok) throw new StartRefused((await response.json()).message, response.status < 500);
   yield* events<StartMessage>(response);
 }

@@ -7,9 +7,9 @@ import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from
 import { keymap } from "prosemirror-keymap";
 import type { MarkType, Node, NodeType } from "prosemirror-model";
 import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
-import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
+import { type Command, EditorState, NodeSelection, Plugin, Selection, TextSelection, type Transaction } from "prosemirror-state";
 import { goToNextCell, tableEditing } from "prosemirror-tables";
-import { EditorView } from "prosemirror-view";
+import { Decoration, DecorationSet, EditorView } from "prosemirror-view";
 import { create, icon, initToolbar } from "./dom.ts";
 import { CardView, enterCard } from "./editor-cards.ts";
 import { cellBelow, insertTable, isEmptyParagraph, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask, withBlock } from "./editor-tables.ts";
@@ -18,15 +18,19 @@ import { MarkdownFile } from "./markdown/file.ts";
 import { isTemplateTarget } from "./markdown/links.ts";
 import { editCard } from "./markdown/parse.ts";
 import { schema } from "./markdown/schema.ts";
+import type { EditorClasses, onlyBlock } from "./only-block.ts";
 import { cleanHtml, clipboardSerializer, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, previewOf, upload } from "./upload.ts";
 
 const { nodes, marks } = schema as { nodes: Record<string, NodeType>; marks: Record<string, MarkType> };
+export const classes: EditorClasses = { Plugin, Selection, TextSelection, Decoration, DecorationSet };
 const SYNC_DELAY_MS = 200;
 const STATIC_FOLDERS = ["static", "public"];
 
 class RichEditor extends HTMLElement {
+  /** The only block that the editor shows. It is set before the editor is in the page. */
+  declare only?: ReturnType<typeof onlyBlock>;
   private textarea!: HTMLTextAreaElement;
   private view: EditorView | null = null;
   private file!: MarkdownFile;
@@ -52,7 +56,14 @@ class RichEditor extends HTMLElement {
   }
 
   private focusText(): void {
-    this.view?.focus();
+    const view = this.view;
+    if (view && this.only) view.dispatch(view.state.tr.setSelection(this.only.end(view.state)));
+    view?.focus();
+  }
+
+  /** The text of the block with an index, without its format. */
+  textOf(index: number): string | null {
+    return this.file.doc.maybeChild(index)?.textContent ?? null;
   }
 
   private get isMdx(): boolean {
@@ -62,7 +73,7 @@ class RichEditor extends HTMLElement {
   /** Read the textarea again, for example after a draft was restored. */
   load(): void {
     this.file = new MarkdownFile(this.textarea.value, this.isMdx);
-    const state = EditorState.create({ doc: this.file.doc, plugins: plugins(() => void this.editLink()) });
+    const state = EditorState.create({ doc: this.file.doc, plugins: [...(this.only ? [this.only.plugin] : []), ...plugins(() => void this.editLink())] });
     if (this.view) {
       this.view.updateState(state);
       return;

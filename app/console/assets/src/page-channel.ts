@@ -1,0 +1,103 @@
+// The channel to the page of an editable preview. Everything that the page sends is checked: it is the code of the site.
+
+export interface Rect {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+export interface LoadedPage {
+  type: "page";
+  url: string;
+  title: string;
+  main: number[];
+  numbers: number[];
+}
+
+export interface SelectedText {
+  type: "select";
+  numbers: number[];
+  rect: Rect;
+  text: string;
+  href: string | null;
+}
+
+export type PageMessage = LoadedPage | SelectedText | { type: "move"; rect: Rect | null } | { type: "leave" };
+export type ConsoleMessage = { type: "mode"; edit: boolean } | { type: "select"; number: number } | { type: "clear" };
+
+const MAX_NUMBERS = 500;
+const MAX_NUMBER = 4 ** 12;
+const MAX_TEXT = 2000;
+const MAX_PIXELS = 100_000;
+
+export class PageChannel {
+  private readonly frame: HTMLIFrameElement;
+  private readonly receive: (message: PageMessage) => void;
+  private readonly connected: () => void;
+  private port: MessagePort | null = null;
+  private origin = "";
+
+  /** `connected` is called after each load of a page. */
+  constructor(frame: HTMLIFrameElement, receive: (message: PageMessage) => void, connected: () => void) {
+    [this.frame, this.receive, this.connected] = [frame, receive, connected];
+    window.addEventListener("message", (event) => this.connect(event));
+  }
+
+  /** Accept pages of the preview with an origin. */
+  admit(origin: string): void {
+    this.origin = origin;
+  }
+
+  send(message: ConsoleMessage): void {
+    this.port?.postMessage(message);
+  }
+
+  private connect({ source, origin, data }: MessageEvent): void {
+    if (!this.origin || source !== this.frame.contentWindow || origin !== this.origin || !isRecord(data) || data.galley !== "page") return;
+    this.port?.close();
+    const channel = new MessageChannel();
+    const port = (this.port = channel.port1);
+    port.onmessage = (event) => {
+      const message = readMessage(event.data);
+      if (message && port === this.port) this.receive(message);
+    };
+    this.frame.contentWindow!.postMessage({ galley: "connect" }, this.origin, [channel.port2]);
+    this.connected();
+  }
+}
+
+/** Return a message of the page, or null if it is none. Long texts and lists are cut. */
+export function readMessage(data: unknown): PageMessage | null {
+  if (!isRecord(data)) return null;
+  if (data.type === "leave") return { type: "leave" };
+  if (data.type === "move") return { type: "move", rect: rectOf(data.rect) };
+  if (data.type === "page") return { type: "page", url: textOf(data.url), title: textOf(data.title), main: numbersOf(data.main), numbers: numbersOf(data.numbers) };
+  const rect = rectOf(data.rect);
+  if (data.type !== "select" || !rect) return null;
+  return { type: "select", numbers: numbersOf(data.numbers), rect, text: textOf(data.text), href: textOf(data.href) || null };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, MAX_TEXT) : "";
+}
+
+function numbersOf(value: unknown): number[] {
+  const numbers = Array.isArray(value) ? value.slice(0, MAX_NUMBERS) : [];
+  return numbers.filter((one) => Number.isInteger(one) && one >= 0 && one < MAX_NUMBER);
+}
+
+function rectOf(value: unknown): Rect | null {
+  if (!isRecord(value)) return null;
+  const [x, y, width, height] = [value.x, value.y, value.width, value.height].map((one) => (typeof one === "number" && Number.isFinite(one) ? Math.min(Math.max(one, -MAX_PIXELS), MAX_PIXELS) : null));
+  return x == null || y == null || width == null || height == null ? null : { x, y, width, height };
+}
+
+/** Return the letters and digits of a text. A generator changes quotation marks and spaces. */
+export function plain(text: string): string {
+  return text.normalize("NFKC").replace(/[^\p{L}\p{N}]+/gu, "");
+}

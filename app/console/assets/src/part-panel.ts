@@ -1,0 +1,296 @@
+// The panel over the page: the form of a file, of which only the field or the block of a source mark is visible.
+import { formBody } from "./dom.ts";
+import { DraftStore, request } from "./draft-store.ts";
+import { initFields } from "./fields.ts";
+import { onlyBlock } from "./only-block.ts";
+import { plain, type Rect } from "./page-channel.ts";
+import { text } from "./texts.ts";
+import { initTitle } from "./title-line.ts";
+
+/** A text of the site: the version of its file, and a pointer to a value or the index of a block. */
+export interface MarkedText {
+  number: number;
+  path: string;
+  blob_sha: string;
+  pointer: string | null;
+  block: number | null;
+  part: string;
+  title: string;
+  list: string;
+  edit: string;
+  text_url: string;
+}
+
+/** The text of a form before a change, and the addresses that store it and show it in the preview. */
+export interface FormerText {
+  path: string;
+  before: URLSearchParams;
+  draftUrl: string;
+  textUrl: string;
+}
+
+/** What the page does for the panel. */
+export interface Visit {
+  typed(shown: MarkedText): void;
+  changed(former: FormerText): void;
+  canceled(): void;
+  written(): void;
+  ended(): void;
+  say(message: string): void;
+}
+
+interface BlockEditor extends HTMLElement {
+  only?: ReturnType<typeof onlyBlock>;
+  flush(): void;
+  textOf(index: number): string | null;
+}
+
+const DRAFT_DELAY_MS = 2000;
+const PREVIEW_DELAY_MS = 200;
+const GAP = 8;
+const NARROW = matchMedia("(width <= 600px)");
+const ROOT = "items";
+
+export class PartPanel {
+  shown: MarkedText | null = null;
+  private readonly panel: HTMLElement;
+  private readonly frame: HTMLElement;
+  private readonly visit: Visit;
+  private form: HTMLFormElement | null = null;
+  private drafts: DraftStore | null = null;
+  private before = new URLSearchParams();
+  private start = "";
+  private sent = "";
+  private timer = 0;
+  private sending = Promise.resolve();
+  private closing: Promise<void> | null = null;
+
+  constructor(panel: HTMLElement, frame: HTMLElement, visit: Visit) {
+    [this.panel, this.frame, this.visit] = [panel, frame, visit];
+    this.element("done").addEventListener("click", () => void this.close());
+    this.element("cancel").addEventListener("click", () => void this.cancel());
+    // The formatted editor prevents the default of Escape, and an open menu or list closes itself.
+    panel.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || document.activeElement?.closest("details.menu[open], [aria-expanded=true]")) return;
+      event.preventDefault();
+      void this.cancel();
+    });
+    window.addEventListener("pagehide", () => void (this.isChanged() && this.drafts!.isChanged() && this.drafts!.sendBeacon()));
+  }
+
+  get isOpen(): boolean {
+    return !this.panel.hidden;
+  }
+
+  /** A click in the page takes the focus away. Without it, the page alone opens no other text. */
+  get hasFocus(): boolean {
+    return this.isOpen && this.panel.contains(document.activeElement);
+  }
+
+  /** Open a text at a rectangle of the frame. Returns false if the page shows an earlier text, after the preview has received the present one. */
+  async open(shown: MarkedText, rect: Rect, pageText: string): Promise<boolean> {
+    const form = await loadForm(shown.edit);
+    const editor = form?.querySelector<BlockEditor>("galley-rich-editor");
+    if (editor && shown.block !== null) {
+      const { classes } = await import("./rich-editor.ts");
+      editor.only = onlyBlock(classes, shown.block, pageText);
+      editor.querySelector("textarea")!.autofocus = true;
+    }
+    this.shown = shown;
+    this.element("part-name").textContent = shown.part;
+    this.element("title").textContent = shown.title;
+    this.element<HTMLAnchorElement>("form").href = shown.edit;
+    this.show("");
+    this.panel.hidden = false;
+    const part = form && this.mount(form, shown);
+    const isPresent = !form || form.dataset.version === shown.blob_sha || (part !== null && isSame(textOf(part, shown), pageText));
+    if (!isPresent) {
+      this.hide();
+      await request(shown.text_url, this.before);
+      return false;
+    }
+    if (!part) {
+      this.form = this.drafts = null;
+      this.element("body").replaceChildren();
+      this.show(text("This text opens in the form only."));
+    }
+    this.move(rect);
+    this.focus(part);
+    return true;
+  }
+
+  /** Put the form into the panel, and return the element of the text, or null if the form cannot show it by itself. */
+  private mount(form: HTMLFormElement, shown: MarkedText): HTMLElement | null {
+    this.before = formBody(form);
+    const part = shown.block === null ? fieldOf(form, shown.pointer ?? "") : form.querySelector<HTMLElement>("galley-rich-editor");
+    if (part) showOnly(form, part);
+    this.element("body").replaceChildren(form);
+    if (!part || part.matches("[failed]") || (shown.block !== null && (part as BlockEditor).textOf(shown.block) === null)) return null;
+    initTitle(form);
+    initFields(form, form);
+    this.form = form;
+    this.drafts = new DraftStore(form, (message) => this.show(message), DRAFT_DELAY_MS);
+    this.start = this.drafts.stored;
+    this.sent = "";
+    form.addEventListener("submit", (event) => event.preventDefault());
+    for (const type of ["input", "change"]) form.addEventListener(type, () => this.follow());
+    return part;
+  }
+
+  /** Close the panel. What was typed stays as the draft. */
+  close(): Promise<void> {
+    return (this.closing ??= this.keep().finally(() => (this.closing = null)));
+  }
+
+  private async keep(): Promise<void> {
+    const { form, drafts, shown } = this;
+    if (!this.isOpen) return;
+    this.flush();
+    if (form && drafts && shown && this.isChanged()) {
+      this.follow();
+      this.visit.changed(this.former());
+      await Promise.all([drafts.store(), this.send()]);
+      if (drafts.isChanged()) return; // The text is not stored. The panel says so and stays.
+    }
+    this.hide();
+  }
+
+  /** Close the panel with the text that was there when it opened. */
+  async cancel(): Promise<void> {
+    this.flush();
+    const former = this.form && this.isChanged() ? this.former() : null;
+    this.drafts?.stop();
+    clearTimeout(this.timer);
+    this.hide();
+    await this.sending;
+    this.visit.canceled();
+    if (former) await this.restore(former);
+  }
+
+  /** Store and show a former text. */
+  async restore({ before, draftUrl, textUrl }: FormerText): Promise<void> {
+    const [stored, shown] = [await request(draftUrl, before), await request(textUrl, before)];
+    if (!stored?.ok) this.visit.say(text("The draft was not stored."));
+    if (shown?.ok) this.visit.written();
+  }
+
+  /** Move to the text: below it, above it, or over the end of the frame. */
+  move(rect: Rect): void {
+    const { style } = this.panel;
+    if (NARROW.matches) return void style.removeProperty("inset");
+    const [width, height] = [this.frame.clientWidth, this.frame.clientHeight];
+    const { offsetWidth, offsetHeight } = this.panel;
+    const below = rect.y + rect.height + GAP;
+    const above = rect.y - offsetHeight - GAP;
+    const top = below + offsetHeight <= height || above < 0 ? below : above;
+    const left = document.dir === "rtl" ? rect.x + rect.width - offsetWidth : rect.x;
+    style.inset = `${clamp(top, height - offsetHeight) + this.frame.offsetTop}px auto auto ${clamp(left, width - offsetWidth) + this.frame.offsetLeft}px`;
+  }
+
+  private follow(): void {
+    if (this.isChanged()) this.visit.typed(this.shown!);
+    this.drafts!.schedule();
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => void this.send(), PREVIEW_DELAY_MS);
+  }
+
+  /** Write the text into the preview, each one after the other. */
+  private send(): Promise<void> {
+    clearTimeout(this.timer);
+    const [form, url] = [this.form!, this.shown!.text_url];
+    this.sending = this.sending.then(async () => {
+      const body = formBody(form);
+      if (body.toString() === (this.sent || this.before.toString())) return;
+      this.sent = body.toString();
+      const response = await request(url, body);
+      const result = await response?.json().catch(() => null);
+      if (!response?.ok) return this.show(result?.message ?? text("The preview does not follow at the moment."));
+      if (result.active) this.visit.written();
+      else this.visit.ended();
+    });
+    return this.sending;
+  }
+
+  private former(): FormerText {
+    return { path: this.shown!.path, before: this.before, draftUrl: this.form!.dataset.draftUrl!, textUrl: this.shown!.text_url };
+  }
+
+  private isChanged(): boolean {
+    return this.drafts !== null && this.drafts.snapshot() !== this.start;
+  }
+
+  private flush(): void {
+    this.form?.querySelector<BlockEditor>("galley-rich-editor[ready]")?.flush();
+  }
+
+  private hide(): void {
+    const hadFocus = this.hasFocus;
+    this.panel.hidden = true;
+    this.element("body").replaceChildren();
+    this.form = this.drafts = this.shown = null;
+    if (hadFocus) this.frame.focus();
+  }
+
+  private focus(part: HTMLElement | null): void {
+    if (part?.contains(document.activeElement)) return;
+    const controls = part?.querySelectorAll<HTMLElement>(".ProseMirror, input:not([type=hidden]), textarea, select, [contenteditable=true], button") ?? [];
+    ([...controls].find((control) => control.checkVisibility({ visibilityProperty: true })) ?? this.panel).focus();
+  }
+
+  private show(message: string): void {
+    this.element("status").textContent = message;
+  }
+
+  private element<Type extends HTMLElement = HTMLElement>(name: string): Type {
+    return this.panel.querySelector<Type>(`[data-panel-${name}]`)!;
+  }
+}
+
+/** Return the form of a page with the present text or the draft of the user, or null without one. */
+async function loadForm(url: string): Promise<HTMLFormElement | null> {
+  const response = await fetch(url, { credentials: "same-origin" }).catch(() => null);
+  const page = response?.ok && new URL(response.url).pathname === new URL(url, location.href).pathname ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+  const form = page?.querySelector<HTMLFormElement>("form[data-editor]");
+  for (const part of form?.querySelectorAll("[data-panel-part]:not([data-panel-part=fields])") ?? []) part.remove();
+  return form ? document.importNode(form, true) : null;
+}
+
+/** Return the field of a value, or the entry of a list of objects with the value. The inputs name entries by ids, the pointer by positions. */
+function fieldOf(form: HTMLFormElement, pointer: string): HTMLElement | null {
+  const input = (name: string) => form.querySelector<HTMLInputElement>(`[name="${CSS.escape(name)}"]`);
+  const keys = pointer.split("/").slice(1);
+  if (/^\d+$/.test(keys[0] ?? "")) keys.unshift(ROOT);
+  let [path, item] = ["", null as HTMLElement | null];
+  for (const key of keys) {
+    const order = path ? input(`items.${path}`) : null;
+    path = [path, order ? order.value.split(",")[Number(key)] : key].filter(Boolean).join("/");
+    if (order) item = document.getElementById(`group.${path}`) ?? form.querySelector<HTMLElement>(`[id="${CSS.escape(`group.${path}`)}"]`);
+    const control = input(`fm.${path}`);
+    if (control && !item) return control.closest<HTMLElement>(".field");
+  }
+  return item && !("closed" in item.dataset) ? item : null;
+}
+
+/** Hide everything of a form but a part. */
+function showOnly(form: HTMLFormElement, part: HTMLElement): void {
+  for (let element = part; element !== form; element = element.parentElement!) {
+    element.hidden = false;
+    if (element instanceof HTMLDetailsElement) element.open = true;
+    for (const other of element.parentElement!.children) if (other !== element && other instanceof HTMLElement) other.hidden = true;
+  }
+  for (const actions of part.querySelectorAll<HTMLElement>(":scope > .group__content > .form__actions, :scope > summary")) actions.hidden = true;
+}
+
+function textOf(part: HTMLElement, { block }: MarkedText): string {
+  if (block !== null) return (part as BlockEditor).textOf(block) ?? "";
+  return [...part.querySelectorAll<HTMLInputElement>("[name^='fm.']")].map(({ value }) => value).join(" ");
+}
+
+/** Return whether a text of the page is a part of that of the file. */
+function isSame(own: string, page: string): boolean {
+  return plain(page) !== "" && plain(own).includes(plain(page));
+}
+
+function clamp(value: number, most: number): number {
+  return Math.max(0, Math.min(value, most));
+}

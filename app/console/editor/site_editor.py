@@ -1,0 +1,93 @@
+"""The page "Edit on the page": the site in a frame, the texts that source marks name, and the save of a visit."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from flask import Response
+from marshmallow import fields
+
+from app.access.scope import ProjectScope
+from app.console.blueprint import blueprint
+from app.console.editor.draft_proposal import save_drafts
+from app.console.editor.editor_page import WITHOUT_RELOAD
+from app.console.files.destinations import INPUTS, MESSAGE, proposals
+from app.console.files.scope import BASE, MEMBER, edit_url, file_url, in_set, project_url
+from app.console.shell import frame
+from app.console.shell.field_labels import label_of
+from app.console.shell.forms import Form
+from app.console.shell.messages import notice
+from app.console.shell.pages import Page, lead_back, see_other
+from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
+from app.core.limits import CommitLimits
+from app.http.envelope import json_response
+from app.http.validation import Length, RequestQuery
+from app.resources.project_content.saving.commit_builder import SaveConflict
+from app.resources.project_preview.schemas import MarksQuery
+from app.resources.source_marks.queries import MarkSource, find_positions
+
+FILES = "file"
+"""The field with the path of each page that the visit changed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteQuery(RequestQuery):
+    """The address in the site that the frame shows first, and the notice of a save."""
+
+    at: Annotated[str, fields.String(load_default="", validate=Length(max=2_000))]
+    done: Annotated[str, fields.String(load_default="", validate=Length(max=40))]
+
+
+@blueprint.get(f"{BASE}/site")
+@Page(guard=MEMBER, query=SiteQuery)
+def site_editor(*, scope: ProjectScope, query: SiteQuery) -> Response:
+    """Show the site in a frame, in which the user edits texts. The script of the page starts the preview."""
+    return page(
+        "project/site.html",
+        at=query.at,
+        proposals=proposals(in_set(scope, None), ""),
+        reloads=scope.project.generator not in WITHOUT_RELOAD,
+        notice=notice(query.done),
+    )
+
+
+@blueprint.get(f"{BASE}/site/marks")
+@Page(guard=MEMBER, query=MarksQuery)
+def site_marks(*, scope: ProjectScope, query: MarksQuery) -> Response:
+    """Return the texts of marks as JSON, in the order of their numbers. Unknown numbers are left out."""
+    positions = find_positions(scope.project.id, query.distinct)
+    known = [positions[number] for number in query.distinct if number in positions]
+    titles = frame.current().titles({position.path for position in known})
+    return json_response({"marks": [_shown(scope, position, titles[position.path]) for position in known]}, 200)
+
+
+def _shown(scope: ProjectScope, mark: MarkSource, title: str) -> dict[str, Any]:
+    """Return a position with the texts and addresses of its entry."""
+    at = mark.position
+    keys = [key for key in (at.pointer or "").split("/")[1:] if not key.isdigit()]
+    part = label_of(keys[-1].replace("~1", "/").replace("~0", "~")) if keys else _("Text")
+    return {
+        "number": mark.number,
+        "path": mark.path,
+        "blob_sha": mark.blob_sha,
+        "pointer": at.pointer,
+        "block": at.block,
+        "part": part,
+        "title": title,
+        "list": frame.current().list_of(mark.path),
+        "edit": edit_url(scope, mark.path),
+        "text_url": file_url(scope, "preview-text", mark.path, "editable=true"),
+    }
+
+
+@blueprint.post(f"{BASE}/site")
+@Page(guard=MEMBER, inputs=(FILES, f"{FILES}[]", *INPUTS), shown_by="site_editor", names={"message": MESSAGE})
+def save_site(*, scope: ProjectScope, form: Form) -> Response:
+    """Save the drafts of a visit as one change, all or none. A conflict leads to the comparison of the versions."""
+    try:
+        to, commit_sha = save_drafts(scope, form, list(dict.fromkeys(form.all(FILES)))[: CommitLimits.files])
+    except SaveConflict as error:
+        return see_other(file_url(scope, "conflict", min(error.paths)))
+    if to.change_set is not None:
+        return see_other(project_url(scope, f"/changes/{to.change_set.id}?done=saved"))
+    return lead_back(project_url(scope, "/site"), "saved" if commit_sha else "unchanged", undo=commit_sha)

@@ -1,0 +1,180 @@
+"""Editing on the page in Chromium: a click opens the text, the preview follows it, and the save changes one line.
+
+`GALLEY_SCREENSHOTS=FOLDER` writes the page in both sizes.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
+
+from tests.serving.console_steps import Repository
+from tests.serving.test_console_screens import FINDINGS, VIEWS, Console, repository, running_console
+
+AT = "/posts/fog-signals/"
+SENTENCE = "In fog, sound is a place."
+TEAM = b"- name: Ann Marsh\n  task: Keeper of the light\n- name: Bo Lund\n  task: Mender of old nets\n"
+TABLE = b"---\ntitle: Opening hours\n---\n\n| Day | Hours |\n|-----|-------|\n| On Monday | From nine to five |\n| On Friday | Closed all day |\n\n* one\n* other thing\n"
+PERSONS = b"{{ range site.Data.team }}<p>{{ .name }}: <span>{{ .task }}</span></p>{{ end }}{{ end }}"
+
+
+@pytest.fixture(scope="module")
+def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with running_console(browser, tmp_path_factory.mktemp("site")) as console:
+        repo = repository(console.service)
+        home = repo.show("layouts/index.html").rstrip().removesuffix(b"{{ end }}") + PERSONS
+        repo.commit({"data/team.yaml": TEAM, "content/hours.md": TABLE, "layouts/index.html": home}, "Add pages")
+        yield console
+
+
+@pytest.fixture(scope="module")
+def project(console: Console) -> str:
+    return console.sign_in()
+
+
+def open_site(console: Console, project: str, at: str, title: str) -> FrameLocator:
+    """Open the site at an address, and return the frame when it shows the entry."""
+    console.resize(*VIEWS[0])
+    console.open(f"{project}/site?at={at}", "[data-site-stage]:not([hidden])")
+    expect(console.page.locator("[data-site-title]")).to_have_text(re.compile(title))
+    return console.page.frame_locator("[data-site-frame]")
+
+
+@pytest.fixture
+def site(console: Console, project: str) -> FrameLocator:
+    """The page of the demo in the frame."""
+    return open_site(console, project, AT, "Fog signals|Signals in fog")
+
+
+def picture(page: Page, name: str) -> None:
+    if folder := os.environ.get("GALLEY_SCREENSHOTS"):
+        page.screenshot(path=Path(folder) / f"site-{name}.png")
+
+
+def panel_of(page: Page) -> Locator:
+    return page.get_by_role("dialog")
+
+
+def click_text(page: Page, site: FrameLocator, text: str) -> None:
+    """Click a paragraph, and wait until its end can be typed."""
+    site.get_by_text(text).click()
+    expect(panel_of(page).locator(".ProseMirror")).to_be_focused()
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_heading_and_paragraph_are_typed_shown_and_saved_as_one_change(console: Console, site: FrameLocator) -> None:
+    page, saved = console.page, Repository(repository(console.service))
+    site.locator("article h1").click()
+    panel = panel_of(page)
+    title = panel.get_by_label("Title")
+    expect(title).to_be_focused()
+    picture(page, "title")
+    title.fill("Signals in fog")
+    expect(site.locator("article h1")).to_have_text("Signals in fog")
+    panel.get_by_role("button", name="Done").click()
+    site.get_by_text(SENTENCE).click()
+    editor = panel.locator(".ProseMirror")
+    expect(editor).to_be_focused()
+    expect(editor.locator("> :visible")).to_have_count(1)
+    picture(page, "paragraph")
+    page.keyboard.press("Control+a")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.type(" Listen.")
+    expect(site.get_by_text("Listen.")).to_be_visible()
+    assert page.evaluate(FINDINGS) == []
+    panel.get_by_role("button", name="Done").click()
+    expect(panel).to_be_hidden()
+    expect(page.get_by_text("Changed pages, not saved: 1")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Saved")
+    changed = saved.changed()
+    assert [line for line in changed if line.startswith("+")] == [
+        "+title: Signals in fog",
+        next(line for line in changed if "Listen." in line),
+    ]
+    assert len(changed) == 4
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_escape_and_undo_restore_the_text(console: Console, site: FrameLocator, project: str) -> None:
+    page, panel = console.page, panel_of(console.page)
+    click_text(page, site, "Sit on the quay")
+    page.keyboard.type(" Never.")
+    expect(site.get_by_text("Never.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(site.get_by_text("Never.")).to_have_count(0)
+    click_text(page, site, "Sit on the quay")
+    page.keyboard.type(" Twice.")
+    expect(site.get_by_text("Twice.")).to_be_visible()
+    panel.get_by_role("button", name="Done").click()
+    page.locator("[data-site-undo]").click()
+    expect(site.get_by_text("Twice.")).to_have_count(0)
+    console.open(project)
+    expect(page.get_by_text("My drafts")).to_have_count(0)
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_phone_shows_a_sheet_and_the_mode_is_remembered(console: Console, site: FrameLocator, project: str) -> None:
+    page, panel = console.page, panel_of(console.page)
+    console.resize(*VIEWS[1])
+    site.get_by_text("What the blasts mean").click()
+    box = panel.bounding_box()
+    assert box is not None
+    assert (box["x"], box["width"], box["y"] + box["height"]) == (0, 390, 844)
+    picture(page, "sheet")
+    assert page.evaluate(FINDINGS) == []
+    panel.get_by_role("button", name="Cancel").click()
+    expect(panel).to_be_hidden()
+    page.get_by_role("button", name="Browse").click()
+    console.open(f"{project}/site")
+    expect(page.get_by_role("button", name="Browse")).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("button", name="Edit", exact=True).click()
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_item_of_a_list_and_a_table_cell_change_one_line_each(console: Console, project: str) -> None:
+    page, panel, saved = console.page, panel_of(console.page), Repository(repository(console.service))
+    site = open_site(console, project, "/", "Team")
+    site.get_by_text("Mender of old nets").click()
+    expect(panel.get_by_role("textbox", name="Name")).to_have_value("Bo Lund")
+    panel.get_by_role("textbox", name="Task").fill("Mender of nets")
+    expect(site.get_by_text("Mender of nets")).to_be_visible()
+    page.get_by_label("Address in the site").fill("/hours/")
+    page.get_by_label("Address in the site").press("Enter")
+    expect(page.locator("[data-site-title]")).to_have_text(re.compile("[Hh]ours"))
+    click_text(page, site, "From nine to five")
+    expect(panel.locator(".ProseMirror > :visible")).to_have_count(1)
+    page.keyboard.type(" sharp")
+    expect(site.get_by_text("From nine to five sharp")).to_be_visible()
+    assert page.evaluate(FINDINGS) == []
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Saved")
+    added = sorted(line for line in saved.changed() if line.startswith("+"))
+    assert added == ["+  task: Mender of nets", "+| On Monday | From nine to five sharp |"]
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_card_of_another_page_leads_to_it_and_back(console: Console, project: str) -> None:
+    page, panel = console.page, panel_of(console.page)
+    site = open_site(console, project, "/", "Team")
+    site.get_by_role("link", name="Winter berths").click()
+    expect(panel.get_by_label("Title")).to_have_value(re.compile("Winter berths"))
+    expect(panel.get_by_role("link", name="Edit this page")).to_have_attribute(
+        "href", re.compile("/edit/content/posts/")
+    )
+    panel.get_by_role("button", name="Go to this page").click()
+    expect(page.locator("[data-site-title]")).to_have_text(re.compile("Winter berths"))
+    expect(page.get_by_label("Address in the site")).to_have_value(re.compile("^/posts/.+"))
+    page.get_by_role("button", name="Back").click()
+    expect(page.get_by_label("Address in the site")).to_have_value("/")
+    page.get_by_role("button", name="Forward").click()
+    expect(page.get_by_label("Address in the site")).to_have_value(re.compile("^/posts/.+"))
