@@ -48,6 +48,7 @@ from app.resources.project_content.saving.merging import MergeRequest
 from app.resources.project_content.saving.refusals import MergeRefused, Resolution, ScheduleRefused, UnknownConflict
 from app.resources.project_content.service import UnrecordedSave
 from app.resources.project_content.versions.comparison import CommitComparison
+from app.resources.source_marks.queries import values_without_marks
 
 MAX_COMMENTS = 1_000
 REPEATED_WITHIN = timedelta(minutes=1)
@@ -64,7 +65,8 @@ def create(site: ContentBranch, *, title: str, description: str | None = None) -
         branch = branches.new_branch(site.project, title, source, source.repository.head(source.branch))
 
     def record() -> Shown:
-        row = service.create(site.project, branch, title=title, description=description, by=site.by)
+        texts = values_without_marks(site.project.id, [title, description])
+        row = service.create(site.project, branch, title=texts[0] or "", description=texts[1], by=site.by)
         return queries.shown(row, site.project)
 
     return UnrecordedAct(record, resource=branch)
@@ -74,6 +76,7 @@ def edit(target: MemberSet, values: dict[str, str | None]) -> Shown:
     """Change title or description of an open set. Raises StateConflict."""
     row = target.lock()
     states.require(row, Step.EDIT)
+    values = values_without_marks(row.project_id, values)
     is_changed = any(getattr(row, name) != value for name, value in values.items())
     return target.shown(states.take(row, Step.EDIT, **values) if is_changed else row)
 
@@ -136,7 +139,7 @@ def submit(target: MemberSet, request: ReviewRequest = ASK_AGAIN, *, is_addition
         reviews.ask(row, target.project, request, by=db.session.get_one(User, target.site.by.id))
         if not stays:
             states.take(row, Step.SUBMIT)
-        notices.ask_review(row, request.message, by=target.site.by.id)
+        notices.ask_review(row, values_without_marks(row.project_id, request.message), by=target.site.by.id)
         return target.shown(row)
 
     return UnrecordedAct(record)
@@ -162,9 +165,10 @@ def review(target: MemberSet, submitted: Review, *, guest: Guest | None = None) 
 
     def record() -> Shown:
         author = guest or db.session.get_one(User, target.site.by.id)
-        stored = reviews.review(row, target.project, reviewed, submitted, by=author)
+        answer = replace(submitted, body=values_without_marks(row.project_id, submitted.body))
+        stored = reviews.review(row, target.project, reviewed, answer, by=author)
         present = target.lock()
-        notices.answer(present, submitted.body, by=stored.user_id, guest=stored.guest_name, verdict=submitted.verdict)
+        notices.answer(present, answer.body, by=stored.user_id, guest=stored.guest_name, verdict=submitted.verdict)
         return queries.shown_review(stored, author.name, present.head_sha) | {"change_set": target.shown(present)}
 
     return UnrecordedAct(record)
@@ -191,6 +195,7 @@ def store_comment(row: ChangeSet, body: str, *, by: User | Guest, **part: object
     most = MAX_COMMENTS if isinstance(by, User) else MAX_COMMENTS // 2
     if (db.session.scalar(count.where(ChangeSetComment.change_set_id == row.id)) or 0) >= most:
         raise LimitReached(ErrorMessage("A set of changes can have at most %(count)s comments", count=most))
+    body = values_without_marks(row.project_id, body)
     stored = ChangeSetComment(change_set_id=row.id, body=body, **columns_of(by), **part)
     db.session.add(stored)
     db.session.flush()

@@ -172,8 +172,10 @@ def _without_marks(project_id: str, request: MergeRequest) -> MergeRequest:
         else replace(edit, change=replace(edit.change, content=data_without_marks(project_id, edit.change.content)))
         for edit in request.edits
     ]
+    message = values_without_marks(project_id, request.message)
+    description = values_without_marks(project_id, request.description)
     transactions.release_connection()
-    return replace(request, edits=edits)
+    return replace(request, edits=edits, message=message, description=description)
 
 
 def preview_merge(branch: ContentBranch, request: MergeRequest, *, is_validated: bool) -> dict[str, object]:

@@ -176,6 +176,17 @@ class TestTextsWithoutMarks:
         pages.owner.patch(f"/project-content/{pages.project}/front-matter", body).ok(200, 201)
         assert pages.repo.show("content/hall.md") == POST.replace("title: The", "title: New The").encode()
 
+    def test_texts_of_change_sets_lose_marks(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        marked = shown(pages, "content/hall.md").split("# ")[1].splitlines()[0]
+        body = {"title": marked, "description": marked}
+        created = pages.owner.post(f"/project/{pages.project}/change-sets", body).ok(201)
+        assert (created["title"], created["description"]) == ("Welcome home", "Welcome home")
+        comments = f"/change-set/{created['id']}/comments"
+        assert pages.owner.post(comments, {"body": f"See {marked}"}).ok(201)["body"] == "See Welcome home"
+        edited = pages.owner.patch(f"/change-set/{created['id']}", {"title": f"{marked}!"}).ok()
+        assert edited["title"] == "Welcome home!"
+
 
 class TestPages:
     PAGE = b"<!doctype html><html><head><title>Hall</title></head><body><h1>Hall</h1></body></html>"
