@@ -47,12 +47,8 @@ class Sandbox(Timestamps, Base):
     """One sandbox. Each project has at most one active sandbox, and one that is editable.
 
     An editable sandbox writes source marks into its copy of the site. They have the numbers from `first_mark`.
-    `unmarked_reason` says why it has none, `unmarked_paths` are files without marks, `mark_rules` the rules of values.
-
-    `label` is the first part of its host name and has 128 random bits. `start_id` names the present start at the host;
-    `host_id` is the reference that the host returned, None until then. `start_heartbeat_at` is the last heartbeat of
-    the process that starts it. `step`, `hint` and `log` describe a failure. Of a running sandbox, `hint` is a note for
-    administrators.
+    `unmarked_reason` says why it has none. `unmarked_paths` are files without marks, `unmarked_values` are pairs of a
+    file and the JSON pointer of a value without one, `mark_rules` the other rules of values.
     """
 
     __tablename__ = "sandboxes"
@@ -88,6 +84,7 @@ class Sandbox(Timestamps, Base):
     first_mark: Mapped[int | None]
     unmarked_reason: Mapped[str | None]
     unmarked_paths: Mapped[list[str] | None]
+    unmarked_values: Mapped[list[Any] | None] = mapped_column(sa.JSON)
     mark_rules: Mapped[dict[str, Any] | None]
 
     @property

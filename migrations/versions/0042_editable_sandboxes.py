@@ -17,6 +17,7 @@ def upgrade() -> None:
     op.add_column(TABLE, sa.Column("first_mark", sa.Integer))
     op.add_column(TABLE, sa.Column("unmarked_reason", sa.Text))
     op.add_column(TABLE, sa.Column("unmarked_paths", sa.JSON))
+    op.add_column(TABLE, sa.Column("unmarked_values", sa.JSON))
     op.add_column(TABLE, sa.Column("mark_rules", sa.JSON))
     op.create_table(
         "mark_ranges",
@@ -40,7 +41,7 @@ def downgrade() -> None:
     op.execute(sa.text("DELETE FROM sandboxes WHERE editable"))
     _replace_index(PRESENT, EARLIER, ["project_id"])
     with op.batch_alter_table(TABLE) as batch:
-        for name in ("mark_rules", "unmarked_paths", "unmarked_reason", "first_mark", "editable"):
+        for name in ("mark_rules", "unmarked_values", "unmarked_paths", "unmarked_reason", "first_mark", "editable"):
             batch.drop_column(name)
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 
@@ -18,10 +18,10 @@ from app.models.sandbox import MARKS_OF_SANDBOX, MarkRange, PreviewState, Sandbo
 from app.models.user import Actor
 from app.resources.project_content.actions import ContentBranch
 from app.resources.project_content.index import indexes
-from app.resources.source_marks.queries import packed
+from app.resources.source_marks.queries import find_positions, packed
 
 UNMARKED_REASON = "The site does not start with marks in its files"
-LOG_CHARACTERS = 64 * 1024
+LOG_CHARACTERS, MAX_UNMARKED = 64 * 1024, 1_000
 _NAMES = re.compile(r"[^\s\"'`():,;<>\[\]]+")
 
 
@@ -30,12 +30,8 @@ def prepare(sandbox: Sandbox) -> None:
 
     First the files that the log names are unmarked, then all. The start after that has all marks again.
     """
-    last = db.session.scalar(
-        sa.select(Sandbox)
-        .where(Sandbox.project_id == sandbox.project_id, Sandbox.editable)
-        .order_by(Sandbox.created_at.desc(), Sandbox.id.desc())
-        .limit(1)
-    )
+    last = db.session.scalar(_newest(sandbox.project_id))
+    sandbox.unmarked_values = last.unmarked_values if last is not None else None
     sandbox.first_mark = ((last.first_mark or 0) + MARKS_OF_SANDBOX) % (MAX_NUMBER + 1) if last is not None else 0
     if last is None or last.state is not PreviewState.FAILED or not last.is_marked:
         return
@@ -44,6 +40,21 @@ def prepare(sandbox: Sandbox) -> None:
         sandbox.unmarked_paths = sorted(paths)
     else:
         sandbox.unmarked_reason = UNMARKED_REASON
+
+
+def _newest(project_id: str) -> sa.Select[Sandbox]:
+    of_project = sa.select(Sandbox).where(Sandbox.project_id == project_id, Sandbox.editable)
+    return of_project.order_by(Sandbox.created_at.desc(), Sandbox.id.desc()).limit(1)
+
+
+def leave_out(project: Project, numbers: Sequence[int]) -> None:
+    """Leave the marks of some values out from the next start: pages have them in attributes, addresses or scripts."""
+    sources = find_positions(project.id, numbers).values()
+    values = [(source.path, source.position.pointer) for source in sources if source.position.pointer is not None]
+    sandbox = db.session.scalar(_newest(project.id).with_for_update())
+    if sandbox is not None and values:
+        known = [(path, pointer) for path, pointer in sandbox.unmarked_values or ()]
+        sandbox.unmarked_values = sorted({*known, *values})[:MAX_UNMARKED]
 
 
 def named_paths(sandbox: Sandbox) -> set[str]:
@@ -67,7 +78,10 @@ class MarkedSite:
     def mark(self, texts: Mapping[str, bytes]) -> dict[str, bytes]:
         """Return the files of a site with marks. All texts together have the rules of values."""
         self.rules = mark_rules(
-            self.rules.schema, texts.items(), reads_markdown_as_mdx=self.rules.reads_markdown_as_mdx
+            self.rules.schema,
+            texts.items(),
+            unmarked=self.rules.unmarked,
+            reads_markdown_as_mdx=self.rules.reads_markdown_as_mdx,
         )
         return {path: self._mark_file(path, data) for path, data in texts.items()}
 
@@ -90,7 +104,12 @@ def begin(sandbox: Sandbox, rules: MarkRules) -> MarkedSite:
     numbers = _free_numbers(sandbox)
     if len(numbers) < MARKS_OF_SANDBOX // 2:
         numbers = range(sandbox.first_mark or 0, numbers.stop)
+    rules = replace(rules, unmarked=_unmarked(sandbox))
     return MarkedSite(sandbox.id, rules, numbers, frozenset(sandbox.unmarked_paths or ()))
+
+
+def _unmarked(sandbox: Sandbox) -> frozenset[tuple[str, str]]:
+    return frozenset((path, pointer) for path, pointer in sandbox.unmarked_values or ())
 
 
 def _free_numbers(sandbox: Sandbox) -> range:
@@ -127,7 +146,8 @@ def mark_edit(sandbox: Sandbox, path: str, data: bytes, schema: ContentSchema) -
     stored = sandbox.mark_rules
     if stored is None or path in (sandbox.unmarked_paths or ()):
         return data
-    rules = MarkRules(schema, frozenset(stored["excluded"]), reads_markdown_as_mdx=stored["reads_mdx"])
+    excluded, reads_mdx = frozenset(stored["excluded"]), stored["reads_mdx"]
+    rules = MarkRules(schema, excluded, _unmarked(sandbox), reads_markdown_as_mdx=reads_mdx)
     with transactions.outside_transaction():
         marked = offload(mark_file, path, data, 0, rules)
     if marked is None or not marked.positions:

@@ -8,8 +8,11 @@ import pytest
 from flask import Flask
 
 from app.content.marks import encode, find_marks, strip_marks
+from app.database import transactions
 from app.extensions import db, drivers
+from app.models.project import Project
 from app.models.sandbox import MarkRange, Sandbox
+from app.resources.sandbox import marking
 from tests.drivers.sandbox.contract import fetch
 from tests.preview_proxy.test_middleware import Window
 from tests.resources.sandbox.conftest import PreviewSite, make_site
@@ -125,6 +128,20 @@ class TestMarks:
     def test_read_token_starts_no_editable_preview(self, pages: PreviewSite) -> None:
         reader = program(pages.owner, "read")
         reader.post("/api/sandbox/create", {"projectId": pages.project, "editable": True}).fails(403)
+
+    def test_values_that_pages_use_elsewhere_have_no_marks_after_the_next_start(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        numbers = [mark["number"] for mark in marks_of(pages, shown(pages, "content/hall.md"))]
+        with pages.world.app.app_context(), transactions.write_transaction():
+            marking.leave_out(db.session.get_one(Project, pages.project), [*numbers, 16_000_000])
+        pages.created(editable=True, forceSync=True)
+        for _ in range(2):
+            marks = marks_of(pages, shown(pages, "content/hall.md"))
+            assert [mark["pointer"] for mark in marks] == [None, None, None]
+            pages.created(editable=True, uncommittedFile={"path": "content/hall.md", "content": POST})
+        pages.stop(sandboxId=pages.created(editable=True)["sandboxId"])
+        pages.created(editable=True)
+        assert [mark["pointer"] for mark in marks_of(pages, shown(pages, "content/hall.md"))] == [None, None, None]
 
 
 class TestRepeatedStarts:
