@@ -108,6 +108,7 @@ PAGES = (
                 "/media/delete",
                 "/preview",
                 "/preview/stop",
+                "/site/misplaced",
                 "/site",
                 "/preview-text/:file",
                 "/suggest-message/:file",

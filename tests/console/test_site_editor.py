@@ -149,6 +149,17 @@ class TestMarks:
         )
 
     @pytest.mark.usefixtures("stop_sandboxes")
+    def test_misplaced_values_have_no_marks_after_the_next_start(self, world: World) -> None:
+        site = make_site(world, files())
+        site.created(editable=True)
+        numbers = [mark.number for mark in find_marks(shown(site, HALL))]
+        url = f"/console/projects/{site.project}/site/misplaced"
+        assert site.editor.client.post(url, data={"numbers": f"{numbers[0]},1"}).status_code == 200
+        assert site.editor.client.post(url, data={"numbers": "x"}, headers=JSON).status_code == 400
+        site.created(editable=True, forceSync=True)
+        assert len(list(find_marks(shown(site, HALL)))) == len(numbers) - 1
+
+    @pytest.mark.usefixtures("stop_sandboxes")
     def test_typed_text_is_written_into_the_editable_preview_only(self, world: World) -> None:
         site = make_site(world, files())
         base = f"/console/projects/{site.project}"

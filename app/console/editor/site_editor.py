@@ -20,10 +20,12 @@ from app.console.shell.pages import Page, lead_back, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
 from app.core.limits import CommitLimits
+from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content.saving.commit_builder import SaveConflict
 from app.resources.project_preview.schemas import MarksQuery
+from app.resources.sandbox import marking
 from app.resources.source_marks.queries import MarkSource, find_positions
 
 FILES = "file"
@@ -59,6 +61,15 @@ def site_marks(*, scope: ProjectScope, query: MarksQuery) -> Response:
     known = [positions[number] for number in query.distinct if number in positions]
     titles = frame.current().titles({position.path for position in known})
     return json_response({"marks": [_shown(scope, position, titles[position.path]) for position in known]}, 200)
+
+
+@blueprint.post(f"{BASE}/site/misplaced")
+@Page(guard=MEMBER, inputs=("numbers",), shown_by="site_editor")
+def misplaced_marks(*, scope: ProjectScope, form: Form) -> Response:
+    """Leave marks out from the next start that a page has in an attribute, an address or a script."""
+    numbers = MarksQuery.loaded({"numbers": form.text("numbers")}).distinct
+    run(lambda scope: marking.leave_out(scope.project, numbers), scope.path, guard=MEMBER)
+    return json_response({}, 200)
 
 
 def _shown(scope: ProjectScope, mark: MarkSource, title: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ export interface LoadedPage {
   title: string;
   main: number[];
   numbers: number[];
+  misplaced: number[];
 }
 
 export interface SelectedText {
@@ -72,7 +73,7 @@ export function readMessage(data: unknown): PageMessage | null {
   if (!isRecord(data)) return null;
   if (data.type === "leave") return { type: "leave" };
   if (data.type === "move") return { type: "move", rect: rectOf(data.rect) };
-  if (data.type === "page") return { type: "page", url: textOf(data.url), title: textOf(data.title), main: numbersOf(data.main), numbers: numbersOf(data.numbers) };
+  if (data.type === "page") return { type: "page", url: textOf(data.url), title: textOf(data.title), main: numbersOf(data.main), numbers: numbersOf(data.numbers), misplaced: numbersOf(data.misplaced) };
   const rect = rectOf(data.rect);
   if (data.type !== "select" || !rect) return null;
   return { type: "select", numbers: numbersOf(data.numbers), rect, text: textOf(data.text), href: textOf(data.href) || null };

@@ -22,6 +22,7 @@ class SitePage {
   private readonly channel: PageChannel;
   private readonly panel: PartPanel;
   private readonly texts = new Map<number, MarkedText | null>();
+  private readonly misplaced = new Set<number>();
   private readonly changed: Map<string, string>;
   private readonly formers: FormerText[] = [];
   private readonly urls: string[] = [];
@@ -168,7 +169,8 @@ class SitePage {
   }
 
   /** Show the address and the entry of a page, and find the open text again. */
-  private async follow({ url, main, numbers }: LoadedPage): Promise<void> {
+  private async follow({ url, main, numbers, misplaced }: LoadedPage): Promise<void> {
+    this.report(misplaced);
     if (!/^\/(?!\/)/.test(url)) return;
     if (url !== this.urls[this.at]) {
       this.urls.splice(++this.at, this.urls.length, url);
@@ -190,6 +192,15 @@ class SitePage {
     const open = this.panel.shown;
     const again = open && texts.find((one) => isSameText(one, open));
     if (again) this.channel.send({ type: "select", number: again.number });
+  }
+
+  /** Name marks outside of texts. The next start of the preview leaves them out. */
+  private report(misplaced: number[]): void {
+    const numbers = misplaced.filter((number) => !this.misplaced.has(number));
+    if (!numbers.length) return;
+    for (const number of numbers) this.misplaced.add(number);
+    const body = new URLSearchParams({ numbers: String(numbers) });
+    void fetch(`${this.page.dataset.marksUrl!.replace(/marks$/, "misplaced")}`, { method: "POST", body }).catch(() => null);
   }
 
   /** Return the texts of numbers that the service knows. */

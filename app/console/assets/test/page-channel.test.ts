@@ -7,7 +7,7 @@ const RECT = { x: 1, y: 2, width: 3, height: 4 };
 
 describe("messages of the page", () => {
   it("are read", () => {
-    const page = { type: "page", url: "/a", title: "A", main: [1], numbers: [1, 2] };
+    const page = { type: "page", url: "/a", title: "A", main: [1], numbers: [1, 2], misplaced: [2] };
     assert.deepEqual(readMessage({ ...page, more: 1 }), page);
     const select = { type: "select", numbers: [3], rect: RECT, text: "A", href: null };
     assert.deepEqual(readMessage(select), select);
@@ -22,7 +22,7 @@ describe("messages of the page", () => {
   it("have only numbers of marks, texts and rectangles of a limited size", () => {
     const numbers = [-1, 1.5, 4 ** 12, "1", NaN, ...Array(600).fill(7)];
     const read = readMessage({ type: "page", url: "/".repeat(9000), title: {}, main: { 0: 1 }, numbers });
-    assert.deepEqual(read, { type: "page", url: "/".repeat(2000), title: "", main: [], numbers: Array(495).fill(7) });
+    assert.deepEqual(read, { type: "page", url: "/".repeat(2000), title: "", main: [], numbers: Array(495).fill(7), misplaced: [] });
     const select = readMessage({ type: "select", numbers: [], rect: { ...RECT, x: -1e9, width: 1e9 }, text: 1, href: 1 });
     assert.deepEqual(select, { type: "select", numbers: [], rect: { ...RECT, x: -100_000, width: 100_000 }, text: "", href: null });
   });
