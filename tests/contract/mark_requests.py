@@ -35,7 +35,7 @@ def with_marked_file(scene: Scene, _key: tuple[str, str], _who: Browser) -> Iter
             )
         )
         db.session.flush()
-        range_of = {"first_number": 12, "last_number": 13, "positions": packed(POSITIONS)}
+        range_of = {"first_number": 12, "last_number": 13, "positions": packed(POSITIONS, (20, 80))}
         db.session.add(MarkRange(sandbox_id=sandbox, path="content/posts/hello.md", blob_sha="1" * 40, **range_of))
         db.session.commit()
     yield {"query_string": {"numbers": "12,13,14"}}

@@ -18,7 +18,7 @@ class Marker:
         data = text if isinstance(text, bytes) else text.encode()
         marked = mark_file(path, data, 100, self.rules)
         if marked is None:
-            return MarkedFile(data, ())
+            return MarkedFile(data, (), ())
         numbers = [mark.number for mark in find_marks(marked.data.decode())]
         assert numbers == list(range(100, 100 + len(marked.positions)))
         assert MARK.sub("", marked.data.decode()).encode() == data

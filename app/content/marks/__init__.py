@@ -4,7 +4,7 @@ They stand in the copy of a site that is built for a preview, never in a reposit
 """
 
 from app.content.marks.characters import MAX_NUMBER, START, MarkMatch, encode, find_marks, strip_marks
-from app.content.marks.marked_file import mark_file
+from app.content.marks.marked_file import mark_again, mark_file
 from app.content.marks.positions import MarkedFile, Position
 from app.content.marks.rules import MarkRules
 from app.content.marks.site_values import mark_rules
@@ -18,6 +18,7 @@ __all__ = [
     "Position",
     "encode",
     "find_marks",
+    "mark_again",
     "mark_file",
     "mark_rules",
     "strip_marks",

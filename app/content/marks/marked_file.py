@@ -32,9 +32,18 @@ def mark_file(path: str, data: bytes, first: int, rules: MarkRules) -> MarkedFil
     insertions = list(_insertions(path, text, data, rules))
     if not insertions:
         return None
+    offsets = tuple(insertion.offset for insertion in insertions)
+    positions = tuple(insertion.position for insertion in insertions)
+    return MarkedFile(mark_again(data, offsets, first), positions, offsets)
+
+
+def mark_again(data: bytes, offsets: Sequence[int], first: int) -> bytes:
+    """Return a file that was marked before, with marks at the same offsets and other numbers."""
+    text, _ = decode(data)
+    if text is None:
+        raise ValueError("the file is not UTF-8 text")
     start = data[: len(data) - len(text.encode())]
-    marked = start + _with_marks(text, insertions, first).encode()
-    return MarkedFile(marked, tuple(insertion.position for insertion in insertions))
+    return start + _with_marks(text, offsets, first).encode()
 
 
 def _insertions(path: str, text: str, data: bytes, rules: MarkRules) -> Iterator[MarkInsertion]:
@@ -64,9 +73,9 @@ def _values(
     return mark_values(text, *block, rules.for_file(path, values).is_text)
 
 
-def _with_marks(text: str, insertions: Sequence[MarkInsertion], first: int) -> str:
+def _with_marks(text: str, offsets: Sequence[int], first: int) -> str:
     parts, position = list[str](), 0
-    for number, insertion in enumerate(insertions, first):
-        parts += [text[position : insertion.offset], encode(number)]
-        position = insertion.offset
+    for number, offset in enumerate(offsets, first):
+        parts += [text[position:offset], encode(number)]
+        position = offset
     return "".join([*parts, text[position:]])

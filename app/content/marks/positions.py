@@ -29,7 +29,11 @@ class MarkInsertion(NamedTuple):
 
 @dataclass(frozen=True)
 class MarkedFile:
-    """A file with marks. The number of the mark of `positions[i]` is the first number and i."""
+    """A file with marks. The number of the mark of `positions[i]` is the first number and i.
+
+    `offsets` are the characters before each mark in the text without marks.
+    """
 
     data: bytes
     positions: tuple[Position, ...]
+    offsets: tuple[int, ...]

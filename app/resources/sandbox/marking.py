@@ -1,13 +1,14 @@
 """Source marks in the files of editable sandboxes."""
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import sqlalchemy as sa
 
 from app.concurrency.threadpool import offload
-from app.content.marks import MAX_NUMBER, MarkRules, Position, mark_file, mark_rules
+from app.content.marks import MAX_NUMBER, MarkRules, mark_again, mark_file, mark_rules
 from app.content.schema.model import ContentSchema
 from app.database import transactions
 from app.drivers.git.hosts import GitHosts
@@ -18,7 +19,7 @@ from app.models.sandbox import MARKS_OF_SANDBOX, MarkRange, PreviewState, Sandbo
 from app.models.user import Actor
 from app.resources.project_content.actions import ContentBranch
 from app.resources.project_content.index import indexes
-from app.resources.source_marks.queries import find_positions, packed
+from app.resources.source_marks.queries import find_positions, offsets_of, packed
 
 UNMARKED_REASON = "The site does not start with marks in its files"
 LOG_CHARACTERS, MAX_UNMARKED = 64 * 1024, 1_000
@@ -67,12 +68,17 @@ def named_paths(sandbox: Sandbox) -> set[str]:
 
 @dataclass
 class MarkedSite:
-    """The rows of the marks of a site. Files without a text, and those for which no numbers remain, have no marks."""
+    """The rows of the marks of a site. Files without a text, and those for which no numbers remain, have no marks.
+
+    `earlier` are the positions of an earlier start by path and blob, with the digest of its rules.
+    """
 
     sandbox_id: str
     rules: MarkRules
     numbers: range
     unmarked: frozenset[str]
+    earlier: Mapping[tuple[str, str], bytes]
+    earlier_digest: str | None
     rows: list[dict[str, object]] = field(default_factory=list)
 
     def mark(self, texts: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -83,16 +89,27 @@ class MarkedSite:
             unmarked=self.rules.unmarked,
             reads_markdown_as_mdx=self.rules.reads_markdown_as_mdx,
         )
+        if _digest(self.rules, self.unmarked) != self.earlier_digest:
+            self.earlier = {}
         return {path: self._mark_file(path, data) for path, data in texts.items()}
 
     def _mark_file(self, path: str, data: bytes) -> bytes:
-        marked = None if path in self.unmarked else mark_file(path, data, self.numbers.start, self.rules)
-        if marked is None or not 0 < len(marked.positions) <= len(self.numbers):
+        """Return a file with marks. A version of the earlier start has its marks at the same offsets."""
+        sha, first = blob_sha(data), self.numbers.start
+        positions = self.earlier.get((path, sha))
+        if positions is not None:
+            offsets = offsets_of(positions)
+            marked = mark_again(data, offsets, first)
+        else:
+            result = None if path in self.unmarked else mark_file(path, data, first, self.rules)
+            if result is None:
+                return data
+            positions, offsets, marked = packed(result.positions, result.offsets), list(result.offsets), result.data
+        if len(offsets) > len(self.numbers):
             return data
-        used = self.numbers[: len(marked.positions)]
-        self.rows.append(_row(self.sandbox_id, used, path, blob_sha(data), marked.positions))
-        self.numbers = self.numbers[len(used) :]
-        return marked.data
+        self.rows.append(_row(self.sandbox_id, self.numbers[: len(offsets)], path, sha, positions))
+        self.numbers = self.numbers[len(offsets) :]
+        return marked
 
 
 def begin(sandbox: Sandbox, rules: MarkRules) -> MarkedSite:
@@ -105,7 +122,26 @@ def begin(sandbox: Sandbox, rules: MarkRules) -> MarkedSite:
     if len(numbers) < MARKS_OF_SANDBOX // 2:
         numbers = range(sandbox.first_mark or 0, numbers.stop)
     rules = replace(rules, unmarked=_unmarked(sandbox))
-    return MarkedSite(sandbox.id, rules, numbers, frozenset(sandbox.unmarked_paths or ()))
+    earlier, digest = _earlier_start(sandbox)
+    return MarkedSite(sandbox.id, rules, numbers, frozenset(sandbox.unmarked_paths or ()), earlier, digest)
+
+
+def _earlier_start(sandbox: Sandbox) -> tuple[dict[tuple[str, str], bytes], str | None]:
+    """Return the positions of the last start of the project by path and blob, and the digest of its rules."""
+    started = (Sandbox.project_id == sandbox.project_id, Sandbox.editable, Sandbox.mark_rules.is_not(None))
+    newest = sa.select(Sandbox).where(*started).order_by(Sandbox.created_at.desc(), Sandbox.id.desc()).limit(1)
+    last = db.session.scalar(newest)
+    if last is None or last.mark_rules is None:
+        return {}, None
+    of_start = sa.select(MarkRange.path, MarkRange.blob_sha, MarkRange.positions)
+    rows = db.session.execute(of_start.where(MarkRange.sandbox_id == last.id))
+    return {(row.path, row.blob_sha): row.positions for row in rows}, last.mark_rules["digest"]
+
+
+def _digest(rules: MarkRules, unmarked: Collection[str]) -> str:
+    """Return the digest of everything but the text of a file that decides about its marks."""
+    parts = (sorted(rules.excluded), sorted(rules.unmarked), sorted(unmarked), rules.reads_markdown_as_mdx)
+    return hashlib.sha256(repr((parts, rules.schema)).encode()).hexdigest()
 
 
 def _unmarked(sandbox: Sandbox) -> frozenset[tuple[str, str]]:
@@ -118,14 +154,18 @@ def _free_numbers(sandbox: Sandbox) -> range:
     return range(start if last is None else last + 1, start + MARKS_OF_SANDBOX)
 
 
-def _row(sandbox_id: str, numbers: range, path: str, sha: str, positions: Sequence[Position]) -> dict[str, object]:
-    row = {"sandbox_id": sandbox_id, "path": path, "blob_sha": sha, "positions": packed(positions)}
+def _row(sandbox_id: str, numbers: range, path: str, sha: str, positions: bytes) -> dict[str, object]:
+    row = {"sandbox_id": sandbox_id, "path": path, "blob_sha": sha, "positions": positions}
     return row | {"first_number": numbers.start, "last_number": numbers.stop - 1}
 
 
 def record(sandbox: Sandbox, site: MarkedSite) -> None:
     """Store the positions and rules of a start. Rows of earlier starts with the same numbers are removed."""
-    sandbox.mark_rules = {"excluded": sorted(site.rules.excluded), "reads_mdx": site.rules.reads_markdown_as_mdx}
+    sandbox.mark_rules = {
+        "excluded": sorted(site.rules.excluded),
+        "reads_mdx": site.rules.reads_markdown_as_mdx,
+        "digest": _digest(site.rules, site.unmarked),
+    }
     if not site.rows:
         return
     earlier = sa.delete(MarkRange).where(MarkRange.sandbox_id == sandbox.id)
@@ -141,7 +181,7 @@ def schema_of(project: Project, user_id: str, git: GitHosts) -> ContentSchema:
 def mark_edit(sandbox: Sandbox, path: str, data: bytes, schema: ContentSchema) -> bytes:
     """Return the new text of a file with marks, and store their positions. A former version has its numbers again.
 
-    The text is marked twice. The first time gives the number of marks, without a locked row.
+    No row is locked while the text is parsed.
     """
     stored = sandbox.mark_rules
     if stored is None or path in (sandbox.unmarked_paths or ()):
@@ -150,26 +190,23 @@ def mark_edit(sandbox: Sandbox, path: str, data: bytes, schema: ContentSchema) -
     rules = MarkRules(schema, excluded, _unmarked(sandbox), reads_markdown_as_mdx=reads_mdx)
     with transactions.outside_transaction():
         marked = offload(mark_file, path, data, 0, rules)
-    if marked is None or not marked.positions:
+    if marked is None:
         return data
     with transactions.write_transaction():
         db.session.refresh(sandbox, with_for_update=True)
-        first = _first_number(sandbox, path, blob_sha(data), marked.positions)
-    if first is None:
-        return data
-    with transactions.outside_transaction():
-        marked = offload(mark_file, path, data, first, rules)
-    return marked.data if marked is not None else data
+        positions = packed(marked.positions, marked.offsets)
+        first = _first_number(sandbox, path, blob_sha(data), positions, len(marked.offsets))
+    return data if first is None else mark_again(data, marked.offsets, first)
 
 
-def _first_number(sandbox: Sandbox, path: str, sha: str, positions: Sequence[Position]) -> int | None:
+def _first_number(sandbox: Sandbox, path: str, sha: str, positions: bytes, count: int) -> int | None:
     """Return the first number of a version of a file. Store a new version. None: the numbers are used up."""
     of_version = (MarkRange.sandbox_id == sandbox.id, MarkRange.path == path, MarkRange.blob_sha == sha)
     for row in db.session.scalars(sa.select(MarkRange).where(*of_version)):
-        if row.positions == packed(positions):
+        if row.positions == positions:
             return row.first_number
     numbers = _free_numbers(sandbox)
-    if len(positions) > len(numbers):
+    if count > len(numbers):
         return None
-    db.session.execute(sa.insert(MarkRange), _row(sandbox.id, numbers[: len(positions)], path, sha, positions))
+    db.session.execute(sa.insert(MarkRange), _row(sandbox.id, numbers[:count], path, sha, positions))
     return numbers.start

@@ -34,15 +34,21 @@ class MarkSource:
     entry_title: str | None
 
 
-def packed(positions: Sequence[Position]) -> bytes:
-    """Return positions as the compressed JSON of a row."""
-    return zlib.compress(orjson.dumps([[p.pointer, p.block, *p.lines, p.kind] for p in positions]))
+def packed(positions: Sequence[Position], offsets: Sequence[int]) -> bytes:
+    """Return positions and their offsets as the compressed JSON of a row."""
+    rows = [[p.pointer, p.block, *p.lines, p.kind, offset] for p, offset in zip(positions, offsets, strict=True)]
+    return zlib.compress(orjson.dumps(rows))
 
 
 def unpacked(row: MarkRange) -> list[Position]:
     """Return the positions of a row."""
     rows = orjson.loads(zlib.decompress(row.positions))
-    return [Position(pointer, block, (first, last), kind) for pointer, block, first, last, kind in rows]
+    return [Position(pointer, block, (first, last), kind) for pointer, block, first, last, kind, _ in rows]
+
+
+def offsets_of(positions: bytes) -> list[int]:
+    """Return the offsets of the marks of a row."""
+    return [offset for *_, offset in orjson.loads(zlib.decompress(positions))]
 
 
 def find_positions(project_id: str, numbers: Iterable[int]) -> dict[int, MarkSource]:

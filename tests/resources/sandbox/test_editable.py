@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.content.marks import encode, find_marks, strip_marks
+from app.content.marks import MarkedFile, encode, find_marks, mark_file, strip_marks
 from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Project
@@ -113,6 +113,24 @@ class TestMarks:
         pages.created(editable=True, forceSync=True)
         assert not before & {mark.number for mark in find_marks(shown(pages, "content/hall.md"))}
         assert all(mark["status"] == 200 for mark in marks_of(pages, "".join(map(encode, sorted(before)))))
+
+    def test_restart_parses_only_changed_files(self, pages: PreviewSite, monkeypatch: pytest.MonkeyPatch) -> None:
+        pages.created(editable=True)
+        pages.repo.commit({"content/other.md": b"A new text.\n"})
+        parsed = list[str]()
+
+        def parse(path: str, *arguments: Any) -> MarkedFile | None:
+            parsed.append(path)
+            return mark_file(path, *arguments)
+
+        monkeypatch.setattr(marking, "mark_file", parse)
+        pages.created(editable=True, forceSync=True)
+        assert "content/other.md" in parsed
+        assert "content/hall.md" not in parsed
+        assert [mark["block"] for mark in marks_of(pages, shown(pages, "content/hall.md"))][1:] == [
+            {"index": 0, "lines": [5, 5]}, {"index": 1, "lines": [7, 7]}, {"index": 2, "lines": [9, 9]},
+        ]  # fmt: skip
+        assert strip_marks(shown(pages, "content/other.md"), lambda _: True) == "A new text.\n"
 
     def test_unknown_numbers_and_those_of_other_projects_are_404(self, pages: PreviewSite) -> None:
         pages.created(editable=True)
