@@ -49,6 +49,12 @@ class TestPage:
         assert f'href="{me.base}/collections/' in forms
         assert f'href="{me.base}/site"' in me.person.client.get(me.base).text
 
+    def test_page_links_to_the_drafts_of_the_user(self, me: Proposer) -> None:
+        shown = me.person.client.get(f"{me.base}/site").text
+        drafts = shown[shown.index("data-site-drafts") : shown.index("data-site-status")]
+        assert [f'href="{me.base}/edit/{file}"' in drafts for file in (FILE, OTHER)] == [True, True]
+        assert "data-site-drafts" not in me.console.people["editor"].client.get(f"{me.base}/site").text
+
     def test_navigation_has_no_link_without_sandboxes(self, me: Proposer, monkeypatch: pytest.MonkeyPatch) -> None:
         extensions = me.console.app.extensions
         monkeypatch.setitem(extensions, "drivers", replace(extensions["drivers"], sandbox=NoSandboxes()))

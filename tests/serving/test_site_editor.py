@@ -115,6 +115,7 @@ def test_escape_and_undo_restore_the_text(console: Console, site: FrameLocator, 
     panel.get_by_role("button", name="Done").click()
     page.locator("[data-site-undo]").click()
     expect(site.get_by_text("Twice.")).to_have_count(0)
+    expect(page.get_by_text("Click a text to change it.")).to_be_visible()
     console.open(project)
     expect(page.get_by_text("My drafts")).to_have_count(0)
 
@@ -142,7 +143,7 @@ def test_phone_shows_a_sheet_and_the_mode_is_remembered(console: Console, site: 
 @pytest.mark.slow
 def test_item_of_a_list_and_a_table_cell_change_one_line_each(console: Console, project: str) -> None:
     page, panel, saved = console.page, panel_of(console.page), Repository(repository(console.service))
-    site = open_site(console, project, "/", "Team")
+    site = open_site(console, project, "/", "The Harbour Journal")
     site.get_by_text("Mender of old nets").click()
     expect(panel.get_by_role("textbox", name="Name")).to_have_value("Bo Lund")
     panel.get_by_role("textbox", name="Task").fill("Mender of nets")
@@ -165,7 +166,7 @@ def test_item_of_a_list_and_a_table_cell_change_one_line_each(console: Console, 
 @pytest.mark.slow
 def test_card_of_another_page_leads_to_it_and_back(console: Console, project: str) -> None:
     page, panel = console.page, panel_of(console.page)
-    site = open_site(console, project, "/", "Team")
+    site = open_site(console, project, "/", "The Harbour Journal")
     site.get_by_role("link", name="Winter berths").click()
     expect(panel.get_by_label("Title")).to_have_value(re.compile("Winter berths"))
     expect(panel.get_by_role("link", name="Edit this page")).to_have_attribute(
@@ -178,3 +179,46 @@ def test_card_of_another_page_leads_to_it_and_back(console: Console, project: st
     expect(page.get_by_label("Address in the site")).to_have_value("/")
     page.get_by_role("button", name="Forward").click()
     expect(page.get_by_label("Address in the site")).to_have_value(re.compile("^/posts/.+"))
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_canceled_value_is_not_sent_again_and_other_texts_answer(console: Console, site: FrameLocator) -> None:
+    page, panel = console.page, panel_of(console.page)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    site.locator("article h1").click()
+    panel.get_by_label("Title").press_sequentially(" at sea")
+    expect(site.locator("article h1")).to_contain_text("at sea")
+    page.keyboard.press("Escape")
+    expect(site.locator("article h1")).not_to_contain_text("at sea")
+    site.get_by_text("27 May 2026").click()
+    expect(page.locator(".toast")).to_have_text("This text cannot be changed on the page.")
+    expect(panel).to_be_hidden()
+    page.get_by_role("button", name="Save", exact=True).click(force=True)
+    expect(page.locator(".toast")).to_have_text("Nothing was changed")
+    assert errors == []
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_text_typed_before_a_reload_is_a_draft_that_a_later_visit_saves(
+    console: Console, site: FrameLocator, project: str
+) -> None:
+    page, panel = console.page, panel_of(console.page)
+    click_text(page, site, "Sit on the quay")
+    page.keyboard.type(" Wait.")
+    page.reload()
+    site.get_by_text("Sit on the quay").click()
+    expect(panel.locator(".ProseMirror")).to_contain_text("Wait.")
+    page.evaluate("sessionStorage.clear()")
+    site = open_site(console, project, AT, "Fog signals|Signals in fog")
+    page.get_by_text("My drafts").click()
+    expect(page.locator("[data-site-drafts] a")).to_have_text(re.compile("Fog signals|Signals in fog"))
+    page.get_by_text("My drafts").click()
+    site.get_by_text("Sit on the quay").click()
+    expect(panel.locator(".ProseMirror")).to_contain_text("Wait.")
+    expect(page.get_by_text("Changed pages, not saved: 1")).to_be_visible()
+    expect(page.get_by_text("My drafts")).to_have_count(0)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Saved")

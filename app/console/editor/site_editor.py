@@ -24,6 +24,7 @@ from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content.saving.commit_builder import SaveConflict
+from app.resources.project_draft.queries import drafts_on
 from app.resources.project_preview.schemas import MarksQuery
 from app.resources.sandbox import marking
 from app.resources.source_marks.queries import MarkSource, find_positions
@@ -47,6 +48,7 @@ def site_editor(*, scope: ProjectScope, query: SiteQuery) -> Response:
     return page(
         "project/site.html",
         at=query.at,
+        drafts=frame.current().titles([own.draft.file for own in drafts_on(scope.project, by=scope.caller)]),
         proposals=proposals(in_set(scope, None), ""),
         reloads=scope.project.generator not in WITHOUT_RELOAD,
         notice=notice(query.done),

@@ -127,8 +127,9 @@ class MarkedPage {
     if (!this.isEditing || this.isRepeating) return;
     const { path, marked } = this.around(event);
     if (event.altKey) return this.repeat(event, path[0]);
-    if (!marked || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (event.detail === 1 && selectsText(marked)) return;
+    if (!path[0] || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (event.detail === 1 && selectsText(marked ?? path[0])) return;
+    if (!marked) return this.sendUnmarked(path);
     stop(event);
     this.sendSelection(path, marked);
   }
@@ -160,6 +161,13 @@ class MarkedPage {
     const rect = areaOf(marked);
     this.select(numbers[0] ?? null, marked, rect);
     this.send({ type: "select", numbers: numbers.slice(0, 50), rect, text: this.textOf(marked), kind, href: link?.href || null });
+  }
+
+  /** Send that a text without marks was clicked. Links and controls act. */
+  private sendUnmarked(path: readonly Element[]): void {
+    const hasText = [...path[0]!.childNodes].some((node) => node instanceof Text && node.data.trim());
+    if (!hasText || path.some((element) => element.matches(`a[href], ${CONTROLS}`))) return;
+    this.send({ type: "select", numbers: [], rect: areaOf(path[0]!), text: "", kind: "text", href: null });
   }
 
   private isTextOf(element: Element): boolean {

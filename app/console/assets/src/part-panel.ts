@@ -34,6 +34,7 @@ export interface Visit {
   typed(shown: MarkedText): void;
   changed(former: FormerText): void;
   canceled(): void;
+  left(): void;
   written(): void;
   ended(): void;
   say(message: string): void;
@@ -67,7 +68,7 @@ export class PartPanel {
 
   constructor(panel: HTMLElement, frame: HTMLElement, visit: Visit) {
     [this.panel, this.frame, this.visit] = [panel, frame, visit];
-    this.element("done").addEventListener("click", () => void this.close());
+    this.element("done").addEventListener("click", () => void this.close().then(() => this.visit.left()));
     this.element("cancel").addEventListener("click", () => void this.cancel());
     // The formatted editor prevents the default of Escape, and an open menu or list closes itself.
     panel.addEventListener("keydown", (event) => {
@@ -75,7 +76,10 @@ export class PartPanel {
       event.preventDefault();
       void this.cancel();
     });
-    window.addEventListener("pagehide", () => void (this.isChanged() && this.drafts!.isChanged() && this.drafts!.sendBeacon()));
+    window.addEventListener("pagehide", () => {
+      this.flush();
+      if (this.isChanged() && this.drafts!.isChanged()) this.drafts!.sendBeacon();
+    });
   }
 
   get isOpen(): boolean {
@@ -164,6 +168,7 @@ export class PartPanel {
     this.hide();
     await this.sending;
     this.visit.canceled();
+    this.visit.left();
     if (former) await this.restore(former);
   }
 
@@ -188,8 +193,9 @@ export class PartPanel {
   }
 
   private follow(): void {
+    if (!this.drafts) return; // The browser sends the change of a field when it is removed.
     if (this.isChanged()) this.visit.typed(this.shown!);
-    this.drafts!.schedule();
+    this.drafts.schedule();
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => void this.send(), PREVIEW_DELAY_MS);
   }
@@ -226,8 +232,8 @@ export class PartPanel {
   private hide(): void {
     const hadFocus = this.hasFocus;
     this.panel.hidden = true;
-    this.element("body").replaceChildren();
     this.form = this.drafts = this.shown = null;
+    this.element("body").replaceChildren();
     if (hadFocus) this.frame.focus();
   }
 

@@ -24,7 +24,7 @@ class SitePage {
   private readonly texts = new Map<number, MarkedText | null>();
   private readonly misplaced = new Set<number>();
   private readonly changed: Map<string, string>;
-  private readonly formers: FormerText[] = [];
+  private readonly formers: (FormerText & { isFirst: boolean })[] = [];
   private readonly urls: string[] = [];
   private at = -1;
   private address = "";
@@ -47,13 +47,13 @@ class SitePage {
       typed: (shown) => this.add(shown),
       changed: (former) => this.remember(former),
       canceled: () => this.remove(),
+      left: () => this.panel.isOpen || this.channel.send({ type: "clear" }),
       written: () => "reloads" in page.dataset || this.loadLater(),
       ended: () => this.end(),
       say: (message) => this.say(message),
     });
     this.listen();
     this.setMode(localStorage.getItem(MODE) !== "browse");
-    this.count();
     void this.start();
   }
 
@@ -219,6 +219,7 @@ class SitePage {
     await this.panel.close();
     const texts = await this.find(message.numbers);
     if (this.panel.isOpen) return;
+    if (!message.numbers.length) return toast(text("This text cannot be changed on the page."));
     this.say(texts.length ? "" : text("This text opens in the form only."));
     if (texts[0]) await this.open(texts[0], texts, message);
   }
@@ -234,6 +235,10 @@ class SitePage {
     const target = message.href && URL.canParse(message.href, this.address) ? new URL(message.href, this.address) : null;
     go.hidden = target?.origin !== new URL(this.address).origin;
     go.dataset.href = target ? target.pathname + target.search + target.hash : "";
+    if (this.draftOf(shown.path)) {
+      this.changed.set(shown.path, shown.title);
+      this.count();
+    }
     if (await this.panel.open(shown, message.rect, message.text)) return;
     this.say(text("This text changed. The page is loading its newest version."));
     this.loadLater();
@@ -247,8 +252,8 @@ class SitePage {
   }
 
   private remember(former: FormerText): void {
+    this.formers.push({ ...former, isFirst: former.path === this.typed });
     this.typed = "";
-    this.formers.push(former);
     this.count();
   }
 
@@ -261,6 +266,7 @@ class SitePage {
   private async undo(): Promise<void> {
     await this.panel.close();
     const former = this.formers.pop();
+    if (former?.isFirst) this.changed.delete(former.path);
     this.count();
     if (former) await this.panel.restore(former);
   }
@@ -268,7 +274,8 @@ class SitePage {
   /** Save all texts of the visit, or propose them. */
   private async save(submitter: HTMLElement | null): Promise<void> {
     await this.panel.close();
-    if (this.panel.isOpen || !this.changed.size || this.isSaving) return;
+    if (this.panel.isOpen || this.isSaving) return;
+    if (!this.changed.size) return void toast(text("Nothing was changed"));
     const body = formBody(this.form, submitter);
     for (const path of this.changed.keys()) body.append("file", path);
     this.say(text("Saving …"));
@@ -293,7 +300,12 @@ class SitePage {
   /** Show how many pages have changes that are not saved, and keep them for the next load of this page. */
   private count(): void {
     sessionStorage.setItem(this.storeName, JSON.stringify([...this.changed]));
-    this.element("[data-site-count]").textContent = this.changed.size ? text("Changed pages, not saved: {count}", { count: this.changed.size }) : "";
+    const shown = this.element("[data-site-count]");
+    const hint = this.isEdit ? text("Click a text to change it.") : "";
+    shown.textContent = this.changed.size ? text("Changed pages, not saved: {count}", { count: this.changed.size }) : hint;
+    shown.title = [...this.changed.values()].join(", ");
+    for (const path of this.changed.keys()) this.draftOf(path)?.remove();
+    this.page.querySelector("[data-site-drafts]:not(:has([data-path]))")?.remove();
     for (const button of document.querySelectorAll("button[form=site-form]")) button.setAttribute("aria-disabled", String(!this.changed.size));
     this.mark("undo", this.formers.length > 0);
   }
@@ -302,6 +314,12 @@ class SitePage {
     localStorage.setItem(MODE, isEdit ? "edit" : "browse");
     for (const button of this.page.querySelectorAll<HTMLElement>("[data-site-mode]")) button.setAttribute("aria-pressed", String((button.dataset.siteMode === "edit") === isEdit));
     this.channel.send({ type: "mode", edit: isEdit });
+    this.count();
+  }
+
+  /** Return the link of a draft that an earlier visit or the form has stored. */
+  private draftOf(path: string): Element | null {
+    return this.page.querySelector(`[data-site-drafts] [data-path="${CSS.escape(path)}"]`);
   }
 
   private get isEdit(): boolean {
@@ -329,12 +347,13 @@ function isSameText(one: MarkedText, other: MarkedText): boolean {
   return one.path === other.path && one.pointer === other.pointer && one.block === other.block;
 }
 
-/** Return a text of the file with the most texts. */
+/** Return a text of the file with the most texts, or none if several files have as many. Values can be those of a list of other pages. */
 function mostOf(texts: MarkedText[]): MarkedText | undefined {
+  const blocks = texts.filter(({ block }) => block !== null);
   const counts = new Map<string, number>();
-  for (const { path } of texts) counts.set(path, (counts.get(path) ?? 0) + 1);
-  const most = [...counts].sort((one, other) => other[1] - one[1])[0]?.[0];
-  return texts.find(({ path }) => path === most);
+  for (const { path } of blocks.length ? blocks : texts) counts.set(path, (counts.get(path) ?? 0) + 1);
+  const [most, next] = [...counts].sort((one, other) => other[1] - one[1]);
+  return most?.[1] === next?.[1] ? undefined : texts.find(({ path }) => path === most?.[0]);
 }
 
 export function initSitePage(page: HTMLElement): void {
