@@ -14,9 +14,10 @@ from app.database.errors import VANISHED_ROW_ERRORS
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import current_settings, db
-from app.models.sandbox import ACTIVE_STATES, Sandbox
+from app.models.sandbox import ACTIVE_STATES, MarkRange, Sandbox
 from app.models.site_build import SANDBOX_PREFIX
 from app.resources.sandbox import host_sync, service
+from app.resources.source_marks.queries import RETENTION
 from app.resources.system.retention import purge
 
 log = structlog.get_logger(__name__)
@@ -40,6 +41,8 @@ def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
         with _isolated(row.id):
             _reconcile_row(row, sandbox)
     _stop_unreferenced(sandbox)
+    ended = sa.select(Sandbox.id).where(Sandbox.editable, Sandbox.ended_at < service.database_now() - RETENTION)
+    purge(MarkRange, MarkRange.sandbox_id.in_(ended))
     purge(
         Sandbox, sa.and_(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < service.database_now() - MAX_ROW_AGE)
     )

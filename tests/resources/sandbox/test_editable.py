@@ -1,6 +1,7 @@
 """Editable previews: marks in the copy of the site, their sources, repeated starts, and texts without marks."""
 
 import re
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.sandbox import MarkRange, Sandbox
-from app.resources.sandbox import marking
+from app.resources.sandbox import jobs, marking, service
 from tests.drivers.sandbox.contract import fetch
 from tests.preview_proxy.test_middleware import Window
 from tests.resources.sandbox.conftest import PreviewSite, make_site
@@ -238,6 +239,17 @@ class TestPages:
 
 
 class TestRows:
+    def test_rows_are_removed_a_day_after_the_end(self, pages: PreviewSite, app: Flask) -> None:
+        created = pages.created(editable=True)
+        pages.stop(sandboxId=created["sandboxId"])
+        for days, remain in ((0.9, True), (1.1, False)):
+            with app.app_context():
+                with transactions.write_transaction():
+                    row = db.session.get_one(Sandbox, created["sandboxId"])
+                    row.ended_at = service.database_now() - timedelta(days=days)
+                jobs.reconcile_sandboxes(sandbox=drivers.sandbox)
+                assert bool(db.session.query(MarkRange).filter_by(sandbox_id=created["sandboxId"]).count()) is remain
+
     def test_rows_end_with_the_project(self, pages: PreviewSite, app: Flask) -> None:
         pages.created(editable=True)
         pages.owner.delete(f"/project/{pages.project}").ok()
