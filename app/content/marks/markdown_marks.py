@@ -17,17 +17,19 @@ _METADATA = re.compile(r" {0,3}[A-Za-z0-9_-]+:(?:\s|\Z)")
 _STATEMENT = re.compile(r"\s*(?:import|export)\s")
 _RAW = re.compile(
     r"<(/?)(script|style|pre|textarea|svg|math|template|select|title|iframe|noscript|code)\b"
-    r"|\{[{%][<%]?-?\s*(/|end)?(highlight|mermaid|chart|chartjs|katex|math|code|raw|comment|verbatim|capture|csv|json"
-    r"|plantuml|kroki|graphviz|timeline|gravizo)\b",
+    r"|\{[{%][<%]?-?\s*+(/\s*+|end)?+([\w-]++)",
     re.IGNORECASE,
 )
+_CODE_NAMES = "chart chartjs katex raw comment verbatim capture csv json kroki timeline gravizo"
+_CODE_TAGS = frozenset(_CODE_NAMES.split())
+_CODE_PARTS = ("code", "highlight", "mermaid", "math", "graphviz", "plantuml")
 
 
 def mark_markdown(text: str, start: int, *, is_mdx: bool) -> Iterator[MarkInsertion]:
     """Yield the marks of the body that starts at `start` of a text."""
     offsets, lines = _lines_of(text, start)
     first_line = _line_number(text, start)
-    code = _CodeState(is_mdx=is_mdx)
+    code = _CodeState(text[start:], is_mdx=is_mdx)
     for index, block in enumerate(blocks_of("\n".join(lines), is_mdx=is_mdx)):
         source = lines[block.first : block.end]
         if code.covers(source, is_source=block.tokens is None) or block.tokens is None:
@@ -35,7 +37,7 @@ def mark_markdown(text: str, start: int, *, is_mdx: bool) -> Iterator[MarkInsert
         if start == 0 and index == 0 and _METADATA.match(source[0]):
             continue
         position = (first_line + block.first, first_line + block.end - 1)
-        for line, column, kind in _texts_of(block, block.tokens, lines):
+        for line, column, kind in _texts_of(block, block.tokens, lines, code):
             yield MarkInsertion(offsets[line] + column, Position(None, index, position, kind))
 
 
@@ -56,30 +58,53 @@ def _line_number(text: str, position: int) -> int:
     return 1 + before.count("\n") + before.count("\r") - before.count("\r\n")
 
 
+def _raw_tags(text: str) -> Iterator[re.Match[str]]:
+    """Yield the tags of elements and shortcodes whose content can be code."""
+    if "<" not in text and "{" not in text:
+        return
+    for match in _RAW.finditer(text):
+        name = _name(match)
+        if match[2] or name in _CODE_TAGS or any(part in name for part in _CODE_PARTS):
+            yield match
+
+
+def _name(match: re.Match[str]) -> str:
+    return (match[2] or match[4]).lower()
+
+
+def _is_end(match: re.Match[str]) -> bool:
+    return bool(match[1] or match[3])
+
+
 class _CodeState:
     """Elements, shortcodes and expressions of MDX that continue after a blank line. The editor does not know them."""
 
-    def __init__(self, *, is_mdx: bool) -> None:
+    def __init__(self, text: str, *, is_mdx: bool) -> None:
         self._is_mdx = is_mdx
+        self._closed = {_name(match) for match in _raw_tags(text) if _is_end(match)}
         self._raw, self._depth, self._is_tag_open, self._is_statement = "", 0, False, False
 
     def covers(self, lines: Sequence[str], *, is_source: bool) -> bool:
         """Return whether a block is inside of such code, and read the code that it starts or ends."""
         was_open = bool(self._raw or self._depth or self._is_tag_open)
         source = "\n".join(lines)
-        if "<" in source or "{" in source:
-            self._read_raw(source)
+        self._raw = self._raw_after(source, self._raw)
         if self._is_mdx and (is_source or was_open):
             self._read_expression(source)
         return was_open or bool(self._raw)
 
-    def _read_raw(self, source: str) -> None:
-        for match in _RAW.finditer(source):
-            name, is_end = (match[2] or match[4]).lower(), bool(match[1] or match[3])
-            if is_end and name == self._raw:
-                self._raw = ""
-            elif not is_end and not self._raw:
-                self._raw = name
+    def is_opened_by(self, text: str) -> bool:
+        """Return whether code that starts in a text has no end in it."""
+        return bool(self._raw_after(text, ""))
+
+    def _raw_after(self, source: str, raw: str) -> str:
+        for match in _raw_tags(source):
+            name = _name(match)
+            if _is_end(match) and name == raw:
+                raw = ""
+            elif not _is_end(match) and not raw and name in self._closed:
+                raw = name
+        return raw
 
     def _read_expression(self, source: str) -> None:
         self._is_statement = bool(_STATEMENT.match(source)) or (self._is_statement and self._depth > 0)
@@ -91,7 +116,7 @@ class _CodeState:
 
 
 def _texts_of(
-    block: LineBlock, tokens: Sequence[Token], lines: Sequence[str]
+    block: LineBlock, tokens: Sequence[Token], lines: Sequence[str], code: _CodeState
 ) -> Iterator[tuple[int, int, Literal["text", "alt"]]]:
     """Yield the line, the column and the kind of each mark of a block."""
     if tokens[0].type == "table_open":
@@ -105,6 +130,8 @@ def _texts_of(
         if end is None:
             continue
         head, content = token.content[: end.position], token.content
+        if code.is_opened_by(head):
+            continue
         line = block.offset + token.map[0] + head.count("\n")
         column = _column(lines[line], content, end.position)
         if column is not None:

@@ -11,10 +11,10 @@ MAX_CHARACTERS = 200
 _NEVER_NAMES = """
     layout type slug url permalink template tags tag categories category id ref weight aliases alias color colour
     currency email format icon language lang locale key page path route status theme unit username variant website
-    class classes css style classname keywords author authors series date lastmod href src link image file
+    class classes css style classname identifier keywords author authors series date lastmod href src link image file
 """
 _NEVER = frozenset(_NEVER_NAMES.split())
-_NEVER_ENDS = ("class", "_id", "_url", "_path")
+_NEVER_ENDS = ("class", "parent", "_id", "_url", "_path")
 _NEVER_BELOW = frozenset(("seo", "meta", "opengraph", "og"))
 _TITLES = frozenset(("title", "heading", "headline", "subtitle", "caption", "description", "summary"))
 _MONTHS = """

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from app.content.marks.characters import MARK_CHARACTERS
 from app.content.marks.prose import is_never, is_prose, is_technical
 from app.content.marks.values import Path, pointer_of
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
@@ -21,12 +22,14 @@ class MarkRules:
         excluded: values that are choices, or that code, configuration or file names contain.
         unmarked: paths and pointers of values that are never marked.
         reads_markdown_as_mdx: the generator reads `.md` as MDX.
+        limits: numbers of characters that code permits for values. A mark can exceed them.
     """
 
     schema: ContentSchema | None = None
     excluded: frozenset[str] = frozenset()
     unmarked: frozenset[tuple[str, str]] = frozenset()
     reads_markdown_as_mdx: bool = False
+    limits: frozenset[int] = frozenset()
 
     def for_file(self, path: str, values: Mapping[str, object] | None) -> "FileRules":
         """Return the rules of a file with its values."""
@@ -63,6 +66,8 @@ class FileRules:
     def is_text(self, path: Path, value: str) -> bool:
         """Return whether a value is marked."""
         if is_never(path) or value.strip() in self.rules.excluded or is_technical(value):
+            return False
+        if not self.rules.limits.isdisjoint(range(len(value), len(value) + MARK_CHARACTERS)):
             return False
         if self.rules.unmarked and (self.path, pointer_of(path)) in self.rules.unmarked:
             return False

@@ -1,5 +1,6 @@
 """The rules of a site: values of several entries, and values that code, configuration and file names contain."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -33,7 +34,11 @@ def mark_rules(
     uses = _Uses()
     for path, data in files:
         uses.read(path, data)
-    return MarkRules(schema, uses.excluded(), unmarked, reads_markdown_as_mdx)
+    return MarkRules(schema, uses.excluded(), unmarked, reads_markdown_as_mdx, frozenset(uses.limits))
+
+
+_LIMIT = re.compile(r"(?:(?<!Math)\.max\(|\bmax_?length[\"']?\s*+[:=(])\s*+(\d{1,4})\b", re.IGNORECASE)
+"""A limit of the characters of values, for example in the schema of a content collection of Astro."""
 
 
 @dataclass
@@ -43,6 +48,9 @@ class _Uses:
     values: Counter[str] = field(default_factory=Counter)
     items: Counter[str] = field(default_factory=Counter)
     literals: set[str] = field(default_factory=set)
+    limits: set[int] = field(default_factory=set)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    references: set[str] = field(default_factory=set)
 
     def read(self, path: str, data: bytes) -> None:
         """Count the values of a file, or add its literals."""
@@ -54,7 +62,9 @@ class _Uses:
         if is_content(path):
             values = read_data(path, data, has_notation=False) if is_data(path) else split_front_matter(text).values
             self._count(values)
-        elif is_data(path):
+            return
+        self.limits.update(map(int, _LIMIT.findall(text)))
+        if is_data(path):
             self._add(*_texts(read_values(file_type(path).language or "", text)[0]))
             self._add_quoted(text)
         else:
@@ -64,7 +74,7 @@ class _Uses:
         """Return the values that are not prose."""
         repeated = {value for value, count in self.values.items() if count > MAX_EQUAL_VALUES}
         repeated |= {value for value, count in self.items.items() if count > MAX_EQUAL_ITEMS}
-        return frozenset(repeated | {value for value in self.values if value in self.literals})
+        return frozenset(repeated | self.references | {value for value in self.values if value in self.literals})
 
     def _count(self, values: object) -> None:
         """Count each value of an entry once."""
@@ -72,6 +82,18 @@ class _Uses:
             return
         self.values.update({value.strip() for value in _texts(values, with_keys=False)})
         self.items.update({value.strip() for value in _items(values)})
+        self._add_references(values)
+
+    def _add_references(self, values: dict[str, object]) -> None:
+        """Add the values that other entries have with another name, for example the title of a parent."""
+        names: dict[str, set[str]] = {}
+        for name, value in values.items():
+            if isinstance(value, str):
+                names.setdefault(value.strip(), set()).add(name)
+        for value, own in names.items():
+            known = self.names.setdefault(value, own)
+            if known.isdisjoint(own):
+                self.references.add(value)
 
     def _add_quoted(self, text: str) -> None:
         for quote in "\"'`":

@@ -14,19 +14,22 @@ _CLOSERS = "*_~\"'=^+#-"
 _PUNCTUATION = ".,;:!?"
 _SPACE = " \t\n"
 _DIRECTIVE = re.compile(
-    r"[ \t]*+(?:[:!?]{3}|===|--8<--|;--8<--|\{%|\{\{|@|\*\[|\||\{:|:::|\$\$|<!--|(?:import|export)\s[^\n]*?['\"{])"
+    r"[ \t]*+(?:[:!?]{3}|::[A-Za-z]|===|--8<--|;--8<--|\{%|\{\{|@|\*\[|\||\{:|:::|\$\$|<!--"
+    r"|(?:import|export)\s[^\n]*?['\"{]|\[[^\]\n]++\]:[ \t]*+\S++(?:[ \t]++[\"'(][^\n]*+)?\Z)"
 )
 _ADDRESS = re.compile(r"://|www\.|@\w|[\w*]\.\w|\d/\d")
 _CALLOUT = re.compile(r"[!?]? ?[A-Z]{2,40}:(?: \*\*[^\n]*\*\*)?\Z")
 _PLAIN_END = re.compile(r"[^\W\d_]++[.,;:!?]?\Z")
 _END_TAG = re.compile(r"</[a-z][a-z0-9]*>\Z")
+_DIRECTIVE_NAME = re.compile(r"(?<![\w:]):[A-Za-z][\w-]{0,40}\Z")
 _AUTOLINK = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:[^<>\s]*>\Z|<[^<>\s@]+@[^<>\s]+>\Z")
 _TAIL_TAG = re.compile(
     r"<(?:br ?/?|/(?:p|div|h[1-6]|li|ul|ol|td|tr|table|section|blockquote|figure))>\Z", re.IGNORECASE
 )
-MAX_TAIL_TAG = 13
+MAX_TAIL_TAG, MAX_DIRECTIVE_NAME = 13, 43
 _EMBEDDED_NAMES = "script style svg video audio iframe object picture canvas textarea select math"
 _EMBEDDED = frozenset(_EMBEDDED_NAMES.split())
+_TAGS = re.compile(r"(?:</?[A-Za-z][A-Za-z0-9-]*+(?:[\s/][^<>]*+)?>\s*+)++\Z")
 _ALTERNATIVE = re.compile(r"[^\[\]|\\{}<>=\n]*[^\W\d_][^\[\]|\\{}<>=\n]*")
 
 
@@ -46,8 +49,13 @@ def text_end(text: str, *, is_heading: bool = False, is_label: bool = False) -> 
         return TextEnd(len(text))
     if "$$" in text or text.startswith(("[^", "*[")) or _is_bracketed(text) or not _has_letter(text):
         return None
-    if _CALLOUT.match(text):
+    if _CALLOUT.match(text) or _TAGS.match(text):
         return None
+    end = _last_part(text, is_heading, is_label)
+    return end if end is not None and not _is_in_template(text, end.position) else None
+
+
+def _last_part(text: str, is_heading: bool, is_label: bool) -> TextEnd | None:
     end = len(text)
     for _ in range(MAX_STEPS):
         while end and text[end - 1] in _SPACE:
@@ -62,6 +70,14 @@ def text_end(text: str, *, is_heading: bool = False, is_label: bool = False) -> 
             return None
         end = stop
     return None
+
+
+def _is_in_template(text: str, position: int) -> bool:
+    """Return whether a position is inside of a tag of a template, for example in the address of a link."""
+    return any(
+        text.rfind(opening, 0, position) > text.rfind(closing, 0, position) and text.find(closing, position) >= 0
+        for opening, closing in (("{{", "}}"), ("{%", "%}"))
+    )
 
 
 def _is_plain(text: str) -> bool:
@@ -99,7 +115,7 @@ def _before_last_part(text: str, line: int, end: int, is_heading: bool, is_label
     stop = _before_closers(text, line, end)
     if stop == line or text[stop - 1] in _SPACE:
         return stop
-    is_enclosed = is_label or any(character in text[token:stop] for character in "`>]")
+    is_enclosed = is_label or any(character in text[token:stop] for character in "`>]") or _ends_with_link(text, stop)
     return token if not is_enclosed and _ADDRESS.search(text, token, stop) else end
 
 
@@ -122,6 +138,8 @@ def _before_attributes(text: str, line: int, end: int, is_heading: bool) -> int 
         return end
     inner = text[start + 1 : end - 1]
     if inner[:1] not in (":", "#", ".", "-", "/") and "=" not in inner:
+        return end
+    if _DIRECTIVE_NAME.search(text, max(line, start - MAX_DIRECTIVE_NAME), start):
         return end
     is_own = start == line or text[start - 1] in _SPACE or is_heading or text[start - 1] not in ")`*_]>~"
     if is_own:
@@ -182,6 +200,13 @@ def _brackets(text: str, end: int) -> tuple[int, int] | None:
         if depth == 0:
             break
     return start, close
+
+
+def _ends_with_link(text: str, end: int) -> bool:
+    """Return whether a text ends with a link and punctuation. The address can contain spaces."""
+    while end and text[end - 1] in _PUNCTUATION:
+        end -= 1
+    return _brackets(text, end) is not None
 
 
 def _closes(text: str, start: int, end: int) -> bool:

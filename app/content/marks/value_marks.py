@@ -57,7 +57,24 @@ def _end_of(text: str, string: StringValue) -> int | None:
         at = len(text[string.start : at].rstrip()) + string.start
     is_quoted = text[string.start] in "\"'"
     has_escapes = is_quoted and any(character in tail for character in "\"'\\")
-    return at - len(tail) if not has_escapes and text.endswith(tail, string.start, at) else string.end
+    start = _start_of(text, tail, at) if not has_escapes else None
+    return string.end if start is None and "\n" not in tail else start
+
+
+def _start_of(text: str, tail: str, at: int) -> int | None:
+    """Return the position of a text that ends at `at`. The indentation of its lines can differ."""
+    for character in reversed(tail):
+        if not character.isspace():
+            at = _without_space(text, at) - 1
+            if text[at] != character:
+                return None
+    return _without_space(text, at) if tail[:1].isspace() else at
+
+
+def _without_space(text: str, at: int) -> int:
+    while text[at - 1].isspace():
+        at -= 1
+    return at
 
 
 def _is_same(language: str, text: str, start: int, insertions: Sequence[MarkInsertion]) -> bool:

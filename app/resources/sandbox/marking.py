@@ -140,7 +140,8 @@ def _earlier_start(sandbox: Sandbox) -> tuple[dict[tuple[str, str], bytes], str 
 
 def _digest(rules: MarkRules, unmarked: Collection[str]) -> str:
     """Return the digest of everything but the text of a file that decides about its marks."""
-    parts = (sorted(rules.excluded), sorted(rules.unmarked), sorted(unmarked), rules.reads_markdown_as_mdx)
+    values = (sorted(rules.excluded), sorted(rules.unmarked), sorted(rules.limits))
+    parts = (*values, sorted(unmarked), rules.reads_markdown_as_mdx)
     return hashlib.sha256(repr((parts, rules.schema)).encode()).hexdigest()
 
 
@@ -161,10 +162,12 @@ def _row(sandbox_id: str, numbers: range, path: str, sha: str, positions: bytes)
 
 def record(sandbox: Sandbox, site: MarkedSite) -> None:
     """Store the positions and rules of a start. Rows of earlier starts with the same numbers are removed."""
+    rules = site.rules
     sandbox.mark_rules = {
-        "excluded": sorted(site.rules.excluded),
-        "reads_mdx": site.rules.reads_markdown_as_mdx,
-        "digest": _digest(site.rules, site.unmarked),
+        "excluded": sorted(rules.excluded),
+        "reads_mdx": rules.reads_markdown_as_mdx,
+        "limits": sorted(rules.limits),
+        "digest": _digest(rules, site.unmarked),
     }
     if not site.rows:
         return
@@ -186,8 +189,13 @@ def mark_edit(sandbox: Sandbox, path: str, data: bytes, schema: ContentSchema) -
     stored = sandbox.mark_rules
     if stored is None or path in (sandbox.unmarked_paths or ()):
         return data
-    excluded, reads_mdx = frozenset(stored["excluded"]), stored["reads_mdx"]
-    rules = MarkRules(schema, excluded, _unmarked(sandbox), reads_markdown_as_mdx=reads_mdx)
+    rules = MarkRules(
+        schema,
+        frozenset(stored["excluded"]),
+        _unmarked(sandbox),
+        reads_markdown_as_mdx=stored["reads_mdx"],
+        limits=frozenset(stored["limits"]),
+    )
     with transactions.outside_transaction():
         marked = offload(mark_file, path, data, 0, rules)
     if marked is None:

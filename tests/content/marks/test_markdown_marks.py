@@ -30,10 +30,14 @@ UNMARKED = {
     "shortcode": '{{< figure src="a b" >}}',
     "shortcode of several lines": '{{< figure\n  src="a b"\n>}}',
     "code between shortcodes": "{{< highlight go >}}\n\nsome code\n\n{{< /highlight >}}",
+    "code between other shortcodes": "{{< codeFromInline >}}\n\nsome code\n\n{{< /codeFromInline >}}",
+    "code between shortcodes without empty lines": '- text:\n  {{< code-tab x="y" >}}\n  a b\n  {{< /code-tab >}}',
+    "only tags": '<a id="x"></a>',
+    "directive": '::github{repo="a/b"}',
     "code between tags": "{% highlight ruby %}\n\nsome code\n\n{% endhighlight %}",
     "link addresses": "[a]: https://a.example 'Title here'\n[b]: /c",
     "footnote": "[^1]: Note here",
-    "directive": "!!! note\n    text here",
+    "admonition": "!!! note\n    text here",
     "attributes": "{: .lead}",
     "empty item": "- \n- ",
     "table in a list": "- | a | b |\n  |---|---|\n  | c | d |",
@@ -58,6 +62,11 @@ def test_each_text_of_a_block_has_a_mark(marker: Marker, text: str, expected: st
 @pytest.mark.parametrize("text", UNMARKED.values(), ids=UNMARKED)
 def test_other_blocks_have_no_mark(marker: Marker, text: str) -> None:
     assert marker.text("docs/a.md", f"First\n\n{text}\n\nLast\n") == f"First◆\n\n{text}\n\nLast◆\n"
+
+
+def test_text_after_code_without_an_end_has_a_mark(marker: Marker) -> None:
+    text = '{{< code file="a.js" >}}\n\nThe <code> tag\n\nLast\n'
+    assert marker.text("docs/a.md", text) == '{{< code file="a.js" >}}\n\nThe <code> tag◆\n\nLast◆\n'
 
 
 @pytest.mark.parametrize("text", MDX_UNMARKED.values(), ids=MDX_UNMARKED)

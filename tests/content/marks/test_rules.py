@@ -88,6 +88,29 @@ def test_value_of_three_entries_has_no_mark(marker: Marker) -> None:
     assert marker.pointers("content/0.md", pages[0][1].decode()) == ["/text", "/other"]
 
 
+def test_title_that_another_entry_refers_to_has_no_mark(marker: Marker) -> None:
+    page = "---\ntitle: Our work\nsubtitle: All projects\n---\n"
+    child = "---\ntitle: The child\nbelongs_to: Our work\nsubtitle: All projects\n---\n"
+    marker.rules = mark_rules(None, [("content/a.md", page.encode()), ("content/b.md", child.encode())])
+    assert marker.pointers("content/a.md", page) == ["/subtitle"]
+    assert marker.pointers("content/b.md", child) == ["/title", "/subtitle"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("src/content.config.ts", "z.object({ title: z.string().max(60) })"),
+        ("src/content.config.ts", "v.pipe(v.string(), v.maxLength(60))"),
+        ("schema.json", '{"maxLength": 60}'),
+    ],
+)
+def test_value_that_a_mark_makes_too_long_has_no_mark(marker: Marker, path: str, code: str) -> None:
+    marker.rules = mark_rules(None, [(path, code.encode()), ("src/a.ts", b"Math.max(20, x)")])
+    lengths = {length: f"---\ntitle: An {'b' * (length - 3)}\n---\n" for length in (20, 44, 45, 60, 61)}
+    marked = [length for length, page in lengths.items() if marker.pointers("src/content/a.md", page)]
+    assert marked == [20, 44, 61]
+
+
 def test_item_of_two_lists_has_no_mark(marker: Marker) -> None:
     page = "---\nareas: [One two, Three four]\n---\n"
     marker.rules = mark_rules(

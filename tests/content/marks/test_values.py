@@ -23,6 +23,10 @@ YAML = {
     "literal without line end": ("text: |-\n  One two", "text: |-\n  One two◆"),
     "literal with all line ends": ("text: |+\n  One two\n\n\nn: 1", "text: |+\n  One two◆\n\n\nn: 1"),
     "folded": ("text: >-\n  One two\n  three\n# note\nn: 1", "text: >-\n  One two\n  three◆\n# note\nn: 1"),
+    "addresses of links at the end": (
+        "text: |\n  A [link] here\n\n  [link]: /d\nn: 1",
+        "text: |\n  A [link] here◆\n\n  [link]: /d\nn: 1",
+    ),
     "list": ("points:\n- One two\n- 'three four'", "points:\n- One two◆\n- 'three four◆'"),
     "list in brackets": ("points: [One two, three four]", "points: [One two◆, three four◆]"),
     "objects": (
