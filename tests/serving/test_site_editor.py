@@ -222,3 +222,29 @@ def test_text_typed_before_a_reload_is_a_draft_that_a_later_visit_saves(
     expect(page.get_by_text("My drafts")).to_have_count(0)
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("Saved")
+
+
+STOP = """async () => {
+  const projectId = document.querySelector("[data-site-page]").dataset.project;
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  const send = async (url, body) => (await (await fetch(url, { method: "POST", headers, body: JSON.stringify(body) })).json()).result;
+  const { sandboxId } = await send("/api/sandbox/create", { projectId, editable: true });
+  return (await send("/api/sandbox/stop", { sandboxId })).ok;
+}"""
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_preview_that_ended_shows_the_drafts_of_the_visit_after_its_next_start(
+    console: Console, site: FrameLocator
+) -> None:
+    page, panel = console.page, panel_of(console.page)
+    click_text(page, site, "Sit on the quay")
+    page.keyboard.type(" Stay.")
+    panel.get_by_role("button", name="Done").click()
+    expect(panel).to_be_hidden()
+    assert page.evaluate(STOP) is True
+    page.reload()
+    expect(site.get_by_text("Stay.")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Saved")

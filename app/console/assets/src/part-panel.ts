@@ -172,6 +172,12 @@ export class PartPanel {
     if (former) await this.restore(former);
   }
 
+  /** Show the draft of a page in a preview that has started again. */
+  async showDraft(editUrl: string, textUrl: string): Promise<void> {
+    const form = await loadForm(editUrl);
+    if (form) await request(textUrl, formBody(form));
+  }
+
   /** Store and show a former text. */
   async restore({ before, draftUrl, textUrl }: FormerText): Promise<void> {
     const [stored, shown] = [await request(draftUrl, before), await request(textUrl, before)];

@@ -100,20 +100,25 @@ class SitePage {
       last = { error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The preview could not be started.") };
     }
     this.element("[data-preview-steps]").hidden = true;
-    if (last.previewUrl) return this.run(last);
-    this.say([last.error, last.hint].filter(Boolean).join(" ") || text("The preview could not be started."));
+    if (last.previewUrl) return void (await this.run(last));
+    this.say([last.error, last.hint].filter(Boolean).join("\n") || text("The preview could not be started."));
     this.element("[data-site-start]").hidden = false;
     this.showForms("");
   }
 
-  private run({ previewUrl, sandboxId, editable, editableReason }: StartMessage): void {
+  private async run({ previewUrl, sandboxId, editable, editableReason }: StartMessage): Promise<void> {
     [this.address, this.sandboxId] = [previewUrl!, sandboxId ?? ""];
     this.channel.admit(new URL(this.address).origin);
     for (const name of PARTS) this.element(`[data-site-${name}]`).hidden = false;
     if (editable === false) this.showForms(editableReason ?? "");
+    for (const path of this.changed.keys()) await this.panel.showDraft(this.urlOf("edit", path), `${this.urlOf("preview-text", path)}?editable=true`);
     this.load(this.urls[this.at] || this.page.dataset.at || "/");
     clearInterval(this.heartbeat);
     this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
+  }
+
+  private urlOf(page: string, path: string): string {
+    return this.form.action.replace(/\/site$/, `/${page}/${path.split("/").map(encodeURIComponent).join("/")}`);
   }
 
   /** Texts of the site open in the form: it does not run, or it has no marks. */
