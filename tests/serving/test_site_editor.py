@@ -246,5 +246,8 @@ def test_preview_that_ended_shows_the_drafts_of_the_visit_after_its_next_start(
     assert page.evaluate(STOP) is True
     page.reload()
     expect(site.get_by_text("Stay.")).to_be_visible()
+    page.locator("[data-site-status]").evaluate("(status) => { status.textContent = 'The page is loading.'; }")
+    page.get_by_role("button", name="Reload").click()
+    expect(page.locator("[data-site-status]")).to_be_empty()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("Saved")

@@ -42,7 +42,7 @@ class SitePage {
     this.frame = page.querySelector("iframe")!;
     this.path = page.querySelector("#site-path")!;
     this.changed = new Map(JSON.parse(sessionStorage.getItem(this.storeName) ?? "[]"));
-    this.channel = new PageChannel(this.frame, (message) => void this.receive(message), () => this.channel.send({ type: "mode", edit: this.isEdit }));
+    this.channel = new PageChannel(this.frame, (message) => void this.receive(message), () => this.greet());
     this.panel = new PartPanel(this.element("[data-site-panel]"), this.frame, {
       typed: (shown) => this.add(shown),
       changed: (former) => this.remember(former),
@@ -55,6 +55,12 @@ class SitePage {
     this.listen();
     this.setMode(localStorage.getItem(MODE) !== "browse");
     void this.start();
+  }
+
+  /** Send the mode to a page that has loaded. The message that it was loading is over. */
+  private greet(): void {
+    this.say("");
+    this.channel.send({ type: "mode", edit: this.isEdit });
   }
 
   private listen(): void {
