@@ -65,11 +65,15 @@ export class PartPanel {
   private timer = 0;
   private sending = Promise.resolve();
   private closing: Promise<void> | null = null;
+  private isReached = false;
 
   constructor(panel: HTMLElement, frame: HTMLElement, visit: Visit) {
     [this.panel, this.frame, this.visit] = [panel, frame, visit];
     this.element("done").addEventListener("click", () => void this.close().then(() => this.visit.left()));
     this.element("cancel").addEventListener("click", () => void this.cancel());
+    // A panel that the page moved below the pointer takes no click that was meant for the page.
+    panel.addEventListener("pointermove", () => (this.isReached = true));
+    panel.addEventListener("click", (event) => this.isReached || (event as PointerEvent).pointerType !== "mouse" || stop(event), true);
     // The formatted editor prevents the default of Escape, and an open menu or list closes itself.
     panel.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || document.activeElement?.closest("details.menu[open], [aria-expanded=true]")) return;
@@ -185,9 +189,10 @@ export class PartPanel {
     if (shown?.ok) this.visit.written();
   }
 
-  /** Move to the text: below it, above it, or over the end of the frame. */
+  /** Move to the text: below it, above it, or over the end of the frame. A panel below the pointer stays. */
   move(rect: Rect): void {
     const { style } = this.panel;
+    if (this.isReached && this.panel.matches(":hover")) return;
     if (NARROW.matches) return void style.removeProperty("inset");
     const [width, height] = [this.frame.clientWidth, this.frame.clientHeight];
     const { offsetWidth, offsetHeight } = this.panel;
@@ -195,7 +200,9 @@ export class PartPanel {
     const above = rect.y - offsetHeight - GAP;
     const top = below + offsetHeight <= height || above < 0 ? below : above;
     const left = document.dir === "rtl" ? rect.x + rect.width - offsetWidth : rect.x;
-    style.inset = `${clamp(top, height - offsetHeight) + this.frame.offsetTop}px auto auto ${clamp(left, width - offsetWidth) + this.frame.offsetLeft}px`;
+    const inset = `${clamp(top, height - offsetHeight) + this.frame.offsetTop}px auto auto ${clamp(left, width - offsetWidth) + this.frame.offsetLeft}px`;
+    this.isReached &&= style.inset === inset;
+    style.inset = inset;
   }
 
   private follow(): void {
@@ -238,6 +245,7 @@ export class PartPanel {
   private hide(): void {
     const hadFocus = this.hasFocus;
     this.panel.hidden = true;
+    this.isReached = false;
     this.form = this.drafts = this.shown = null;
     this.element("body").replaceChildren();
     if (hadFocus) this.frame.focus();
@@ -301,6 +309,11 @@ function textOf(part: HTMLElement, { block }: MarkedText): string {
 /** Return whether a text of the page is a part of that of the file. */
 function isSame(own: string, page: string): boolean {
   return plain(page) !== "" && plain(own).includes(plain(page));
+}
+
+function stop(event: Event): void {
+  event.preventDefault();
+  event.stopImmediatePropagation();
 }
 
 function clamp(value: number, most: number): number {

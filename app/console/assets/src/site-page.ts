@@ -11,6 +11,8 @@ const HEARTBEAT_MS = 120_000;
 /** Most sites build a text within this time. */
 const BUILD_MS = 1000;
 const MAX_OTHERS = 8;
+/** A page reports its changes at this interval. */
+const FOLLOW_MS = 300;
 const MODE = "galley-site-mode";
 const PARTS = ["bar", "entry", "stage"];
 
@@ -33,6 +35,8 @@ class SitePage {
   /** The path of a page whose first change is that of the open panel. */
   private typed = "";
   private isOpening = false;
+  private isFollowing = false;
+  private newest: LoadedPage | null = null;
   private isSaving = false;
   private heartbeat = 0;
   private loadTimer = 0;
@@ -170,12 +174,33 @@ class SitePage {
   }
 
   private async receive(message: PageMessage): Promise<void> {
-    if (message.type === "page") await this.follow(message);
-    else if (message.type === "leave") await this.panel.cancel();
+    if (message.type === "page") await this.followNewest(message);
     else if (message.type === "move") message.rect && this.panel.isOpen && this.panel.move(message.rect);
-    else if (!this.panel.hasFocus && !this.isOpening) {
+    else if (this.panel.hasFocus) return; // Keys and clicks of a person are in the panel.
+    else if (message.type === "leave") await this.panel.close();
+    else if (!this.isOpening && this.isActivated) {
       this.isOpening = true;
       await this.select(message).finally(() => (this.isOpening = false));
+    }
+  }
+
+  /** Return whether a person clicked in the page or in the console a moment ago, and does not type into the console. A page alone opens nothing. */
+  private get isActivated(): boolean {
+    return navigator.userActivation.isActive && !document.activeElement?.closest("input, textarea, select, dialog, [contenteditable]");
+  }
+
+  /** Follow pages, each after the last. Of those that arrive meanwhile, only the newest counts: a page can report without end. */
+  private async followNewest(page: LoadedPage): Promise<void> {
+    this.newest = page;
+    if (this.isFollowing) return;
+    this.isFollowing = true;
+    try {
+      for (let next: LoadedPage | null; (next = this.newest); await pause(FOLLOW_MS)) {
+        this.newest = null;
+        await this.follow(next);
+      }
+    } finally {
+      this.isFollowing = false;
     }
   }
 
@@ -352,6 +377,10 @@ class SitePage {
   private element<Type extends HTMLElement = HTMLElement>(selector: string): Type {
     return this.page.querySelector<Type>(selector)!;
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 function isSameText(one: MarkedText, other: MarkedText): boolean {
