@@ -67,6 +67,7 @@ MESSAGES = {
     "other-files": "selected({ numbers: [0, 1, 2, 3, 4, 5, 4 ** 12 - 1, 4 ** 12, 2 ** 53, first + 4 ** 10] })",
     "other-window": "const frame = document.createElement('iframe'); document.body.append(frame); frame.contentWindow.eval(\"for (const data of [{galley: 'page'}, {galley: 'connect'}]) { parent.parent.postMessage(data, '*'); top.postMessage(data, '*'); }\")",
     "passed-port": "const frame = document.createElement('iframe'); frame.srcdoc = '<script>onmessage = ({ ports }) => { for (let i = 0; i < 99; i++) ports[0].postMessage({ type: \"leave\" }) }<\\/script>'; frame.onload = () => frame.contentWindow.postMessage(1, '*', [port]); document.body.append(frame)",
+    "exposed": "Object.assign(window, { selected, send: (data) => port.postMessage(data) })",
     "select-late": "setInterval(() => selected({ numbers: [first + Math.floor(Math.random() * 400)] }), 20)",
 }
 ATTEMPTS = {
