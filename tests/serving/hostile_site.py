@@ -49,6 +49,7 @@ FIELDS = {
     "move": "selected({}); port.postMessage({ type: 'move', rect: { x: %s, y: 1, width: 1, height: %s } })",
     "page": "port.postMessage({ type: 'page', url: %s, title: %s, main: [%s, first], numbers: [%s] })",
 }
+EXPOSED = "Object.assign(window, { selected, send: (data) => port.postMessage(data) }); addEventListener('click', () => selected({ numbers: [first] }))"
 MESSAGES = {
     "missing": "for (const type of ['page', 'select', 'move', 'leave', 'mode', 'clear', 'save', '__proto__', undefined, null, 7]) port.postMessage({ type })",
     "primitives": "for (const data of [null, 1, 'select', [], true, 1n, new Date(), new Map([['type', 'select']]), /x/]) port.postMessage(data)",
@@ -67,7 +68,8 @@ MESSAGES = {
     "other-files": "selected({ numbers: [0, 1, 2, 3, 4, 5, 4 ** 12 - 1, 4 ** 12, 2 ** 53, first + 4 ** 10] })",
     "other-window": "const frame = document.createElement('iframe'); document.body.append(frame); frame.contentWindow.eval(\"for (const data of [{galley: 'page'}, {galley: 'connect'}]) { parent.parent.postMessage(data, '*'); top.postMessage(data, '*'); }\")",
     "passed-port": "const frame = document.createElement('iframe'); frame.srcdoc = '<script>onmessage = ({ ports }) => { for (let i = 0; i < 99; i++) ports[0].postMessage({ type: \"leave\" }) }<\\/script>'; frame.onload = () => frame.contentWindow.postMessage(1, '*', [port]); document.body.append(frame)",
-    "exposed": "Object.assign(window, { selected, send: (data) => port.postMessage(data) })",
+    "exposed": EXPOSED,
+    "moving": EXPOSED,
     "select-late": "setInterval(() => selected({ numbers: [first + Math.floor(Math.random() * 400)] }), 20)",
 }
 ATTEMPTS = {
@@ -95,7 +97,7 @@ ATTEMPTS = {
     "unload": "addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; alert('x'); })",
     "history": "for (let index = 0; index < 300; index++) history.pushState(index, '', `#${index}`)",
     "fullscreen": "for (const call of [() => document.documentElement.requestFullscreen(), () => document.body.requestPointerLock(), () => navigator.clipboard.readText(), () => navigator.mediaDevices.getUserMedia({ audio: true }), () => Notification.requestPermission().then((answer) => { if (answer !== 'granted') throw 0; })]) await attempt('permission', async () => { await call(); return 'granted'; })",
-    "focus": "document.body.prepend(Object.assign(document.createElement('input'), { id: 'thief' })); setInterval(() => { focus(); document.querySelector('#thief').focus(); }, 10); addEventListener('keydown', (event) => heard.push(event.key), true)",
+    "focus": "document.body.prepend(Object.assign(document.createElement('input'), { id: 'thief' })); setInterval(() => { focus(); document.querySelector('#thief').focus(); }, 10); addEventListener('keydown', (event) => heard.push(event.key), true); addEventListener('click', () => selected({ numbers: [first] }))",
     "hang": "const end = Date.now() + 2500; while (Date.now() < end);",
     "cookies": "for (const host of ['preview.localhost', 'localhost', location.hostname]) for (const name of ['preview_session', 'session_token', '__Host-session_token']) document.cookie = `${name}=forged; domain=${host}; path=/`; await attempt('cookies', () => /session_token=(?!forged)/.test(document.cookie) ? document.cookie : undefined)",
     "script": "await attempt('script', async () => { const text = await (await fetch('/_galley/')).text(); return /data-console/.test(text) ? text : undefined; })",

@@ -29,7 +29,7 @@ def open_title(visit: HostileVisit, slug: str) -> Locator:
     visit.open(slug)
     visit.frame.locator("h1").click()
     title = visit.page.get_by_role("dialog").get_by_label("Title")
-    expect(title).to_be_focused()
+    expect(title).to_be_focused(timeout=15_000)
     visit.page.keyboard.press("End")
     visit.page.keyboard.type(" again", delay=40)
     return title
@@ -59,7 +59,7 @@ def test_page_does_not_drop_a_text_that_is_typed(visit: HostileVisit) -> None:
 
 
 def test_panel_that_moves_below_the_pointer_takes_no_click(visit: HostileVisit) -> None:
-    title, page = open_title(visit, "message-exposed"), visit.page
+    title, page = open_title(visit, "message-moving"), visit.page
     panel, button = page.get_by_role("dialog").bounding_box(), page.get_by_role("button", name="Cancel").bounding_box()
     frame = page.locator("[data-site-frame]").bounding_box()
     assert panel and button and frame
@@ -76,7 +76,7 @@ def test_panel_that_moves_below_the_pointer_takes_no_click(visit: HostileVisit) 
     assert page.evaluate("([x, y]) => document.elementFromPoint(x, y).textContent", [x, y]) == "Cancel"
     page.mouse.down()
     page.mouse.up()
-    expect(title).to_have_value("Title of message-exposed again")
+    expect(title).to_have_value("Title of message-moving again")
     page.mouse.move(x + 1, y)
     page.mouse.down()
     page.mouse.up()

@@ -66,6 +66,7 @@ export class PartPanel {
   private sending = Promise.resolve();
   private closing: Promise<void> | null = null;
   private isReached = false;
+  private focused: HTMLElement | null = null;
 
   constructor(panel: HTMLElement, frame: HTMLElement, visit: Visit) {
     [this.panel, this.frame, this.visit] = [panel, frame, visit];
@@ -74,6 +75,11 @@ export class PartPanel {
     // A panel that the page moved below the pointer takes no click that was meant for the page.
     panel.addEventListener("pointermove", () => (this.isReached = true));
     panel.addEventListener("click", (event) => this.isReached || (event as PointerEvent).pointerType !== "mouse" || stop(event), true);
+    // The script of a page can take the focus, and with it the keys of a person who types here.
+    for (const type of ["focusin", "keydown"]) panel.addEventListener(type, () => frame.toggleAttribute("inert", true));
+    window.addEventListener("blur", () => frame.hasAttribute("inert") && setTimeout(() => document.activeElement === frame && this.focused?.focus()));
+    panel.addEventListener("focusin", ({ target }) => (this.focused = target as HTMLElement));
+    for (const type of ["pointermove", "pointerdown", "wheel"]) document.addEventListener(type, ({ target }) => panel.contains(target as Node) || frame.toggleAttribute("inert", false), { passive: true });
     // The formatted editor prevents the default of Escape, and an open menu or list closes itself.
     panel.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || document.activeElement?.closest("details.menu[open], [aria-expanded=true]")) return;
@@ -97,6 +103,7 @@ export class PartPanel {
 
   /** Open a text at a rectangle of the frame. Returns false if the page shows an earlier text, after the preview has received the present one. */
   async open(shown: MarkedText, rect: Rect, pageText: string): Promise<boolean> {
+    this.frame.toggleAttribute("inert", true);
     const form = await loadForm(shown.edit);
     const editor = form?.querySelector<BlockEditor>("galley-rich-editor");
     if (editor && shown.block !== null) {
@@ -246,6 +253,7 @@ export class PartPanel {
     const hadFocus = this.hasFocus;
     this.panel.hidden = true;
     this.isReached = false;
+    this.frame.toggleAttribute("inert", false);
     this.form = this.drafts = this.shown = null;
     this.element("body").replaceChildren();
     if (hadFocus) this.frame.focus();
