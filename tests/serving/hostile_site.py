@@ -64,7 +64,7 @@ MESSAGES = {
     "addresses": "for (const url of ['//evil.example/', '/\\\\evil.example/', 'javascript:alert(1)', '/\\t/evil.example', consoleOrigin + '/console', 'data:text/html,x', '']) port.postMessage({ type: 'page', url, title: '', main: [], numbers: [] })",
     "links": "for (const href of ['javascript:parent.broken = 1', consoleOrigin + '/console/sign-out', 'data:text/html,x', '//evil.example']) selected({ href })",
     "markup": "const bad = '<img src=x onerror=parent.broken=1>'; port.postMessage({ type: 'page', url: '/' + bad, title: bad, main: [first], numbers }); selected({ text: bad })",
-    "prototype": "port.postMessage(JSON.parse('{\"type\": \"select\", \"__proto__\": {\"isSaving\": true}, \"rect\": {\"__proto__\": {\"x\": 1}}}'))",
+    "prototype": 'port.postMessage(JSON.parse(\'{"type": "select", "__proto__": {"isSaving": true}, "rect": {"__proto__": {"x": 1}}}\'))',
     "other-files": "selected({ numbers: [0, 1, 2, 3, 4, 5, 4 ** 12 - 1, 4 ** 12, 2 ** 53, first + 4 ** 10] })",
     "other-window": "const frame = document.createElement('iframe'); document.body.append(frame); frame.contentWindow.eval(\"for (const data of [{galley: 'page'}, {galley: 'connect'}]) { parent.parent.postMessage(data, '*'); top.postMessage(data, '*'); }\")",
     "passed-port": "const frame = document.createElement('iframe'); frame.srcdoc = '<script>onmessage = ({ ports }) => { for (let i = 0; i < 99; i++) ports[0].postMessage({ type: \"leave\" }) }<\\/script>'; frame.onload = () => frame.contentWindow.postMessage(1, '*', [port]); document.body.append(frame)",
@@ -89,7 +89,7 @@ ATTEMPTS = {
     "go-console": "location.href = consoleOrigin + '/console'",
     "go-file": "location.href = consoleOrigin + '/console/projects'; setTimeout(ask)",
     "go-blob": "location.href = URL.createObjectURL(new Blob(['<script>parent.postMessage({galley: \"page\"}, \"*\")</script>'], { type: 'text/html' }))",
-    "go-data": "location.href = 'data:text/html,<script>parent.postMessage({galley:\"page\"},\"*\")</script>'",
+    "go-data": 'location.href = \'data:text/html,<script>parent.postMessage({galley:"page"},"*")</script>\'',
     "go-blank": "const frame = document.createElement('iframe'); frame.src = 'about:blank'; document.body.append(frame); frame.contentWindow.parent.location = 'about:blank'",
     "go-round": "if (location.hash.length < 20) { location.hash += 'x'; location.reload(); }",
     "worker": "for (const path of ['/worker.js', '/_galley/page-marks.js', '/_galley/worker.js']) await attempt(path, async () => { const known = await navigator.serviceWorker.register(path); return path === '/worker.js' ? undefined : known.scope; })",
@@ -194,7 +194,9 @@ def _pages() -> dict[str, HostilePage]:
     pages += [HostilePage("message", name, _script(script, waits=True)) for name, script in MESSAGES.items()]
     pages += [HostilePage("attempt", name, _script(script)) for name, script in ATTEMPTS.items()]
     pages += [HostilePage("replaced", name, _script(script)) for name, script in REPLACED.items()]
-    pages += [HostilePage("early", name, f"<script>{ON_SCRIPT} {{ {script} }}</script>") for name, script in EARLY.items()]
+    pages += [
+        HostilePage("early", name, f"<script>{ON_SCRIPT} {{ {script} }}</script>") for name, script in EARLY.items()
+    ]
     pages += [HostilePage("markup", name, text) for name, text in MARKUP.items()]
     pages += [HostilePage("header", name, _script("ask()"), policy) for name, policy in POLICIES.items()]
     pages += [

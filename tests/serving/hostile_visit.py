@@ -40,7 +40,9 @@ class HostileVisit:
     def open(self, slug: str) -> None:
         """Open a page in the frame and wait until its script had time. Playwright's scripts count as acts of a person."""
         self.requests.clear()
-        with self.page.expect_response(lambda answer: f".preview.localhost:{self.console.service.port}/hostile/{slug}/" in answer.url and answer.ok):
+        with self.page.expect_response(
+            lambda answer: f".preview.localhost:{self.console.service.port}/hostile/{slug}/" in answer.url and answer.ok
+        ):
             self.page.goto(f"{self.console.service.base}{self.project}/site?at=/hostile/{slug}/")
         self.page.wait_for_timeout(REST_MS)
 

@@ -4,6 +4,7 @@ import { DraftStore, request } from "./draft-store.ts";
 import { initFields } from "./fields.ts";
 import { onlyBlock } from "./only-block.ts";
 import { plain, type Rect } from "./page-channel.ts";
+import { PanelGuard } from "./panel-guard.ts";
 import { text } from "./texts.ts";
 import { initTitle } from "./title-line.ts";
 
@@ -65,21 +66,13 @@ export class PartPanel {
   private timer = 0;
   private sending = Promise.resolve();
   private closing: Promise<void> | null = null;
-  private isReached = false;
-  private focused: HTMLElement | null = null;
+  private readonly guard: PanelGuard;
 
   constructor(panel: HTMLElement, frame: HTMLElement, visit: Visit) {
     [this.panel, this.frame, this.visit] = [panel, frame, visit];
     this.element("done").addEventListener("click", () => void this.close().then(() => this.visit.left()));
     this.element("cancel").addEventListener("click", () => void this.cancel());
-    // A panel that the page moved below the pointer takes no click that was meant for the page.
-    panel.addEventListener("pointermove", () => (this.isReached = true));
-    panel.addEventListener("click", (event) => this.isReached || (event as PointerEvent).pointerType !== "mouse" || stop(event), true);
-    // The script of a page can take the focus, and with it the keys of a person who types here.
-    for (const type of ["focusin", "keydown"]) panel.addEventListener(type, () => frame.toggleAttribute("inert", true));
-    window.addEventListener("blur", () => frame.hasAttribute("inert") && setTimeout(() => document.activeElement === frame && this.focused?.focus()));
-    panel.addEventListener("focusin", ({ target }) => (this.focused = target as HTMLElement));
-    for (const type of ["pointermove", "pointerdown", "wheel"]) document.addEventListener(type, ({ target }) => panel.contains(target as Node) || frame.toggleAttribute("inert", false), { passive: true });
+    this.guard = new PanelGuard(panel);
     // The formatted editor prevents the default of Escape, and an open menu or list closes itself.
     panel.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || document.activeElement?.closest("details.menu[open], [aria-expanded=true]")) return;
@@ -103,7 +96,6 @@ export class PartPanel {
 
   /** Open a text at a rectangle of the frame. Returns false if the page shows an earlier text, after the preview has received the present one. */
   async open(shown: MarkedText, rect: Rect, pageText: string): Promise<boolean> {
-    this.frame.toggleAttribute("inert", true);
     const form = await loadForm(shown.edit);
     const editor = form?.querySelector<BlockEditor>("galley-rich-editor");
     if (editor && shown.block !== null) {
@@ -199,7 +191,7 @@ export class PartPanel {
   /** Move to the text: below it, above it, or over the end of the frame. A panel below the pointer stays. */
   move(rect: Rect): void {
     const { style } = this.panel;
-    if (this.isReached && this.panel.matches(":hover")) return;
+    if (this.guard.isPointedAt) return;
     if (NARROW.matches) return void style.removeProperty("inset");
     const [width, height] = [this.frame.clientWidth, this.frame.clientHeight];
     const { offsetWidth, offsetHeight } = this.panel;
@@ -208,8 +200,9 @@ export class PartPanel {
     const top = below + offsetHeight <= height || above < 0 ? below : above;
     const left = document.dir === "rtl" ? rect.x + rect.width - offsetWidth : rect.x;
     const inset = `${clamp(top, height - offsetHeight) + this.frame.offsetTop}px auto auto ${clamp(left, width - offsetWidth) + this.frame.offsetLeft}px`;
-    this.isReached &&= style.inset === inset;
+    if (style.inset === inset) return;
     style.inset = inset;
+    this.guard.moved();
   }
 
   private follow(): void {
@@ -252,8 +245,7 @@ export class PartPanel {
   private hide(): void {
     const hadFocus = this.hasFocus;
     this.panel.hidden = true;
-    this.isReached = false;
-    this.frame.toggleAttribute("inert", false);
+    this.guard.moved();
     this.form = this.drafts = this.shown = null;
     this.element("body").replaceChildren();
     if (hadFocus) this.frame.focus();
@@ -317,11 +309,6 @@ function textOf(part: HTMLElement, { block }: MarkedText): string {
 /** Return whether a text of the page is a part of that of the file. */
 function isSame(own: string, page: string): boolean {
   return plain(page) !== "" && plain(own).includes(plain(page));
-}
-
-function stop(event: Event): void {
-  event.preventDefault();
-  event.stopImmediatePropagation();
 }
 
 function clamp(value: number, most: number): number {
