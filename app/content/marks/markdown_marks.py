@@ -13,7 +13,7 @@ from app.content.marks.positions import MarkInsertion, Position
 from app.content.marks.text_ends import text_end
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_METADATA = re.compile(r" {0,3}[A-Za-z0-9_-]+:(?:\s|\Z)")
+_METADATA = re.compile(r" {0,3}:?[A-Za-z0-9_-]+:(?:\s|\Z)")
 _STATEMENT = re.compile(r"\s*(?:import|export)\s")
 _RAW = re.compile(
     r"<(/?)(script|style|pre|textarea|svg|math|template|select|title|iframe|noscript|code)\b"
