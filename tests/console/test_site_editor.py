@@ -44,6 +44,7 @@ class TestPage:
     def test_page_leads_to_the_forms_and_has_the_address_of_the_query(self, me: Proposer) -> None:
         shown = me.person.client.get(f"{me.base}/site?at=/posts/%22x").text
         assert 'data-at="/posts/&#34;x"' in shown
+        assert 'sandbox="allow-scripts allow-same-origin allow-forms allow-downloads"' in shown
         forms = shown[shown.index("data-site-forms") : shown.index("data-site-stage")]
         assert "Texts of this site open in the form." in forms
         assert f'href="{me.base}/collections/' in forms
