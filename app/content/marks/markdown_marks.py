@@ -1,6 +1,7 @@
 """Marks in the body of a page of Markdown or MDX."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -26,19 +27,34 @@ _CODE_PARTS = ("code", "highlight", "mermaid", "math", "graphviz", "plantuml")
 
 
 def mark_markdown(text: str, start: int, *, is_mdx: bool) -> Iterator[MarkInsertion]:
-    """Yield the marks of the body that starts at `start` of a text."""
+    """Yield the marks of the body that starts at `start` of a text.
+
+    Headings that a page repeats have none: generators number their ids, and marks would make them different.
+    """
     offsets, lines = _lines_of(text, start)
     first_line = _line_number(text, start)
     code = _CodeState(text[start:], is_mdx=is_mdx)
-    for index, block in enumerate(blocks_of("\n".join(lines), is_mdx=is_mdx)):
+    blocks = [*blocks_of("\n".join(lines), is_mdx=is_mdx)]
+    titles = Counter(map(_title, blocks))
+    for index, block in enumerate(blocks):
         source = lines[block.first : block.end]
         if code.covers(source, is_source=block.tokens is None) or block.tokens is None:
+            continue
+        title = _title(block)
+        if title and titles[title] > 1:
             continue
         if start == 0 and index == 0 and _METADATA.match(source[0]):
             continue
         position = (first_line + block.first, first_line + block.end - 1)
         for line, column, kind in _texts_of(block, block.tokens, lines, code):
             yield MarkInsertion(offsets[line] + column, Position(None, index, position, kind))
+
+
+def _title(block: LineBlock) -> str:
+    """Return the text of a heading, as far as ids distinguish it, else an empty text."""
+    tokens = block.tokens or ()
+    is_heading = len(tokens) > 1 and tokens[0].type == "heading_open"
+    return " ".join(tokens[1].content.casefold().split()) if is_heading else ""
 
 
 def _lines_of(text: str, start: int) -> tuple[list[int], list[str]]:

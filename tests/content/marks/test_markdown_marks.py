@@ -20,6 +20,7 @@ BLOCKS = {
     ),
     "table without borders": ("a | b\n--|--\nc | d", "a◆ | b◆\n--|--\nc◆ | d◆"),
     "component around text": ("<Note>\n\ntext here\n\n</Note>", "<Note>\n\ntext here◆\n\n</Note>"),
+    "repeated headings": ("# A b\n\none\n\n## A  B\n\ntwo\n\n## C", "# A b\n\none◆\n\n## A  B\n\ntwo◆\n\n## C◆"),
     "container": ("::: tip\n\ntext here\n\n:::", "::: tip\n\ntext here◆\n\n:::"),
 }
 UNMARKED = {
