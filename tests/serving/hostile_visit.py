@@ -67,7 +67,10 @@ class HostileVisit:
 
     def _is_own(self, request: Request) -> bool:
         is_of_page = request.service_worker is None and request.frame == self.page.main_frame
-        return is_of_page and (request.method == "GET" or urlsplit(request.url).path in OWN_POSTS)
+        path = urlsplit(request.url).path
+        # A page can name marks in its attributes, which the next start leaves out.
+        own = (*OWN_POSTS, f"{self.project}/site/misplaced")
+        return is_of_page and (request.method == "GET" or path in own)
 
     def check(self, slug: str) -> None:
         """Open a page, and check that it changed and read nothing, and that the console works."""
@@ -79,7 +82,10 @@ class HostileVisit:
         assert (self.frame.evaluate("window.told") or []) == []
         assert (self.stored(), self.foreign_requests(), self.dialogs) == (stored, [], [])
         assert len([request for request in self.requests if "/site/marks" in request.url]) <= MAX_LOOKUPS
-        assert (page.evaluate("window.broken"), len(page.context.pages)) == (None, 1)
+        others = [other for other in page.context.pages if other != page]
+        for other in others:
+            other.close()
+        assert (page.evaluate("window.broken"), others) == (None, [])
         for name in ("Browse", "Edit"):
             button = page.get_by_role("button", name=name, exact=True)
             button.click()
