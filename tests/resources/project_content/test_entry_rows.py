@@ -22,7 +22,7 @@ from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentIndex
 from app.resources.project_content.entries.entry_conditions import FileSelection
-from app.resources.project_content.entries.entry_pages import EntryRows, Position
+from app.resources.project_content.entries.entry_pages import CursorPosition, EntryRows
 from tests.resources.project_content.conftest import make_site
 from tests.support.samples.gitrepo import Content
 from tests.support.world import World
@@ -125,7 +125,7 @@ class Entries:
         paths, position = [], None
         while page := rows.after(position, limit):
             paths += [row.path for row in page]
-            position = Position(page[-1].key, page[-1].path)
+            position = CursorPosition(page[-1].key, page[-1].path)
         return paths
 
 

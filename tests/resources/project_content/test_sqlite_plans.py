@@ -13,7 +13,7 @@ from app.content.entry_filters import parse_filters, parse_order
 from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentIndex
-from app.resources.project_content.entries.entry_pages import EntryRows, Position
+from app.resources.project_content.entries.entry_pages import CursorPosition, EntryRows
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import Executed, executed
 from tests.support.world import World
@@ -45,7 +45,7 @@ def statements(app: Flask, world: World) -> list[Executed]:
                 rows = EntryRows(site.project, index, folder, parse_order(order), parse_filters(filters), few)
                 first = rows.after(None, 3)
                 if first:
-                    rows.after(Position(first[-1].key, first[-1].path), 3)
+                    rows.after(CursorPosition(first[-1].key, first[-1].path), 3)
         transactions.release_connection()
     return recorded
 
