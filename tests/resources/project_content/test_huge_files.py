@@ -190,7 +190,7 @@ def test_preview_and_detection_do_not_read_the_file(huge: tuple[Site, str, str])
         db.session.rollback()
         with memory_limit():
             head = site.repo.head()
-            paths = {file.path for file in SandboxSite(source, head, {}).files()}
+            paths = {file.path for file in SandboxSite.at(source, head, {}).files()}
             files = CommitFiles(source.repository, head)
             assert "package.json" in files.names("")
             assert files.read("package.json") is None
