@@ -136,6 +136,7 @@ class TestMarks:
         answer = me.person.client.get(f"{me.base}/site/marks", query_string={"numbers": numbers}, headers=headers)
         assert (answer.status_code, json.loads(answer.text)["code"]) == (400, "VALIDATION_FAILED")
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("stop_sandboxes")
     def test_known_numbers_have_their_part_entry_and_addresses(self, world: World) -> None:
         site = make_site(world, files())
@@ -155,6 +156,7 @@ class TestMarks:
             f"{base}/preview-text/{HALL}?editable=true",
         )
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("stop_sandboxes")
     def test_misplaced_values_have_no_marks_after_the_next_start(self, world: World) -> None:
         site = make_site(world, files())
@@ -166,6 +168,7 @@ class TestMarks:
         site.created(editable=True, forceSync=True)
         assert len(list(find_marks(shown(site, HALL)))) == len(numbers) - 1
 
+    @pytest.mark.slow
     @pytest.mark.usefixtures("stop_sandboxes")
     def test_typed_text_is_written_into_the_editable_preview_only(self, world: World) -> None:
         site = make_site(world, files())

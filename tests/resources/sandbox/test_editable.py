@@ -21,6 +21,8 @@ from tests.support.parallel import together
 from tests.support.tokens import program
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 POST = "---\ntitle: The town hall\n---\n\n# Welcome home\n\nThe hall is open on *Monday*.\n\n- Ground floor\n"
 SERVER = """
 import http.server, os, pathlib, re, sys
