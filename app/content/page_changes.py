@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from app.content.data_text import read_data
 from app.content.front_matter.item_diff import changed_values
+from app.content.json_pointer import keys_of
 from app.content.page_text import PageText, read_page
 from app.content.sequence_diff import RangeChange, find_changes
 from app.content.unified_diff import InlineDiff
@@ -47,8 +48,7 @@ def page_changes(path: str, before: bytes, after: bytes) -> PageChanges | None:
     old, new = _sides(path, (before, after))
     if old is None or new is None:
         return None
-    names = [change.pointer[1:].partition("/")[0] for change in changed_values(old.values, new.values)]
-    fields = dict.fromkeys(name.replace("~1", "/").replace("~0", "~") for name in names)
+    fields = dict.fromkeys(keys_of(change.pointer)[0] for change in changed_values(old.values, new.values))
     paragraphs, new_paragraphs = list(_paragraphs(old.body)), list(_paragraphs(new.body))
     inline = InlineDiff()
     changes = find_changes(paragraphs, new_paragraphs, max_pairs=MAX_PAIRS)

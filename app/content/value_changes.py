@@ -13,6 +13,7 @@ from app.content.front_matter.item_diff import (
     changed_items,
     changed_values,
 )
+from app.content.json_pointer import keys_of
 from app.content.unified_diff import InlineDiff, Ranges
 
 MAX_ITEMS = 4_000
@@ -86,8 +87,7 @@ class ValueComparison:
 
     def _fields(self, path: Path, changes: Iterable[ValueChange]) -> Iterator[ValueRow]:
         for change in changes:
-            keys = (key.replace("~1", "/").replace("~0", "~") for key in change.pointer.split("/")[1:])
-            yield from self._value((*path, *keys), change.before, change.after)
+            yield from self._value((*path, *keys_of(change.pointer)), change.before, change.after)
 
     def _value(self, path: Path, before: object, after: object) -> Iterator[ValueRow]:
         if isinstance(before, Mapping) and isinstance(after, Mapping):

@@ -19,6 +19,7 @@ from app.console.shell.messages import notice
 from app.console.shell.pages import Page, lead_back, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
+from app.content.json_pointer import keys_of
 from app.core.limits import CommitLimits
 from app.http.actions import run
 from app.http.envelope import json_response
@@ -77,8 +78,8 @@ def misplaced_marks(*, scope: ProjectScope, form: Form) -> Response:
 def _shown(scope: ProjectScope, mark: MarkSource, title: str) -> dict[str, Any]:
     """Return a position with the texts and addresses of its entry."""
     at = mark.position
-    keys = [key for key in (at.pointer or "").split("/")[1:] if not key.isdigit()]
-    part = label_of(keys[-1].replace("~1", "/").replace("~0", "~")) if keys else _("Text")
+    keys = [key for key in keys_of(at.pointer or "") if not key.isdecimal()]
+    part = label_of(keys[-1]) if keys else _("Text")
     return {
         "number": mark.number,
         "path": mark.path,

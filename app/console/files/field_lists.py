@@ -14,7 +14,7 @@ from typing import Any
 
 from app.console.files.field_inputs import InputKind
 from app.console.shell.forms import Form
-from app.content.schema.validation import pointer_to
+from app.content.json_pointer import pointer_of, unescaped
 from app.core.errors import ErrorMessage, InvalidRequest, PayloadTooLarge
 from app.core.limits import InputLimits
 
@@ -62,7 +62,7 @@ class KeyedList(dict[str, Any]):
 
 def name_of(path: Path) -> str:
     """Return the path of a value as the end of an input's name: its keys separated by `/`."""
-    return "".join(map(pointer_to, path))[1:]
+    return pointer_of(path)[1:]
 
 
 def variant_target(path: Path, key: str, variant: str) -> str:
@@ -74,7 +74,7 @@ def path_of(name: str) -> Path:
     """Return the path of a value from the end of an input's name. Raises InvalidRequest for too many levels."""
     if name.count("/") >= MAX_DEPTH:
         raise InvalidRequest(f"A field can have at most {MAX_DEPTH} levels")
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
+    return tuple(map(unescaped, name.split("/")))
 
 
 def is_object_list(value: object) -> bool:

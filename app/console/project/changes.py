@@ -20,6 +20,7 @@ from app.console.shell.translation import current_language, ngettext, translatio
 from app.console.shell.translation import gettext as _
 from app.content.filetypes import file_type
 from app.content.front_matter.item_diff import MISSING
+from app.content.json_pointer import keys_of
 from app.content.page_changes import PageChanges, page_changes, with_marks
 from app.core import locales
 from app.database import transactions
@@ -49,8 +50,7 @@ def pointer_label(pointer: str | None) -> str:
     """Return the name of a field, with the names of the values that contain it, or an empty text for none."""
     if pointer is None:
         return ""
-    keys = [key.replace("~1", "/").replace("~0", "~") for key in pointer.split("/")[1:]]
-    names = [str(int(key) + 1) if key.isdecimal() else label_of(key) for key in keys]
+    names = [str(int(key) + 1) if key.isdecimal() else label_of(key) for key in keys_of(pointer)]
     return " / ".join(names) or _("Fields")
 
 

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.content.data_text import ROOT
 from app.content.front_matter.reader import read_values
+from app.content.json_pointer import pointer_of
 from app.content.marks.characters import encode
-from app.content.marks.json_values import json_strings
 from app.content.marks.positions import MarkInsertion, Position
+from app.content.marks.string_values import Path, StringValue, json_strings, toml_strings, yaml_strings
 from app.content.marks.text_ends import text_end
-from app.content.marks.toml_values import toml_strings
-from app.content.marks.values import Path, StringValue, pointer_of
-from app.content.marks.yaml_values import yaml_strings
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _READERS: dict[str, Callable[[str], Iterator[StringValue]]] = {

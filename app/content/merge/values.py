@@ -14,6 +14,7 @@ from app.content.front_matter.edits import UnsupportedEdit, values_equal
 from app.content.front_matter.item_diff import MISSING, Named, equal_share, named_items
 from app.content.front_matter.values import WrittenDate
 from app.content.front_matter.yaml_tree import Kind, Node, compose
+from app.content.json_pointer import escaped
 from app.content.sequence_diff import find_changes
 from app.content.three_way import Choice, Part, Replacement, compare_items, split_lines, three_ranges
 
@@ -91,7 +92,7 @@ class _Merger:
         start: Any = base if base is not MISSING else {} if isinstance(mine, Mapping) else []
         sides = start, mine, theirs
         if all(isinstance(side, Mapping) for side in sides):
-            return self._named(pointer, sides, lambda key: key.replace("~", "~0").replace("/", "~1"))
+            return self._named(pointer, sides, escaped)
         if not all(isinstance(side, list) for side in sides):
             return None
         named = named_items(*sides)

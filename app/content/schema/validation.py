@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from app.content.field_values import ValueKind, kind_of
+from app.content.json_pointer import pointer_of
 from app.content.schema.date_formats import has_format
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
 from app.content.schema.new_entry import is_single
@@ -107,11 +108,6 @@ def without_invalid_default(field: SchemaField) -> SchemaField:
     return field if is_valid else replace(field, default=None)
 
 
-def pointer_to(name: str) -> str:
-    """Return a name as one step of a JSON pointer (RFC 6901)."""
-    return "/" + name.replace("~", "~0").replace("/", "~1")
-
-
 class _TooManyValues(Exception):
     """The comparison would take too long."""
 
@@ -132,11 +128,11 @@ class _Check:
             if not field.required and field.type is FieldType.OBJECT and self._is_empty(value):
                 continue
             if value not in EMPTY:
-                yield from self.value(field, value, pointer + pointer_to(field.name))
+                yield from self.value(field, value, pointer + pointer_of((field.name,)))
             elif field.required and self._is_declared and field.type is not FieldType.BOOLEAN:
-                yield from self._missing(field, pointer + pointer_to(field.name))
+                yield from self._missing(field, pointer + pointer_of((field.name,)))
             elif value == []:
-                yield from self.value(field, value, pointer + pointer_to(field.name))
+                yield from self.value(field, value, pointer + pointer_of((field.name,)))
 
     def _missing(self, field: SchemaField, pointer: str) -> Iterator[InvalidValue]:
         """Yield a field without a value, of an object the fields that it has to have."""
@@ -194,7 +190,7 @@ class _Check:
         if variant is not None:
             yield from self.object(variant.fields, value, pointer)
         elif self._is_declared:
-            yield _unknown_value(pointer + pointer_to(field.variant_key), [kind.name for kind in field.variants])
+            yield _unknown_value(pointer + pointer_of((field.variant_key,)), [kind.name for kind in field.variants])
 
     def _limits(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
         """Yield the limits and the pattern that a number, a text or a list does not match."""
