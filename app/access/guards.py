@@ -25,7 +25,7 @@ HIDE_FROM_NON_MEMBERS = False
 _USER = sa.select(User.id).where(User.id == sa.bindparam("user_id"))
 
 
-def is_still_allowed(check: Callable[[], bool]) -> bool:
+def is_permitted(check: Callable[[], bool]) -> bool:
     """Return the result of the check. While the database is unavailable, memberships cannot change: return True."""
     try:
         return check()

@@ -82,7 +82,7 @@ class RequestData:
     """
 
     schema: ClassVar[type[Schema]]
-    ONE_OF: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    ALTERNATIVES: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Alternative sets of fields. The data contain exactly one of them. The OpenAPI document uses it."""
     RULES: ClassVar[dict[str, object]] = {}
     """Keywords of JSON Schema for rules between fields. The OpenAPI document contains them."""
@@ -111,7 +111,12 @@ class RequestData:
             return cls.normalize(dict(data)) if isinstance(data, dict) else data
 
         hooks = {"create": post_load(create), "normalize": pre_load(normalize)}
-        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "ONE_OF": cls.ONE_OF, "RULES": cls.RULES}
+        members = {
+            "__doc__": cls.__doc__,
+            "__module__": cls.__module__,
+            "ALTERNATIVES": cls.ALTERNATIVES,
+            "RULES": cls.RULES,
+        }
         cls.schema = type(cls.__name__, (RequestSchema,), declared | hooks | members)
 
 

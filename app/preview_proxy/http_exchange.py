@@ -11,7 +11,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 from gunicorn.http.errors import ParseException
 
-from app.access.guards import is_still_allowed
+from app.access.guards import is_permitted
 from app.drivers.sandbox.port import Upstream
 from app.preview_proxy import pages
 from app.preview_proxy.headers import request_head, response_headers
@@ -81,7 +81,7 @@ class BoundedReader(io.RawIOBase):
         now_s = time.monotonic()
         if now_s >= self._next_check:
             self._next_check = now_s + self._check_s
-            if not is_still_allowed(self._allowed):
+            if not is_permitted(self._allowed):
                 raise HTTPException("the membership has ended")
 
 

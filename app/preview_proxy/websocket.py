@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from app.access.guards import is_still_allowed
+from app.access.guards import is_permitted
 from app.core.urls import split_url
 from app.drivers.sandbox.port import Upstream
 from app.http.streaming import response
@@ -113,7 +113,7 @@ def _forward_to_client(source: socket.socket, sink: socket.socket, allowed: Call
         if piece == b"":
             return
         if time.monotonic() >= next_check:
-            if response.draining() or not is_still_allowed(allowed):
+            if response.draining() or not is_permitted(allowed):
                 return
             next_check = time.monotonic() + check_s
         if piece:

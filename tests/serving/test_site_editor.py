@@ -245,12 +245,6 @@ def test_preview_that_ended_shows_the_drafts_of_the_visit_after_its_next_start(
     expect(panel).to_be_hidden()
     assert page.evaluate(STOP) is True
     page.reload()
-    # A page that Hugo served before its build, and that connects after it, does not hear of the build.
-    for _ in range(12):
-        page.wait_for_timeout(5_000)
-        if site.get_by_text("Stay.").is_visible():
-            break
-        page.get_by_role("button", name="Reload").click()
     expect(site.get_by_text("Stay.")).to_be_visible()
     page.locator("[data-site-status]").evaluate("(status) => { status.textContent = 'The page is loading.'; }")
     page.get_by_role("button", name="Reload").click()

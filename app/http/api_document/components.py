@@ -114,7 +114,7 @@ def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]], text
         if name in responses:
             schema["required"] = sorted(set(schema.get("properties", {})) - optional)
         schema.update(getattr(kind, "RULES", {}))
-        one_of = getattr(kind, "ONE_OF", None)
+        one_of = getattr(kind, "ALTERNATIVES", None)
         if one_of:
             schemas[name] = alternatives(schema, one_of)
 

@@ -16,7 +16,7 @@ import orjson
 import structlog
 from flask import Response
 
-from app.access.guards import is_still_allowed
+from app.access.guards import is_permitted
 from app.concurrency.background import Blocks, FinalBlock
 from app.concurrency.timer import ticker
 from app.core.errors import AppError, GatewayTimeout, PermissionDenied, ServiceUnavailable
@@ -190,7 +190,7 @@ class _Stream:
             return GatewayTimeout("The stream exceeded its maximum duration")
         if now_s >= self._next_check:
             self._next_check = now_s + self._timing.check_s
-            if self._events.allowed is not None and not is_still_allowed(self._events.allowed):
+            if self._events.allowed is not None and not is_permitted(self._events.allowed):
                 return PermissionDenied()
         if draining():
             self._drain_until = self._drain_until or now_s + self._timing.drain_grace_s

@@ -139,7 +139,7 @@ class InviteMemberBody(AccessBody):
 class MemberBody(RequestBody):
     """A member by id or by e-mail address. `user_id` is another name of `member_id`."""
 
-    ONE_OF = (("member_id",), ("email",))
+    ALTERNATIVES = (("member_id",), ("email",))
 
     member_id: Annotated[str | None, IdField("usr", load_default=None, allow_none=True)]
     email: Annotated[str | None, Email(load_default=None, allow_none=True, metadata={"format": "email"})]

@@ -62,7 +62,7 @@ class CreateSandboxBody(RequestBody):
 class SandboxNameBody(RequestBody):
     """The id of a project or of a sandbox."""
 
-    ONE_OF = (("projectId",), ("sandboxId",))
+    ALTERNATIVES = (("projectId",), ("sandboxId",))
 
     project_id: Annotated[str | None, IdField("prj", load_default=None, data_key="projectId")]
     sandbox_id: Annotated[str | None, IdField("sbx", load_default=None, data_key="sandboxId")]

@@ -15,7 +15,7 @@ from app.resources.site_build.changed_pages import PageChange
 class RequestBuildBody(RequestBody):
     """The commit to build, or the change set whose head is built."""
 
-    ONE_OF = (("commit_sha",), ("change_set_id",))
+    ALTERNATIVES = (("commit_sha",), ("change_set_id",))
 
     commit_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
     change_set_id: Annotated[

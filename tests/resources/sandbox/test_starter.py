@@ -9,7 +9,7 @@ from app.resources.sandbox.site import Site
 PAGE, VIDEO = "a" * 40, "b" * 40
 
 
-class OneTooLarge(Repository):
+class LargeBlob(Repository):
     """Repository with a page and a video that is too large for a batch read."""
 
     def tree(self, commit: str) -> Iterator[TreeEntry]:
@@ -23,7 +23,7 @@ class OneTooLarge(Repository):
 
 class TestSite:
     def test_files_above_the_size_limit_are_omitted(self) -> None:
-        site = Site.at(Source(OneTooLarge(), "main"), "c" * 40, {"typed.html": b"typed"})
+        site = Site.at(Source(LargeBlob(), "main"), "c" * 40, {"typed.html": b"typed"})
         assert {file.path: file.content for file in site.files()} == {
             "typed.html": b"typed",
             "index.html": b"<h1>Page</h1>",

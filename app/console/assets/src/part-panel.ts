@@ -176,9 +176,10 @@ export class PartPanel {
   }
 
   /** Show the draft of a page in a preview that has started again. */
-  async showDraft(editUrl: string, textUrl: string): Promise<void> {
+  async showDraft(editUrl: string, textUrl: string): Promise<string> {
     const form = await loadForm(editUrl);
     if (form) await request(textUrl, formBody(form));
+    return form?.dataset.version ?? "";
   }
 
   /** Store and show a former text. */

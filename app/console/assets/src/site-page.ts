@@ -11,6 +11,8 @@ const HEARTBEAT_MS = 120_000;
 /** Most sites build a text within this time. */
 const BUILD_MS = 1000;
 const MAX_OTHERS = 8;
+/** Loads of a page that shows an earlier version. */
+const MAX_RELOADS = 8;
 /** A page reports its changes at this interval. */
 const FOLLOW_MS = 300;
 const MODE = "galley-site-mode";
@@ -25,6 +27,9 @@ class SitePage {
   private readonly panel: PartPanel;
   private readonly texts = new Map<number, MarkedText | null>();
   private readonly misplaced = new Set<number>();
+  /** The versions of drafts that a preview received at its start. A page that loads before its build shows earlier ones. */
+  private readonly awaited = new Map<string, string>();
+  private reloads = 0;
   private readonly changed: Map<string, string>;
   private readonly formers: (FormerText & { isFirst: boolean })[] = [];
   private readonly urls: string[] = [];
@@ -121,7 +126,11 @@ class SitePage {
     this.channel.admit(new URL(this.address).origin);
     for (const name of PARTS) this.element(`[data-site-${name}]`).hidden = false;
     if (editable === false) this.showForms(editableReason ?? "");
-    for (const path of this.changed.keys()) await this.panel.showDraft(this.urlOf("edit", path), `${this.urlOf("preview-text", path)}?editable=true`);
+    for (const path of this.changed.keys()) {
+      const version = await this.panel.showDraft(this.urlOf("edit", path), `${this.urlOf("preview-text", path)}?editable=true`);
+      if (version) this.awaited.set(path, version);
+    }
+    this.reloads = MAX_RELOADS;
     this.load(this.urls[this.at] || this.page.dataset.at || "/");
     clearInterval(this.heartbeat);
     this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
@@ -218,6 +227,7 @@ class SitePage {
     this.mark("back", this.at > 0);
     this.mark("forward", this.at < this.urls.length - 1);
     const [headings, texts] = [await this.find(main), await this.find(numbers)];
+    if (this.isEarlier(texts)) this.loadLater();
     const entry = headings[0] ?? mostOf(texts);
     this.entry = entry?.path ?? "";
     this.element("[data-site-title]").textContent = entry?.title ?? "";
@@ -228,6 +238,12 @@ class SitePage {
     const open = this.panel.shown;
     const again = open && texts.find((one) => isSameText(one, open));
     if (again) this.channel.send({ type: "select", number: again.number });
+  }
+
+  /** Return whether a page shows an earlier version of a draft, and may be loaded again. */
+  private isEarlier(texts: MarkedText[]): boolean {
+    for (const { path, blob_sha } of texts) if (this.awaited.get(path) === blob_sha) this.awaited.delete(path);
+    return texts.some(({ path }) => this.awaited.has(path)) && this.reloads-- > 0;
   }
 
   /** Name marks outside of texts. The next start of the preview leaves them out. */
@@ -281,6 +297,7 @@ class SitePage {
   }
 
   private add({ path, title }: MarkedText): void {
+    this.awaited.delete(path);
     if (this.changed.has(path)) return;
     this.typed = path;
     this.changed.set(path, title);
@@ -313,21 +330,21 @@ class SitePage {
     if (this.panel.isOpen || this.isSaving) return;
     if (!this.changed.size) return void toast(text("Nothing was changed"));
     const body = formBody(this.form, submitter);
-    for (const path of this.changed.keys()) body.append("file", path);
+    const sent = [...this.changed];
+    for (const [path] of sent) body.append("file", path);
     this.say(text("Saving …"));
     this.isSaving = true;
+    this.changed.clear(); // What is typed from now on is another change.
     const response = await request(this.form.action, body);
     this.isSaving = false;
     this.say("");
+    const isConflict = response !== null && new URL(response.url).pathname.includes("/conflict/");
+    if (!response?.ok || isSignIn(response) || isConflict) for (const [path, title] of sent) this.changed.set(path, title);
+    else this.formers.length = 0;
+    this.count();
     if (!response || isSignIn(response) || response.status === 401) return void toast(response ? text("Your session has ended. Your text is still here.") : text("The service does not respond. Your text is still here."));
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     if (!response.ok) return void toast(page.querySelector(".banner--error p")?.textContent ?? text("The service does not respond. Your text is still here."));
-    const isConflict = new URL(response.url).pathname.includes("/conflict/");
-    if (!isConflict) {
-      this.changed.clear();
-      this.formers.length = 0;
-      this.count();
-    }
     if (new URL(response.url).pathname !== location.pathname) return location.assign(response.url);
     const message = page.querySelector(".toast");
     toast(...(message ? [...message.childNodes].map((node) => document.importNode(node, true) as ChildNode) : [text("Saved")]));
