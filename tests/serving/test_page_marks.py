@@ -233,6 +233,28 @@ def test_text_that_scripts_add_and_change_is_cleaned(visit: Visit) -> None:
     )
 
 
+def test_copies_of_elements_have_their_numbers(visit: Visit) -> None:
+    """A carousel repeats its slides. Equal texts of two files, or in other elements, are no copies."""
+    slide = f'<p class=slide>Slide{encode(510)} <img alt="Boat{encode(511)}" src="data:,"></p>'
+    visit.open(document(f"<main>{slide}<p>Same{encode(512)}</p><p>Same{encode(513)}</p></main>"))
+    visit.frame.evaluate(
+        """() => {
+        const main = document.querySelector("main");
+        main.append(main.firstChild.cloneNode(true), main.children[1].cloneNode(true));
+        main.insertAdjacentHTML("beforeend", "<p class=slide>Slide</p><p>Slide </p>");
+    }"""
+    )
+    slides = visit.frame.locator(".slide")
+    visit.frame.locator(".slide").nth(1).click(position={"x": 5, "y": 5})
+    assert visit.wait("select")["numbers"] == [510]
+    slides.nth(1).locator("img").dispatch_event("click")
+    assert visit.wait("select", "message.kind === 'image'")["numbers"] == [511, 510]
+    for text in (visit.frame.locator("p:not(.slide)").nth(2), visit.frame.locator("p:not(.slide)").nth(3)):
+        visit.clear()
+        text.click()
+        assert visit.wait("select")["numbers"] == []
+
+
 def test_marks_are_removed_after_a_page_has_compared_its_texts(visit: Visit) -> None:
     text = f"Hydrated{encode(600)}"
     script = f"""<script type=module>window.same = document.getElementById("root").textContent === {text!r};

@@ -14,6 +14,7 @@ from app.content.marks.positions import MarkInsertion, Position
 from app.content.marks.text_ends import text_end
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(\S?)")
 _METADATA = re.compile(r" {0,3}:?[A-Za-z0-9_-]+:(?:\s|\Z)")
 _STATEMENT = re.compile(r"\s*(?:import|export)\s")
 _RAW = re.compile(
@@ -93,18 +94,23 @@ def _is_end(match: re.Match[str]) -> bool:
 
 
 class _CodeState:
-    """Elements, shortcodes and expressions of MDX that continue after a blank line. The editor does not know them."""
+    """Code that continues after a blank line: elements, shortcodes, expressions of MDX, and fences directly below HTML.
+
+    The editor does not know it.
+    """
 
     def __init__(self, text: str, *, is_mdx: bool) -> None:
         self._is_mdx = is_mdx
         self._closed = {_name(match) for match in _raw_tags(text) if _is_end(match)}
-        self._raw, self._depth, self._is_tag_open, self._is_statement = "", 0, False, False
+        self._raw, self._fence, self._depth, self._is_tag_open, self._is_statement = "", "", 0, False, False
 
     def covers(self, lines: Sequence[str], *, is_source: bool) -> bool:
         """Return whether a block is inside of such code, and read the code that it starts or ends."""
-        was_open = bool(self._raw or self._depth or self._is_tag_open)
+        was_open = bool(self._raw or self._fence or self._depth or self._is_tag_open)
         source = "\n".join(lines)
         self._raw = self._raw_after(source, self._raw)
+        if is_source or self._fence:
+            self._read_fences(lines)
         if self._is_mdx and (is_source or was_open):
             self._read_expression(source)
         return was_open or bool(self._raw)
@@ -121,6 +127,14 @@ class _CodeState:
             elif not _is_end(match) and not raw and name in self._closed:
                 raw = name
         return raw
+
+    def _read_fences(self, lines: Sequence[str]) -> None:
+        """Read fences in HTML, where kramdown and Python-Markdown find code."""
+        for match in filter(None, map(_FENCE.match, lines)):
+            if not self._fence:
+                self._fence = match[1]
+            elif not match[2] and match[1].startswith(self._fence):
+                self._fence = ""
 
     def _read_expression(self, source: str) -> None:
         self._is_statement = bool(_STATEMENT.match(source)) or (self._is_statement and self._depth > 0)

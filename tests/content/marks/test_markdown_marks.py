@@ -65,6 +65,13 @@ def test_other_blocks_have_no_mark(marker: Marker, text: str) -> None:
     assert marker.text("docs/a.md", f"First\n\n{text}\n\nLast\n") == f"First◆\n\n{text}\n\nLast◆\n"
 
 
+def test_code_directly_below_html_has_no_mark(marker: Marker) -> None:
+    """Kramdown ends the HTML at the fence. For the editor, the second fence starts code."""
+    code = "<div>a</div>\n```yaml\na b\n\nc d\n\n~~~\ne f\n~~~\n\n````\n"
+    assert marker.text("docs/a.md", f"First\n\n{code}\nLast\n") == f"First◆\n\n{code}\nLast\n"
+    assert marker.text("docs/a.md", "<div>\n```\na\n```\n</div>\n\nLast\n") == "<div>\n```\na\n```\n</div>\n\nLast◆\n"
+
+
 def test_text_after_code_without_an_end_has_a_mark(marker: Marker) -> None:
     text = '{{< code file="a.js" >}}\n\nThe <code> tag\n\nLast\n'
     assert marker.text("docs/a.md", text) == '{{< code file="a.js" >}}\n\nThe <code> tag◆\n\nLast◆\n'

@@ -27,6 +27,8 @@ export class Sweep {
   private readonly numbers = new WeakMap<Node, readonly number[]>();
   private readonly marked = new WeakSet<Element>();
   private readonly elements = new Map<number, WeakRef<Element>[]>();
+  /** Numbers of each text and its element, for the copies that scripts make later. Texts with different numbers have none. */
+  private readonly copied = new Map<string, readonly number[]>();
   private readonly unread: Node[] = [];
   private readonly observer: MutationObserver;
   private readonly names: Names;
@@ -176,27 +178,33 @@ export class Sweep {
   private readText(node: Text): void {
     const hasMarks = mayHaveMarks(node.data);
     const known = this.numbers.get(node);
-    if (!hasMarks && !known) return;
+    if (!hasMarks && !known && (!this.isRead || !node.data.trim())) return;
     const element = node.parentElement ?? (node.getRootNode() as Partial<ShadowRoot>).host;
-    if (element && !hasMarks && known) return this.record(element, node, known);
+    if (element && !hasMarks) return this.recordAgain(element, node, known ?? this.copied.get(keyOf(element, node.data)));
     if (!element || element.closest(`script, style, ${ISLAND}`)) return;
     const { text, numbers } = cleanText(node.data, this.range);
     if (!numbers.length) return;
     node.data = text;
-    if (element.localName === "title" || element.localName === "textarea") this.report(this.unseen, numbers);
-    else this.record(element, node, numbers);
+    if (element.localName === "title" || element.localName === "textarea") return this.report(this.unseen, numbers);
+    this.remember(element, text, numbers);
+    this.record(element, node, numbers);
   }
 
   private readAttribute(element: Element, name: string): void {
     const value = element.getAttribute(name);
-    if (value === null || !mayHaveMarks(value) || UNTOUCHED.test(name) || element.closest(ISLAND)) return;
+    if (value === null || UNTOUCHED.test(name)) return;
+    if (!mayHaveMarks(value)) return this.isRead && SHOWN_ATTRIBUTES.has(name) && !this.numbers.has(element) ? this.recordAgain(element, element, this.copied.get(keyOf(element, value))) : undefined;
+    if (element.closest(ISLAND)) return;
     const { text, numbers } = cleanText(value, this.range);
     if (!numbers.length) return;
     if (isReference(name)) return element.setAttribute(name, this.names.restoreAll(value));
     if (name === "href" || name === "xlink:href") return this.readLink(element, name, value, numbers);
     if (BREAKING.has(name)) this.report(this.breaking, numbers);
     else if (name === "value") this.report(this.unseen, numbers);
-    else if (SHOWN_ATTRIBUTES.has(name)) this.record(element, element, [...(this.numbers.get(element) ?? []), ...numbers]);
+    else if (SHOWN_ATTRIBUTES.has(name)) {
+      this.remember(element, text, numbers);
+      this.record(element, element, [...(this.numbers.get(element) ?? []), ...numbers]);
+    }
     // A policy of the site can forbid the attribute, but not the property.
     if (name === "style") (element as HTMLElement).style.cssText = text;
     else element.setAttribute(name, text);
@@ -238,6 +246,17 @@ export class Sweep {
     }, () => undefined);
   }
 
+  private remember(element: Element, text: string, numbers: readonly number[]): void {
+    const key = keyOf(element, text);
+    const known = this.copied.get(key);
+    this.copied.set(key, known && String(known) !== String(numbers) ? [] : numbers);
+  }
+
+  /** Record the numbers of a text without marks that a script moved or copied. */
+  private recordAgain(element: Element, node: Node, numbers: readonly number[] | undefined): void {
+    if (numbers?.length) this.record(element, node, numbers);
+  }
+
   /** Record the numbers of a text of an element, or of its attributes. */
   private record(element: Element, node: Node, numbers: readonly number[]): void {
     const distinct = [...new Set(numbers)].slice(-MAX_NUMBERS);
@@ -254,6 +273,11 @@ export class Sweep {
     for (const number of numbers) list.add(number);
     this.onChange();
   }
+}
+
+/** Return what a text and its copy have in common. */
+function keyOf(element: Element, text: string): string {
+  return `${element.localName} ${element.getAttribute("class") ?? ""}\n${text}`;
 }
 
 const MAX_NUMBERS = 50;
