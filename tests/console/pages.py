@@ -77,7 +77,7 @@ PAGES = (
             *("", "/help", "/search", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
             *("/history", "/history/:file", "/media", "/preview", "/settings", "/new", "/new/:name"),
             *("/collections", "/collections/:name", "/data", "/thumbnail/:sha", "/undo/:sha", "/links", "/relations"),
-            *("/images/:file", "/draft-image/:file", "/site", "/site/marks"),
+            *("/images/:file", "/draft-image/:file", "/site", "/site/marks", "/site/field"),
         )
     ),
     Row("GET", f"{PROJECT}/activity", MEMBERS),

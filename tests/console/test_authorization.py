@@ -147,6 +147,7 @@ WITHOUT_A_LINK = {
     *("/console/:unknown", "/console/static/:name", "/console/admin"),
     "/console/projects/:project_id/thumbnail/:sha",
     "/console/projects/:project_id/site/marks",
+    "/console/projects/:project_id/site/field",
     "/console/projects/:project_id/activity",
     *("/console/reset-password", "/console/invitation", "/console/verify"),
     *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),

@@ -136,6 +136,38 @@ class TestMarks:
         answer = me.person.client.get(f"{me.base}/site/marks", query_string={"numbers": numbers}, headers=headers)
         assert (answer.status_code, json.loads(answer.text)["code"]) == (400, "VALIDATION_FAILED")
 
+    @pytest.mark.parametrize(
+        ("file", "field", "pointer"),
+        [
+            (FILE, "title", "/title"),
+            (f"./{FILE}", "hero.title", "/hero/title"),
+            (f"/{FILE}", "/a.b/0", "/a.b/0"),
+            ("content/posts/new.md", "title", "/title"),
+        ],
+    )
+    def test_field_that_an_attribute_names_has_its_part_and_addresses(
+        self, me: Proposer, file: str, field: str, pointer: str
+    ) -> None:
+        me.draft("content/posts/new.md", "---\ntitle: New\n---\n")
+        query = {"file": file, "field": field}
+        [shown] = me.person.client.get(f"{me.base}/site/field", query_string=query).json["marks"]
+        path = file.removeprefix(".").removeprefix("/")
+        assert (shown["path"], shown["pointer"], shown["block"]) == (path, pointer, None)
+        assert (shown["edit"], shown["blob_sha"]) == (f"{me.base}/edit/{path}", "")
+
+    @pytest.mark.parametrize(
+        "query",
+        [{}, {"file": FILE}, {"field": "title"}, {"file": "", "field": "a"}, {"file": "a" * 1_001, "field": "a"}],
+    )
+    def test_other_fields_are_refused(self, me: Proposer, query: dict[str, str]) -> None:
+        answer = me.person.client.get(f"{me.base}/site/field", query_string=query, headers=JSON)
+        assert (answer.status_code, json.loads(answer.text)["code"]) == (400, "VALIDATION_FAILED")
+
+    @pytest.mark.parametrize("file", ["content/none.md", "../secret", "content"])
+    def test_field_of_no_file_is_not_known(self, me: Proposer, file: str) -> None:
+        query = {"file": file, "field": "title"}
+        assert me.person.client.get(f"{me.base}/site/field", query_string=query).json == {"marks": []}
+
     @pytest.mark.slow
     @pytest.mark.usefixtures("stop_sandboxes")
     def test_known_numbers_have_their_part_entry_and_addresses(self, world: World) -> None:

@@ -312,6 +312,7 @@ class TestSelection:
         del message["rect"]
         assert message == {
             "type": "select", "numbers": [800], "text": "Card", "kind": "text", "href": f"{visit.host.site}/other",
+            "source": None,
         }  # fmt: skip
         assert visit.frame.url.endswith("/page")
 
@@ -331,6 +332,20 @@ class TestSelection:
         message = visit.wait("select")
         assert (message["numbers"], message["kind"], message["text"]) == (numbers, kind, text)
         assert visit.frame.locator("details").get_attribute("open") is None
+
+    def test_attributes_of_the_site_win_over_marks(self, visit: Visit) -> None:
+        card = '<article data-galley-file="posts/a.md"><h2 data-galley-field="title"><b>SHORT%s</b></h2><p>Text%s</p></article>'
+        html = card % (encode(806), encode(807)) + '<footer data-galley-field="site.name"><i>Name</i></footer>'
+        visit.open(document(html))
+        for selector, source, text in [
+            ("b", {"file": "posts/a.md", "field": "title"}, "SHORT"),
+            ("p", None, "Text"),
+            ("i", {"file": "", "field": "site.name"}, "Name"),
+        ]:
+            visit.clear()
+            visit.frame.locator(selector).click()
+            message = visit.wait("select")
+            assert (message["source"], message["text"]) == (source, text)
 
     def test_long_text_is_cut(self, visit: Visit) -> None:
         visit.open(document(f"<p>{'a' * 5_000}{encode(810)}</p>"))

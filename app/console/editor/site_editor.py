@@ -19,17 +19,20 @@ from app.console.shell.messages import notice
 from app.console.shell.pages import Page, lead_back, see_other
 from app.console.shell.rendering import page
 from app.console.shell.translation import gettext as _
-from app.content.json_pointer import keys_of
+from app.content.json_pointer import keys_of, pointer_of
+from app.content.marks import Position
 from app.core.limits import CommitLimits
 from app.http.actions import run
 from app.http.envelope import json_response
 from app.http.validation import Length, RequestQuery
 from app.resources.project_content.saving.commit_builder import SaveConflict
+from app.resources.project_content.tree.folder_listing import existing_files
 from app.resources.project_draft.queries import drafts_on
 from app.resources.project_preview.schemas import MarksQuery
 from app.resources.sandbox import marking
 from app.resources.source_marks.queries import MarkSource, find_positions
 
+NO_MARK = -1
 FILES = "file"
 """The field with the path of each page that the visit changed."""
 
@@ -40,6 +43,14 @@ class SiteQuery(RequestQuery):
 
     at: Annotated[str, fields.String(load_default="", validate=Length(max=2_000))]
     done: Annotated[str, fields.String(load_default="", validate=Length(max=40))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldQuery(RequestQuery):
+    """The path of a file, and a JSON pointer or names joined by dots."""
+
+    file: Annotated[str, fields.String(required=True, validate=Length(1, 1_000))]
+    field: Annotated[str, fields.String(required=True, validate=Length(1, 1_000))]
 
 
 @blueprint.get(f"{BASE}/site")
@@ -64,6 +75,20 @@ def site_marks(*, scope: ProjectScope, query: MarksQuery) -> Response:
     known = [positions[number] for number in query.distinct if number in positions]
     titles = frame.current().titles({position.path for position in known})
     return json_response({"marks": [_shown(scope, position, titles[position.path]) for position in known]}, 200)
+
+
+@blueprint.get(f"{BASE}/site/field")
+@Page(guard=MEMBER, query=FieldQuery)
+def site_field(*, scope: ProjectScope, query: FieldQuery) -> Response:
+    """Return the field of a file that attributes of the site name, as JSON like a mark. An unknown file has none."""
+    path, pointer = query.file.removeprefix("./").removeprefix("/"), query.field
+    drafts = {own.draft.file for own in drafts_on(scope.project, by=scope.caller)}
+    if path not in drafts | existing_files(frame.current().index, [path]):
+        return json_response({"marks": []}, 200)
+    if not pointer.startswith("/"):
+        pointer = pointer_of(pointer.split("."))
+    source = MarkSource(NO_MARK, path, "", Position(pointer, None, (1, 1), "text"), None)
+    return json_response({"marks": [_shown(scope, source, frame.current().titles([path])[path])]}, 200)
 
 
 @blueprint.post(f"{BASE}/site/misplaced")

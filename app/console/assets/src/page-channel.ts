@@ -22,6 +22,8 @@ export interface SelectedText {
   rect: Rect;
   text: string;
   href: string | null;
+  /** The path of a file, or an empty text for that of the page, and a field of it. */
+  source: { file: string; field: string } | null;
 }
 
 export type PageMessage = LoadedPage | SelectedText | { type: "move"; rect: Rect | null } | { type: "leave" };
@@ -76,7 +78,8 @@ export function readMessage(data: unknown): PageMessage | null {
   if (data.type === "page") return { type: "page", url: textOf(data.url), title: textOf(data.title), main: numbersOf(data.main), numbers: numbersOf(data.numbers), misplaced: numbersOf(data.misplaced) };
   const rect = rectOf(data.rect);
   if (data.type !== "select" || !rect) return null;
-  return { type: "select", numbers: numbersOf(data.numbers), rect, text: textOf(data.text), href: textOf(data.href) || null };
+  const source = isRecord(data.source) ? { file: textOf(data.source.file), field: textOf(data.source.field) } : null;
+  return { type: "select", numbers: numbersOf(data.numbers), rect, text: textOf(data.text), href: textOf(data.href) || null, source: source?.field ? source : null };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

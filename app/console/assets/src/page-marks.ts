@@ -10,11 +10,17 @@ const QUIET_MS = 100;
 const MAX_WAIT_MS = 3_000;
 const CONTROLS = "button, input, select, textarea, summary, label, option, audio, video, [role=button], [role=tab], [role=menuitem], [role=switch], [contenteditable]";
 const MENUS = "button, summary, [role=button], [role=tab], [role=menuitem], [aria-haspopup], [aria-expanded]";
+/** Attributes with which a template names the source of a text that it changes. */
+const [FILE, FIELD] = ["data-galley-file", "data-galley-field"];
 const TYPED = "input, select, textarea, [contenteditable]";
 
+interface Source {
+  file: string;
+  field: string;
+}
 type Message =
   | { type: "page"; url: string; title: string; main: number[]; numbers: number[]; misplaced: number[] }
-  | { type: "select"; numbers: number[]; rect: Area; text: string; kind: "text" | "image" | "alt"; href: string | null }
+  | { type: "select"; numbers: number[]; rect: Area; text: string; kind: "text" | "image" | "alt"; href: string | null; source: Source | null }
   | { type: "move"; rect: Area | null }
   | { type: "leave" };
 type Command = { type?: unknown; edit?: unknown; number?: unknown; last?: unknown };
@@ -117,7 +123,7 @@ class MarkedPage {
   /** Return the elements around the target of an event, nearest first, and the first of them with marks. */
   private around(event: Event): { path: Element[]; marked: Element | null } {
     const path = event.composedPath().filter((each): each is Element => each instanceof Element);
-    const marked = path.find((element) => this.sweep.numbersOf(element).length) ?? null;
+    const marked = path.find((element) => element.hasAttribute(FIELD)) ?? path.find((element) => this.sweep.numbersOf(element).length) ?? null;
     const control = path.findIndex((element) => element.matches(CONTROLS));
     // A control in a marked element has no mark: it acts.
     return { path, marked: marked && control >= 0 && control < path.indexOf(marked) ? null : marked };
@@ -158,16 +164,20 @@ class MarkedPage {
     const numbers = [...new Set(path.flatMap((element) => this.sweep.numbersOf(element)))];
     const link = path.find((element) => element instanceof HTMLAnchorElement) as HTMLAnchorElement | undefined;
     const kind = path[0]?.localName === "img" ? "image" : this.isTextOf(marked) ? "text" : "alt";
-    const rect = areaOf(marked);
-    this.select(numbers[0] ?? null, marked, rect);
-    this.send({ type: "select", numbers: numbers.slice(0, 50), rect, text: this.textOf(marked), kind, href: link?.href || null });
+    const [rect, source] = [areaOf(marked), sourceOf(marked)];
+    this.select((source ? null : numbers[0]) ?? null, marked, rect);
+    this.send({ type: "select", numbers: numbers.slice(0, 50), rect, text: this.textOf(marked), kind, href: link?.href || null, source });
+  }
+
+  private canEdit(element: Element): boolean {
+    return element.hasAttribute(FIELD) || this.sweep.numbersOf(element).length > 0;
   }
 
   /** Send that a text without marks was clicked. Links and controls act. */
   private sendUnmarked(path: readonly Element[]): void {
     const hasText = [...path[0]!.childNodes].some((node) => node instanceof Text && node.data.trim());
     if (!hasText || path.some((element) => element.matches(`a[href], ${CONTROLS}`))) return;
-    this.send({ type: "select", numbers: [], rect: areaOf(path[0]!), text: "", kind: "text", href: null });
+    this.send({ type: "select", numbers: [], rect: areaOf(path[0]!), text: "", kind: "text", href: null, source: null });
   }
 
   private isTextOf(element: Element): boolean {
@@ -180,9 +190,9 @@ class MarkedPage {
   }
 
   private sendMove(): void {
-    if (this.selected === null) return;
     const target = this.outlines.target("selected");
-    const element = target?.isConnected ? target : this.shownElement(this.selected);
+    if (this.selected === null && !target) return;
+    const element = target?.isConnected ? target : this.selected === null ? null : this.shownElement(this.selected);
     if (element !== target && element) this.outlines.show("selected", element);
     const rect = element ? areaOf(element) : null;
     const moved = JSON.stringify(rect);
@@ -198,7 +208,7 @@ class MarkedPage {
     if (event.key === "Escape" && !event.defaultPrevented) this.send({ type: "leave" });
     if (!this.isEditing || isTyped) return;
     if (event.key === "Tab") this.moveFocus(event);
-    if (event.key === "Enter" && active && this.sweep.numbersOf(active).length) {
+    if (event.key === "Enter" && active && this.canEdit(active)) {
       stop(event);
       this.sendSelection(ancestors(active), active);
     }
@@ -212,7 +222,7 @@ class MarkedPage {
     else if (event.shiftKey) return;
     for (let node = walker[step]() as Element | null; node; node = walker[step]() as Element | null) {
       if (!(node instanceof HTMLElement || node instanceof SVGElement)) continue;
-      const isMarked = this.sweep.numbersOf(node).length > 0;
+      const isMarked = this.canEdit(node);
       if ((!isMarked && node.tabIndex < 0) || !isShown(node)) continue;
       if (node.tabIndex >= 0) return;
       stop(event);
@@ -227,7 +237,7 @@ class MarkedPage {
   private focus(event: FocusEvent): void {
     const element = event.target;
     if (!this.isEditing || !(element instanceof Element)) return;
-    this.outlines.show("focus", this.sweep.numbersOf(element).length ? element : null);
+    this.outlines.show("focus", this.canEdit(element) ? element : null);
   }
 
   private blur(): void {
@@ -304,6 +314,12 @@ class MarkedPage {
 function stop(event: Event): void {
   event.preventDefault();
   event.stopImmediatePropagation();
+}
+
+/** Return the source that the attributes of an element and of one around it name. Without a file it is that of the page. */
+function sourceOf(element: Element): Source | null {
+  const field = element.getAttribute(FIELD);
+  return field === null ? null : { file: element.closest(`[${FILE}]`)?.getAttribute(FILE) ?? "", field };
 }
 
 function selectsText(element: Element): boolean {

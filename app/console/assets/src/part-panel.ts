@@ -8,7 +8,7 @@ import { PanelGuard } from "./panel-guard.ts";
 import { text } from "./texts.ts";
 import { initTitle } from "./title-line.ts";
 
-/** A text of the site: the version of its file, and a pointer to a value or the index of a block. */
+/** A text of the site: the version of its file, and a pointer to a value or the index of a block. Attributes of the site name no version. */
 export interface MarkedText {
   number: number;
   path: string;
@@ -110,7 +110,7 @@ export class PartPanel {
     this.show("");
     this.panel.hidden = false;
     const part = form && this.mount(form, shown);
-    const isPresent = !form || form.dataset.version === shown.blob_sha || (part !== null && isSame(textOf(part, shown), pageText));
+    const isPresent = !form || !shown.blob_sha || form.dataset.version === shown.blob_sha || (part !== null && isSame(textOf(part, shown), pageText));
     if (!isPresent) {
       this.hide();
       await request(shown.text_url, this.before);

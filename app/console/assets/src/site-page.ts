@@ -267,11 +267,18 @@ class SitePage {
     return numbers.flatMap((number) => this.texts.get(number) ?? []);
   }
 
+  /** Return the field that attributes of the site name. */
+  private async findField({ file, field }: { file: string; field: string }): Promise<MarkedText[]> {
+    const query = new URLSearchParams({ file: file || this.entry, field });
+    const response = await fetch(`${this.page.dataset.marksUrl!.replace(/marks$/, "field")}?${query}`, { headers: { Accept: "application/json" } }).catch(() => null);
+    return response?.ok ? (await response.json()).marks : [];
+  }
+
   private async select(message: SelectedText): Promise<void> {
     await this.panel.close();
-    const texts = await this.find(message.numbers);
+    const texts = message.source ? await this.findField(message.source) : await this.find(message.numbers);
     if (this.panel.isOpen) return;
-    if (!message.numbers.length) return toast(text("This text cannot be changed on the page."));
+    if (!message.source && !message.numbers.length) return toast(text("This text cannot be changed on the page."));
     this.say(texts.length ? "" : text("This text opens in the form only."));
     if (texts[0]) await this.open(texts[0], texts, message);
   }
