@@ -22,6 +22,7 @@ from app.models.project_content import ContentIndex
 from app.models.sandbox import PreviewState, Sandbox
 from app.models.user import User
 from app.resources.git_provider import token_encryption
+from app.security.secrets import associated_data
 from app.worker import JobRunner
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.applications import application, settings_for
@@ -118,7 +119,7 @@ def of_revocation(_site: Site) -> Target:
     row = GitRevocation(provider=Provider.GITHUB, kind=token_encryption.REFRESH, token_secret="")
     db.session.add(row)
     db.session.flush()
-    aad = token_encryption.associated_data(token_encryption.REVOCATIONS, row.id, "token")
+    aad = associated_data(token_encryption.REVOCATIONS, row.id, "token")
     row.token_secret = keyring.encrypt("token", aad=aad)
     return row.id, {"revocation_id": row.id}
 

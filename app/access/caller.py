@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from flask import current_app
 from flask_login import UserMixin
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from app.core import clock
 from app.core.api_tokens import TokenGrant
 from app.extensions import db
 from app.models.base import Base, UtcDateTime
 from app.models.login import Session
+from app.models.organization import Membership, Organization
 from app.models.user import User
 from app.security.secrets import hash_token
 
@@ -32,6 +33,7 @@ class CallerSession:
     updated_at: datetime
     expires_at: datetime
     last_seen_at: datetime
+    second_factor_at: datetime | None
     remember: bool
     ip_address: str | None
     user_agent: str | None
@@ -42,6 +44,8 @@ class Caller(UserMixin):
     """A user with the session or API token of the request, as they were when the request began.
 
     A caller has a session or a `grant`, the rights of its API token. A change needs the row: `Scope.user` reads it.
+    `needs_second_factor` is true if an organization of the user requires a second factor, and the session has proved
+    none. The caller of an API token has it if the user has a second factor.
     """
 
     id: str
@@ -53,9 +57,11 @@ class Caller(UserMixin):
     subscribed: bool
     is_admin: bool
     provider: str
+    two_factor_enabled: bool
     created_at: datetime
     updated_at: datetime
     _: KW_ONLY
+    needs_second_factor: bool = False
     optional_session: CallerSession | None = None
     grant: TokenGrant | None = None
     token_used_at: datetime | None = None
@@ -76,9 +82,28 @@ def _columns_of(values: type[Any], model: type[Base]) -> list[InstrumentedAttrib
 # Columns: objects of the database session cost several times as much.
 USER_COLUMNS = _columns_of(Caller, User)
 _SESSION_COLUMNS = _columns_of(CallerSession, Session)
-_SESSION_START, _TARGET_START = len(USER_COLUMNS), len(USER_COLUMNS) + len(_SESSION_COLUMNS)
+_SESSION_START, _REQUIREMENT = len(USER_COLUMNS), len(USER_COLUMNS) + len(_SESSION_COLUMNS)
+_TARGET_START = _REQUIREMENT + 1
+
+
+def needs_second_factor(is_proved: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """Return the condition that an organization of the user requires a second factor that is not proved.
+
+    Its parameter is `now`. The database reads the organizations only if `is_proved` is false.
+    """
+    membership, organization = aliased(Membership), aliased(Organization)
+    required = sa.exists().where(
+        membership.user_id == User.id,
+        organization.id == membership.organization_id,
+        organization.second_factor_from <= _NOW,
+    )
+    return sa.case((is_proved, sa.false()), else_=required)
+
+
 SELECT_VALID_SESSION = (
-    sa.select(*USER_COLUMNS, *_SESSION_COLUMNS).select_from(User).join(Session, Session.user_id == User.id)
+    sa.select(*USER_COLUMNS, *_SESSION_COLUMNS, needs_second_factor(Session.second_factor_at.is_not(None)))
+    .select_from(User)
+    .join(Session, Session.user_id == User.id)
 ).where(Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
 """The statement that reads a valid session with its user, with the parameters `token_hash` and `now`."""
 
@@ -100,8 +125,8 @@ def caller_of(token: str, target: JoinedTarget | None = None) -> tuple[Caller | 
         row = db.session.execute(statement, parameters).first()
     if row is None:
         return None, None
-    session = CallerSession(*row[_SESSION_START:_TARGET_START])
-    caller = Caller(*row[:_SESSION_START], optional_session=session)
+    session = CallerSession(*row[_SESSION_START:_REQUIREMENT])
+    caller = Caller(*row[:_SESSION_START], optional_session=session, needs_second_factor=bool(row[_REQUIREMENT]))
     return caller, None if target is None else row[_TARGET_START:]
 
 

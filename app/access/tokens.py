@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from flask import Request
 
-from app.access.caller import USER_COLUMNS, Caller, read_row
+from app.access.caller import USER_COLUMNS, Caller, needs_second_factor, read_row
 from app.access.scope import Scope
 from app.core import clock
 from app.core.api_tokens import TokenGrant, TokenScope
@@ -130,7 +130,7 @@ def caller_of_api_token(token: str) -> Caller | None:
     row = read_row(_VALID_TOKEN, parameters)
     if row is None:
         return None
-    *user, token_id, name, scopes, projects, organization_id, last_used_at = row
+    *user, token_id, name, scopes, projects, organization_id, last_used_at, is_factor_missing = row
     grant = TokenGrant(
         token_id,
         name,
@@ -138,14 +138,14 @@ def caller_of_api_token(token: str) -> Caller | None:
         None if projects is None else frozenset(projects),
         organization_id,
     )
-    return Caller(*user, grant=grant, token_used_at=last_used_at)
+    return Caller(*user, grant=grant, token_used_at=last_used_at, needs_second_factor=bool(is_factor_missing))
 
 
 def select_token(conditions: Iterable[sa.ColumnElement[bool]]) -> sa.Select[*tuple[Any, ...]]:
     """Return the statement that reads the owner and the rights of a token."""
     token = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.projects, ApiToken.organization_id)
     return (
-        sa.select(*USER_COLUMNS, *token, ApiToken.last_used_at)
+        sa.select(*USER_COLUMNS, *token, ApiToken.last_used_at, needs_second_factor(User.two_factor_enabled.is_(True)))
         .join_from(User, ApiToken, ApiToken.user_id == User.id)
         .where(*conditions)
     )

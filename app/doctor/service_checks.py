@@ -8,7 +8,7 @@ from app.doctor.findings import Deployment, Finding, failure, ok, warning
 from app.drivers.errors import DriverError
 from app.models.git_credential import GitCredential
 from app.resources.git_provider import token_encryption
-from app.security.secrets import Keyring, TamperedSecret
+from app.security.secrets import Keyring, TamperedSecret, associated_data
 
 WORKER_LATE_S = 60.0
 LAG_WARNED_S, LAG_FAILED_S = 60.0, 600.0
@@ -56,7 +56,7 @@ def keys(deployment: Deployment) -> Iterator[Finding]:
                 continue
             older += ring.needs_rotation(value)
             try:
-                ring.decrypt(value, aad=token_encryption.associated_data(token_encryption.CREDENTIALS, row_id, field))
+                ring.decrypt(value, aad=associated_data(token_encryption.CREDENTIALS, row_id, field))
             except TamperedSecret:
                 unreadable.add(row_id)
     if unreadable:

@@ -12,7 +12,10 @@ from app.models.user import User
 
 
 class Session(Timestamps, Base):
-    """A signed-in browser. Only the SHA-256 of the token is stored."""
+    """A signed-in browser. Only the SHA-256 of the token is stored.
+
+    `second_factor_at` is the time at which the user proved a second factor, or signed in in a trusted device.
+    """
 
     __tablename__ = "sessions"
 
@@ -22,6 +25,7 @@ class Session(Timestamps, Base):
     expires_at: Mapped[datetime]
     idle_expires_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
+    second_factor_at: Mapped[datetime | None]
     remember: Mapped[bool] = mapped_column(default=True)
     ip_address: Mapped[str | None] = mapped_column(sa.String(64))
     user_agent: Mapped[str | None] = mapped_column(sa.String(512))

@@ -21,7 +21,10 @@ class ArchiveStatus(StrEnum):
 
 
 class Organization(Timestamps, Base):
-    """A group of users that owns projects. The membership row of the owner and `owner_id` change together."""
+    """A group of users that owns projects. The membership row of the owner and `owner_id` change together.
+
+    From `second_factor_from` on, its members need a second factor. None requires none.
+    """
 
     __tablename__ = "organizations"
     __table_args__ = (
@@ -44,6 +47,7 @@ class Organization(Timestamps, Base):
     owner_id: Mapped[str] = foreign_key("users.id", index=False)
     is_default: Mapped[bool] = mapped_column(default=False)
     status: Mapped[ArchiveStatus] = enum_column(ArchiveStatus, "status", default=ArchiveStatus.ACTIVE)
+    second_factor_from: Mapped[datetime | None]
     memberships: Mapped[list["Membership"]] = relationship(
         back_populates="organization", lazy="raise", passive_deletes=True
     )

@@ -13,7 +13,7 @@ from app.models.base import Base, Timestamps, enum_column, id_column
 class User(Timestamps, Base):
     """A user. `email_key` is the address in its comparable form.
 
-    `is_admin` marks platform admins; only a command sets it.
+    `is_admin` marks platform admins; only a command sets it. With `two_factor_enabled` a sign-in needs a second factor.
     """
 
     __tablename__ = "users"
@@ -31,6 +31,7 @@ class User(Timestamps, Base):
     is_admin: Mapped[bool] = mapped_column(default=False)
     provider: Mapped[str] = mapped_column(sa.String(20), default="credential")
     password_hash: Mapped[str | None]
+    two_factor_enabled: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
 
 @dataclass(frozen=True)

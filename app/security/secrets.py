@@ -12,6 +12,7 @@ import secrets
 import string
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -84,6 +85,15 @@ class Keyring:
     def needs_rotation(self, stored: str) -> bool:
         """Return whether another key than the first encrypted the secret."""
         return stored.partition(":")[0] != self._first
+
+
+SecretFields = tuple[Any, tuple[str, ...]]
+"""A table, and the names of its fields with secrets. Their columns have the suffix `_secret`."""
+
+
+def associated_data(table: str, row_id: str, field: str) -> str:
+    """Return the associated data of a secret."""
+    return f"{table}:{row_id}:{field}"
 
 
 def new_api_token() -> str:

@@ -125,6 +125,7 @@ def _new_user(values: dict[str, Any], password_hash: str) -> User:
         country=values["country"],
         subscribed=values["subscribed"],
         is_admin=False,
+        two_factor_enabled=False,
         provider="credential",
         password_hash=password_hash,
         created_at=now,

@@ -17,7 +17,7 @@ from app.models.project import ConnectionStatus, Project, Provider
 from app.models.user import User
 from app.resources.git_provider import token_encryption
 from app.resources.git_provider.connection_recovery import projects_reactivated_by
-from app.security.secrets import Keyring, hash_token
+from app.security.secrets import Keyring, associated_data, hash_token
 
 MAX_PREVIOUS_HASHES = 50
 HINT_LENGTH = 4
@@ -220,8 +220,6 @@ def _enqueue_revocations(credential: GitCredential, ring: Keyring) -> None:
         row = GitRevocation(provider=credential.provider, kind=kind, token_secret="")
         db.session.add(row)
         db.session.flush()
-        row.token_secret = ring.encrypt(
-            token, aad=token_encryption.associated_data(token_encryption.REVOCATIONS, row.id, "token")
-        )
+        row.token_secret = ring.encrypt(token, aad=associated_data(token_encryption.REVOCATIONS, row.id, "token"))
         db.session.flush()
         jobs.enqueue("git_provider.revoke", revocation_id=row.id)

@@ -14,7 +14,7 @@ from app.models.base import utcnow_ms
 from app.models.git_credential import GitDelivery, GitRevocation
 from app.models.project import LocalRepository, Provider
 from app.resources.git_provider import token_encryption
-from app.security.secrets import TamperedSecret
+from app.security.secrets import TamperedSecret, associated_data
 
 log = structlog.get_logger(__name__)
 
@@ -29,9 +29,7 @@ def revoke(*, revocation_id: str, git: GitHosts) -> None:
     if row is None:
         return
     try:
-        token = keyring.decrypt(
-            row.token_secret, aad=token_encryption.associated_data(token_encryption.REVOCATIONS, row.id, "token")
-        )
+        token = keyring.decrypt(row.token_secret, aad=associated_data(token_encryption.REVOCATIONS, row.id, "token"))
         provider, kind = row.provider, row.kind
         with transactions.outside_transaction():
             _end(provider, kind, token, git)

@@ -13,12 +13,10 @@ from app.database import transactions
 from app.drivers.errors import ReconnectRequired
 from app.extensions import db
 from app.models.git_credential import GitCredential, GitRevocation
-from app.security.secrets import Keyring, TamperedSecret
+from app.security.secrets import Keyring, SecretFields, TamperedSecret, associated_data
 
 BATCH_SIZE = 200
 
-SecretFields = tuple[Any, tuple[str, ...]]
-"""A table, and the names of its fields with secrets. Their columns have the suffix `_secret`."""
 ACCESS, REFRESH, INSTALLATION = "access_token", "refresh_token", "installation_token"
 FIELDS = (ACCESS, REFRESH, INSTALLATION)
 CREDENTIALS, REVOCATIONS = "git_credentials", "git_revocations"
@@ -95,8 +93,3 @@ def decrypt_token(ring: Keyring, row_id: str, field: str, stored: str | None) ->
         return ring.decrypt(stored, aad=associated_data(CREDENTIALS, row_id, field))
     except TamperedSecret as broken:
         raise ReconnectRequired("The stored credential cannot be decrypted. Connect the account again") from broken
-
-
-def associated_data(table: str, row_id: str, field: str) -> str:
-    """Return the associated data of a ciphertext."""
-    return f"{table}:{row_id}:{field}"

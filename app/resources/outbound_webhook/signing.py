@@ -9,8 +9,7 @@ from datetime import timedelta
 from app.core.limits import WebhookLimits
 from app.models.base import utcnow_ms
 from app.models.outbound_webhook import WebhookEndpoint
-from app.resources.git_provider.token_encryption import SecretFields, associated_data
-from app.security.secrets import Keyring
+from app.security.secrets import Keyring, SecretFields, associated_data
 
 PREFIX, KEY_BYTES = "whsec_", 32
 URL, SIGNING, PREVIOUS = "url", "signing", "previous_signing"

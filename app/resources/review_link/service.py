@@ -13,9 +13,8 @@ from app.models.base import utcnow_ms
 from app.models.change_set import ChangeSet, ChangeSetComment, ChangeSetReview
 from app.models.review_link import HOST_KEY_LENGTH, LinkRights, ReviewLink
 from app.resources.change_set.actions import REPEATED_WITHIN
-from app.resources.git_provider.token_encryption import SecretFields, associated_data
 from app.resources.review_link.errors import LinkEnded
-from app.security.secrets import Keyring, hash_token, new_token
+from app.security.secrets import Keyring, SecretFields, associated_data, hash_token, new_token
 
 MAX_ACTIVE, MAX_DAYS = 20, 30
 MAX_TRIES, TRIES_FOR = 5, timedelta(minutes=15)
