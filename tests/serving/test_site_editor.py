@@ -251,3 +251,27 @@ def test_preview_that_ended_shows_the_drafts_of_the_visit_after_its_next_start(
     expect(page.locator("[data-site-status]")).to_be_empty()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("Saved")
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_new_entry_opens_on_the_page_and_is_saved_with_the_visit(console: Console, project: str) -> None:
+    """Its draft is written into the preview. A page that the site does not show leads to its form."""
+    site = open_site(console, project, AT, "Fog signals|Signals in fog")
+    page, saved = console.page, Repository(repository(console.service))
+    page.locator("[data-site-new] summary").click()
+    picture(page, "new-menu")
+    page.locator("[data-site-new]").get_by_role("link", name="New entry: Posts").click()
+    dialog = page.get_by_role("dialog", name="Posts")
+    dialog.get_by_label("Title").fill("A new light")
+    dialog.locator("[type=submit]").click()
+    expect(page.locator("[data-site-title]")).to_have_text("A new light")
+    expect(site.locator("article h1")).to_have_text("A new light")
+    expect(page.get_by_text("Changed pages, not saved: 1")).to_be_visible()
+    picture(page, "new-page")
+    site.locator("article h1").click()
+    panel_of(page).get_by_label("Title").fill("A new lighthouse")
+    panel_of(page).get_by_role("button", name="Done").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Saved")
+    assert "+title: A new lighthouse" in saved.changed()

@@ -4,8 +4,8 @@ import { text } from "./texts.ts";
 
 const PATH_DELAY_MS = 200;
 
-/** Show the form of a new entry as a dialog. If it cannot be read, open its page. */
-export async function openNewEntry(link: HTMLAnchorElement): Promise<void> {
+/** Show the form of a new entry as a dialog. If it cannot be read, open its page. `created` receives the address of the editor. */
+export async function openNewEntry(link: HTMLAnchorElement, created = (url: string, _title: string): void => location.assign(url)): Promise<void> {
   const response = await fetch(link.href, { credentials: "same-origin" }).catch(() => null);
   const form = response?.ok && !response.redirected ? formOf(await response.text()) : null;
   if (!form) return location.assign(link.href);
@@ -15,7 +15,10 @@ export async function openNewEntry(link: HTMLAnchorElement): Promise<void> {
   form.querySelector(".form__actions")!.prepend(close);
   dialog.addEventListener("submit", (event) => {
     event.preventDefault();
-    void send(event.target as HTMLFormElement, (again) => {
+    const sent = event.target as HTMLFormElement;
+    const title = sent.querySelector<HTMLInputElement>("[name=title]")!.value;
+    const end = (url: string) => (dialog.close(), created(url, title));
+    void send(sent, end, (again) => {
       prepare(again, link.href);
       again.querySelector(".form__actions")!.prepend(close);
     });
@@ -31,9 +34,9 @@ function formOf(html: string): HTMLFormElement | null {
 }
 
 /** Send the form. The service leads to the editor, or returns the form with its errors. */
-async function send(form: HTMLFormElement, showAgain: (form: HTMLFormElement) => void): Promise<void> {
+async function send(form: HTMLFormElement, created: (url: string) => void, showAgain: (form: HTMLFormElement) => void): Promise<void> {
   const response = await fetch(form.action, { method: "POST", body: formBody(form), credentials: "same-origin" }).catch(() => null);
-  if (response?.redirected) return location.assign(response.url);
+  if (response?.redirected) return created(response.url);
   const again = response && response.status < 500 ? formOf(await response.text()) : null;
   if (!again) return form.submit();
   form.replaceWith(again);

@@ -156,11 +156,11 @@ export class PartPanel {
     if (former) await this.restore(former);
   }
 
-  /** Show the draft of a page in a preview that has started again. */
-  async showDraft(editUrl: string, textUrl: string): Promise<string> {
+  /** Write the draft of a page into the preview. Returns its version and the address of the page in the site. */
+  async showDraft(editUrl: string, textUrl: string): Promise<{ version: string; address: string }> {
     const form = await loadForm(editUrl);
     if (form) await request(textUrl, formBody(form));
-    return form?.dataset.version ?? "";
+    return { version: form?.dataset.version ?? "", address: form?.dataset.address ?? "" };
   }
 
   /** Store and show a former text. */

@@ -6,6 +6,7 @@ import { PartPanel } from "./part-panel.ts";
 import { showStep } from "./preview-page.ts";
 import { post, type StartMessage, startPreview } from "./preview-start.ts";
 import { SiteFrame } from "./site-frame.ts";
+import { SiteNewEntry } from "./site-new-entry.ts";
 import { SiteVisit } from "./site-visit.ts";
 import { text } from "./texts.ts";
 
@@ -25,6 +26,7 @@ class SitePage {
   private readonly channel: PageChannel;
   private readonly panel: PartPanel;
   private readonly texts: MarkedTexts;
+  private readonly newEntry: SiteNewEntry;
   /** The versions of drafts that a preview received at its start. A page that loads before its build shows earlier ones. */
   private readonly awaited = new Map<string, string>();
   private reloads = 0;
@@ -40,6 +42,7 @@ class SitePage {
     this.frame = new SiteFrame(page);
     this.visit = new SiteVisit(page, this);
     this.texts = new MarkedTexts(page.dataset.marksUrl!);
+    this.newEntry = new SiteNewEntry(page, this);
     this.channel = new PageChannel(this.frame.frame, (message) => void this.receive(message), () => this.greet());
     this.panel = new PartPanel(this.element("[data-site-panel]"), this.frame.frame, {
       typed: (shown) => this.add(shown),
@@ -112,13 +115,28 @@ class SitePage {
     for (const name of PARTS) this.element(`[data-site-${name}]`).hidden = false;
     if (editable === false) this.showForms(editableReason ?? "");
     for (const path of this.visit.paths) {
-      const version = await this.panel.showDraft(this.visit.urlOf("edit", path), `${this.visit.urlOf("preview-text", path)}?editable=true`);
+      const { version } = await this.showDraft(this.visit.urlOf("edit", path), path);
       if (version) this.awaited.set(path, version);
     }
     this.reloads = MAX_RELOADS;
     this.frame.open(previewUrl!, this.page.dataset.at || "/");
     clearInterval(this.heartbeat);
     this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
+  }
+
+  private showDraft(editUrl: string, path: string): Promise<{ version: string; address: string }> {
+    return this.panel.showDraft(editUrl, `${this.visit.urlOf("preview-text", path)}?editable=true`);
+  }
+
+  async addNew(path: string, title: string, editUrl: string): Promise<string> {
+    await this.panel.close();
+    const { address } = await this.showDraft(editUrl, path);
+    this.visit.addNew(path, title);
+    return address;
+  }
+
+  load(address: string): void {
+    this.frame.load(address);
   }
 
   /** Texts of the site open in the form: it does not run, or it has no marks. */
@@ -181,14 +199,20 @@ class SitePage {
     if (this.isEarlier(texts)) this.frame.loadLater();
     const entry = headings[0] ?? mostOf(texts);
     this.entry = entry?.path ?? "";
-    this.element("[data-site-title]").textContent = entry?.title ?? "";
-    this.element("[data-site-list]").textContent = entry?.list ?? "";
-    const link = this.element<HTMLAnchorElement>("[data-site-form]");
-    link.hidden = !entry;
-    link.href = entry?.edit ?? "";
+    this.showEntry(entry?.title ?? "", entry?.list ?? "", entry?.edit ?? "");
+    this.newEntry.follow(texts);
     const open = this.panel.shown;
     const again = open && texts.find((one) => isSameText(one, open));
     if (again) this.channel.send({ type: "select", number: again.number });
+  }
+
+  /** Show the title and the list of an entry, and the link to its form. */
+  showEntry(title: string, list: string, edit: string): void {
+    this.element("[data-site-title]").textContent = title;
+    this.element("[data-site-list]").textContent = list;
+    const link = this.element<HTMLAnchorElement>("[data-site-form]");
+    link.hidden = !edit;
+    link.href = edit;
   }
 
   /** Return whether a page shows an earlier version of a draft, and may be loaded again. */

@@ -38,6 +38,11 @@ export class SiteVisit {
   /** Add the draft of a page that an earlier visit or the form has stored. */
   addDraft({ path, title }: MarkedText): void {
     if (!this.draftOf(path)) return;
+    this.addNew(path, title);
+  }
+
+  /** Add the draft of a new page. */
+  addNew(path: string, title: string): void {
     this.changed.set(path, title);
     this.count();
   }
