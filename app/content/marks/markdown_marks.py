@@ -27,8 +27,8 @@ _CODE_TAGS = frozenset(_CODE_NAMES.split())
 _CODE_PARTS = ("code", "highlight", "mermaid", "math", "graphviz", "plantuml")
 
 
-def mark_markdown(text: str, start: int, *, is_mdx: bool) -> Iterator[MarkInsertion]:
-    """Yield the marks of the body that starts at `start` of a text.
+def mark_markdown(text: str, start: int, *, is_mdx: bool, code_end: int = 0) -> Iterator[MarkInsertion]:
+    """Yield the marks of the body that starts at `start` of a text. Blocks that start before `code_end` have none.
 
     Headings that a page repeats have none: generators number their ids, and marks would make them different.
     """
@@ -38,6 +38,8 @@ def mark_markdown(text: str, start: int, *, is_mdx: bool) -> Iterator[MarkInsert
     blocks = [*blocks_of("\n".join(lines), is_mdx=is_mdx)]
     titles = Counter(map(_title, blocks))
     for index, block in enumerate(blocks):
+        if offsets[block.first] < code_end:
+            continue
         source = lines[block.first : block.end]
         if code.covers(source, is_source=block.tokens is None) or block.tokens is None:
             continue

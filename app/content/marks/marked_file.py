@@ -15,8 +15,9 @@ from app.content.marks.rules import MarkRules
 from app.content.marks.value_marks import mark_values
 from app.content.text import decode
 
-_OTHER_FENCE = re.compile(r"\s*(?:---|\+\+\+|;;;)[ \t]*\w")
-"""Front matter in a language that is not read, for example JavaScript."""
+_OTHER_FENCE = re.compile(r"\s*(---|\+\+\+|;;;)[ \t]*\w")
+"""The start of front matter in a language that is not read, for example JavaScript."""
+_CLOSINGS = {fence: re.compile(rf"^{re.escape(fence)}[ \t]*\r?$", re.MULTILINE) for fence in ("---", "+++", ";;;")}
 
 
 def mark_file(path: str, data: bytes, first: int, rules: MarkRules) -> MarkedFile | None:
@@ -55,16 +56,29 @@ def _insertions(path: str, text: str, data: bytes, rules: MarkRules) -> Iterator
         return
     front = split_front_matter(text)
     block = find_block(text) if front.values is not None else None
-    if front.problem is not None or (block is None and _OTHER_FENCE.match(text)):
+    code_end = _code_end(text) if block is None else 0
+    if front.problem is not None or code_end is None:
         return
     if block is not None:
         yield from _values(path, text, block[:3], front.values, rules)
     start = block.body if block is not None else 0
     if language in PAGES:
         is_mdx = language == "mdx" or (language == "markdown" and rules.reads_markdown_as_mdx)
-        yield from mark_markdown(text, start, is_mdx=is_mdx)
-    elif block is not None or "content" in path.split("/"):
+        yield from mark_markdown(text, start, is_mdx=is_mdx, code_end=code_end)
+    elif block is not None or (not code_end and "content" in path.split("/")):
         yield from mark_html(text, start)
+
+
+def _code_end(text: str) -> int | None:
+    """Return the end of front matter that is not read, 0 without one, or None if it does not end.
+
+    The editor shows it as a part of the body.
+    """
+    opening = _OTHER_FENCE.match(text)
+    if opening is None:
+        return 0
+    closing = _CLOSINGS[opening[1]].search(text, opening.end())
+    return closing.end() if closing is not None else None
 
 
 def _values(

@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGES = 3_000
 """Generated pages."""
 
+HEADERS = ("", "", "---\ntitle: A\n---\n", '---js\nconst title = "A";\n\n---\n')
+"""Front matter of generated pages. The editor shows that in JavaScript as a part of the body."""
+
 
 class Page(NamedTuple):
     """A page of Markdown or MDX."""
@@ -47,7 +50,7 @@ def pages() -> Iterator[Page]:
     source = random.Random(51)
     for _ in range(PAGES):
         text = "\n".join(source.choices(PIECES, k=source.randrange(1, 14)))
-        text = source.choice(["", "", "---\ntitle: A\n---\n"]) + text + source.choice(["", "\n"])
+        text = source.choice(HEADERS) + text + source.choice(["", "\n"])
         text = text.replace("\n", source.choice(["\n", "\n", "\r\n"]))
         yield Page(source.choice(["docs/a.md", "docs/a.mdx"]), text.encode())
 
@@ -103,6 +106,8 @@ class TestEditorBlocks:
     ) -> None:
         texts, marked_texts = 0, 0
         for page, blocks in editor_blocks:
+            if page.data.startswith(b"---js"):
+                continue
             marked = mark_file(page.path, page.data, 0, MarkRules())
             numbers = {position.block for position in marked.positions} if marked is not None else set()
             shown = {index for index, block in enumerate(blocks) if block["type"] in ("paragraph", "heading", "table")}

@@ -104,8 +104,3 @@ def test_metadata_without_fences_has_no_mark(marker: Marker) -> None:
     assert marker.text("docs/a.md", "Title: My page\nAuthors: A B\n\nText: here") == (
         "Title: My page\nAuthors: A B\n\nText: here◆"
     )
-
-
-def test_front_matter_of_another_language_has_no_mark(marker: Marker) -> None:
-    text = "---js\n{\n  title: 'A title here'\n}\n---\n\nText here\n"
-    assert marker.text("docs/a.md", text) == text

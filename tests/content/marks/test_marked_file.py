@@ -4,6 +4,7 @@ import pytest
 
 from app.content.marks import MarkRules, mark_file
 from app.content.marks.paths import MAX_BYTES
+from tests.support.visible_marks import Marker
 
 CONTENT = (
     *("README.md", "docs/a.md", "content/posts/a.mdx", "src/content/blog/a.mdoc", "_posts/2024-01-01-a.markdown"),
@@ -48,3 +49,17 @@ def test_other_files_have_none(path: str) -> None:
 )
 def test_unreadable_and_large_files_have_none(data: bytes) -> None:
     assert mark_file("docs/a.md", data, 0, MarkRules()) is None
+
+
+@pytest.mark.parametrize("fence", ["---js", "---javascript", "--- js", "+++js"])
+@pytest.mark.parametrize("separator", ["", "\n"])
+def test_body_below_front_matter_in_another_language_has_marks(marker: Marker, fence: str, separator: str) -> None:
+    header = f'{fence}\nconst title = "A title here";\n\nconst more = {{\n\ttext: "Some text",\n}};\n{fence[:3]}\n'
+    body = f"{separator}# About\n\nA text here\n"
+    marked = marker.text("docs/a.md", header + body)
+    assert marked == header + body.replace("About", "About◆").replace("here", "here◆")
+
+
+@pytest.mark.parametrize("path", ["content/a.html", "docs/a.md"])
+def test_front_matter_in_another_language_without_end_has_no_marks(path: str) -> None:
+    assert mark_file(path, b"---js\nA text here\n\nAnother text\n", 0, MarkRules()) is None
