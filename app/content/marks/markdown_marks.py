@@ -11,7 +11,7 @@ from markdown_it.token import Token
 from app.content.marks.markdown_blocks import LineBlock, blocks_of
 from app.content.marks.markdown_sources import cells_of
 from app.content.marks.positions import MarkInsertion, Position
-from app.content.marks.text_ends import text_end
+from app.content.marks.text_ends import TextEnd, text_end
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*(\S?)")
@@ -117,18 +117,23 @@ class _CodeState:
             self._read_expression(source)
         return was_open or bool(self._raw)
 
-    def is_opened_by(self, text: str) -> bool:
-        """Return whether code that starts in a text has no end in it."""
-        return bool(self._raw_after(text, ""))
+    def start_in(self, text: str) -> int | None:
+        """Return the start of code that has no end in a text, or None without such code."""
+        return self._open_after(text, "")[1]
 
     def _raw_after(self, source: str, raw: str) -> str:
+        return self._open_after(source, raw)[0]
+
+    def _open_after(self, source: str, raw: str) -> tuple[str, int | None]:
+        """Return the name of the code that is open after a source, and where it starts in the source."""
+        start: int | None = None
         for match in _raw_tags(source):
             name = _name(match)
             if _is_end(match) and name == raw:
-                raw = ""
+                raw, start = "", None
             elif not _is_end(match) and not raw and name in self._closed:
-                raw = name
-        return raw
+                raw, start = name, match.start()
+        return raw, start
 
     def _read_fences(self, lines: Sequence[str]) -> None:
         """Read fences in HTML, where kramdown and Python-Markdown find code."""
@@ -157,17 +162,23 @@ def _texts_of(
     for before, token in pairwise((tokens[0], *tokens)):
         if token.type != "inline" or not token.content or token.map is None:
             continue
-        is_heading = before.type == "heading_open"
-        end = text_end(token.content, is_heading=is_heading)
+        content = token.content
+        end = _end_outside_code(content, before.type == "heading_open", code)
         if end is None:
             continue
-        head, content = token.content[: end.position], token.content
-        if code.is_opened_by(head):
-            continue
-        line = block.offset + token.map[0] + head.count("\n")
+        line = block.offset + token.map[0] + content.count("\n", 0, end.position)
         column = _column(lines[line], content, end.position)
         if column is not None:
             yield line, column, "alt" if end.is_alt else "text"
+
+
+def _end_outside_code(text: str, is_heading: bool, code: _CodeState) -> TextEnd | None:
+    """Return the position of a mark in a text. If the text ends with code, the mark stands before the code."""
+    end = text_end(text, is_heading=is_heading)
+    if end is None or (start := code.start_in(text[: end.position])) is None:
+        return end
+    before = text_end(text[:start], is_heading=is_heading)
+    return before if before is None or code.start_in(text[: before.position]) is None else None
 
 
 def _column(line: str, content: str, position: int) -> int | None:

@@ -21,6 +21,14 @@ BLOCKS = {
     "table without borders": ("a | b\n--|--\nc | d", "a◆ | b◆\n--|--\nc◆ | d◆"),
     "component around text": ("<Note>\n\ntext here\n\n</Note>", "<Note>\n\ntext here◆\n\n</Note>"),
     "repeated headings": ("# A b\n\none\n\n## A  B\n\ntwo\n\n## C", "# A b\n\none◆\n\n## A  B\n\ntwo◆\n\n## C◆"),
+    "text above code between shortcodes": (
+        'Text here:\n{{< code-tab lang="a" >}}\nsome code\n{{< /code-tab >}}\n',
+        'Text here:◆\n{{< code-tab lang="a" >}}\nsome code\n{{< /code-tab >}}\n',
+    ),
+    "item above code between tags": (
+        "- Text here:\n  {% highlight js %}\n  some code\n  {% endhighlight %}",
+        "- Text here:◆\n  {% highlight js %}\n  some code\n  {% endhighlight %}",
+    ),
     "container": ("::: tip\n\ntext here\n\n:::", "::: tip\n\ntext here◆\n\n:::"),
 }
 UNMARKED = {
@@ -32,7 +40,7 @@ UNMARKED = {
     "shortcode of several lines": '{{< figure\n  src="a b"\n>}}',
     "code between shortcodes": "{{< highlight go >}}\n\nsome code\n\n{{< /highlight >}}",
     "code between other shortcodes": "{{< codeFromInline >}}\n\nsome code\n\n{{< /codeFromInline >}}",
-    "code between shortcodes without empty lines": '- text:\n  {{< code-tab x="y" >}}\n  a b\n  {{< /code-tab >}}',
+    "code between shortcodes without empty lines": '- {{< code-tab x="y" >}}\n  a b\n  {{< /code-tab >}}',
     "only tags": '<a id="x"></a>',
     "directive": '::github{repo="a/b"}',
     "code between tags": "{% highlight ruby %}\n\nsome code\n\n{% endhighlight %}",
