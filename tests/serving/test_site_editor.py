@@ -88,6 +88,11 @@ def test_heading_and_paragraph_are_typed_shown_and_saved_as_one_change(console: 
     assert page.evaluate(FINDINGS) == []
     panel.get_by_role("button", name="Done").click()
     expect(panel).to_be_hidden()
+    page.get_by_text("Details of this page").click()
+    expect(page.locator("[data-site-details]")).to_contain_text("8 of 9 texts can be changed here")
+    picture(page, "details")
+    assert page.evaluate(FINDINGS) == []
+    page.keyboard.press("Escape")
     expect(page.get_by_text("Changed pages, not saved: 1")).to_be_visible()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("Saved")

@@ -112,6 +112,7 @@ def _shown(scope: ProjectScope, mark: MarkSource, title: str) -> dict[str, Any]:
         "pointer": at.pointer,
         "block": at.block,
         "part": part,
+        "marks": mark.marks,
         "title": title,
         "list": frame.current().list_of(mark.path),
         "edit": edit_url(scope, mark.path),

@@ -25,13 +25,14 @@ RETENTION = timedelta(days=1)
 
 @dataclass(frozen=True)
 class MarkSource:
-    """The position that a number names, and the version of its file: a Git blob id."""
+    """The position that a number names, and the version of its file: a Git blob id with a number of `marks`."""
 
     number: int
     path: str
     blob_sha: str
     position: Position
     entry_title: str | None
+    marks: int = 0
 
 
 def packed(positions: Sequence[Position], offsets: Sequence[int]) -> bytes:
@@ -62,7 +63,7 @@ def find_positions(project_id: str, numbers: Iterable[int]) -> dict[int, MarkSou
         positions, title = unpacked(row), titles.get(row.blob_sha)
         for number in of_range:
             position = positions[number - row.first_number]
-            result[number] = MarkSource(number, row.path, row.blob_sha, position, title)
+            result[number] = MarkSource(number, row.path, row.blob_sha, position, title, len(positions))
     return result
 
 

@@ -12,6 +12,8 @@ export interface MarkedText {
   list: string;
   edit: string;
   text_url: string;
+  /** The number of marks of this version of the file. */
+  marks: number;
 }
 
 export class MarkedTexts {

@@ -5,6 +5,7 @@ import { type LoadedPage, PageChannel, type PageMessage, type SelectedText } fro
 import { PartPanel } from "./part-panel.ts";
 import { showStep } from "./preview-page.ts";
 import { post, type StartMessage, startPreview } from "./preview-start.ts";
+import { showDetails } from "./site-details.ts";
 import { SiteFrame } from "./site-frame.ts";
 import { SiteNewEntry } from "./site-new-entry.ts";
 import { SiteVisit } from "./site-visit.ts";
@@ -201,6 +202,7 @@ class SitePage {
     this.entry = entry?.path ?? "";
     this.showEntry(entry?.title ?? "", entry?.list ?? "", entry?.edit ?? "");
     this.newEntry.follow(texts);
+    showDetails(this.element("[data-site-details]"), texts, await this.texts.find(misplaced));
     const open = this.panel.shown;
     const again = open && texts.find((one) => isSameText(one, open));
     if (again) this.channel.send({ type: "select", number: again.number });
