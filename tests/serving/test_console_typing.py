@@ -29,6 +29,16 @@ COPY = """() => {
     done(data.getData("text/html"));
   }, 50));
 }"""
+SELECT = """(word) => {
+  const walker = document.createTreeWalker(document.querySelector(".ProseMirror"), NodeFilter.SHOW_TEXT);
+  const links = [];
+  while (walker.nextNode()) if (walker.currentNode.parentElement.closest("a")) links.push(walker.currentNode);
+  const node = links.find(({ data }) => data.split(" ").includes(word));
+  document.querySelector(".ProseMirror").focus();
+  getSelection().setBaseAndExtent(node, node.data.indexOf(word), node, node.data.indexOf(word) + word.length);
+}"""
+"""Selects a word of a link."""
+
 MOVE_AND_PRESS = """(key) => {
   const editor = document.querySelector(".ProseMirror");
   document.getSelection().collapse(editor.lastElementChild, 0);
@@ -244,6 +254,24 @@ def test_text_typed_behind_a_link_with_code_is_text(console: Console, project: s
     type_after(console, 1, "c")
     save(console)
     assert saved_text(console, path).endswith("See [`a`](/x) and more\n\nA `bc`\n")
+
+
+def test_text_that_replaces_the_end_of_a_link_belongs_to_the_link(console: Console, project: str) -> None:
+    links = "See [low tide][tides] and [`a b`](/x), at [the pier](/pier) now.\n\n[tides]: /tides\n"
+    path = open_page(console, project, "replaced", TEXT + links)
+    page = console.page
+    for selected, typed in (("tide", "tideway"), ("b", "code"), ("pier", "quay")):
+        page.evaluate(SELECT, selected)
+        page.keyboard.type(typed)
+        page.keyboard.press("Backspace")
+        page.keyboard.type(typed[-1])
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.type(" today")
+    save(console)
+    assert saved_text(console, path) == TEXT + links.replace("[low tide]", "[low tideway]").replace(
+        "[`a b`](/x)", "[`a code`](/x)"
+    ).replace("[the pier](/pier)", "[the quay](/pier) today")
 
 
 @pytest.mark.parametrize(("key", "joint"), [("Enter", "\n\n"), ("Backspace", "")])

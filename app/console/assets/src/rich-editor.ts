@@ -21,6 +21,7 @@ import { schema } from "./markdown/schema.ts";
 import type { EditorClasses, onlyBlock } from "./only-block.ts";
 import { cleanHtml, clipboardSerializer, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
+import { typedLinks } from "./typed-links.ts";
 import { acceptsImages, imagesOf, previewOf, upload } from "./upload.ts";
 
 const { nodes, marks } = schema as { nodes: Record<string, NodeType>; marks: Record<string, MarkType> };
@@ -365,6 +366,7 @@ function plugins(editLink: () => void): Plugin[] {
   };
   // An empty paragraph has no Markdown. Backspace and Enter at the end of a code block leave it.
   return [
+    typedLinks,
     inputRules({ rules: rules() }),
     keymap({
       "Mod-z": undo,
@@ -405,11 +407,12 @@ function plugins(editLink: () => void): Plugin[] {
 
 /** Type text behind a link whose text is code as text. */
 const codeEndsWithLink = new Plugin({
-  appendTransaction(_transactions, _before, { selection, storedMarks, tr }) {
+  appendTransaction(_transactions, _before, state) {
+    const { selection, storedMarks, tr } = state;
     const { nodeBefore, nodeAfter } = selection.$from;
     const link = marks.link!.isInSet(nodeBefore?.marks ?? []);
     const present = selection.$from.marks();
-    if (!selection.empty || storedMarks || !link || link.isInSet(nodeAfter?.marks ?? []) || !marks.code!.isInSet(present)) return null;
+    if (!selection.empty || storedMarks || !link || link.isInSet(nodeAfter?.marks ?? []) || !marks.code!.isInSet(present) || typedLinks.getState(state) === selection.from) return null;
     return tr.setStoredMarks(marks.code!.removeFromSet(present));
   },
 });
