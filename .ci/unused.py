@@ -45,6 +45,7 @@ EXCEPTIONS = [
         r"reloads|is_source_only|can_delete|can_duplicate|has_ai|also|is_markdown|is_mdx|has_image|image_url|media_folders",
         "used by templates",
     ),
+    ("app/resources/auth/passkeys/service.py", r"backed_up", "a column that a response contains"),
     ("app/console/project/rebuild.py", r"menu|button", "used by templates"),
     ("app/console/project/built_site.py", r"is_followed|is_shown", "used by templates"),
     ("app/content/page_blocks.py", r"before_ranges|after_ranges", "used by templates"),

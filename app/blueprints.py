@@ -16,6 +16,7 @@ from app.resources.ai.routes import blueprint as ai
 from app.resources.ai.routes import usage_blueprint as ai_usage
 from app.resources.api_token.routes.service_accounts import blueprint as service_account
 from app.resources.api_token.routes.tokens import blueprint as api_token
+from app.resources.auth.passkeys.routes import blueprint as auth_passkeys
 from app.resources.auth.routes.account import blueprint as auth_account
 from app.resources.auth.routes.email import blueprint as auth
 from app.resources.auth.routes.social import blueprint as auth_social
@@ -66,6 +67,7 @@ VERSIONED: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth),
     ("/auth", auth_social),
     ("/auth", auth_account),
+    ("/auth", auth_passkeys),
     ("/user", user),
     ("/organization", organization),
     ("/organization", service_account),
@@ -305,7 +307,7 @@ FIELDS: dict[str, str] = {
 
 OVERVIEW = ApiOverview(
     introduction=INTRODUCTION,
-    first_tags=(system, media, auth, auth_social, auth_account, api_token, service_account),
+    first_tags=(system, media, auth, auth_social, auth_account, auth_passkeys, api_token, service_account),
     failure_data=FailureDataSchema,
     flat_prefixes=("/api/v1/auth/",),
     fields=FIELDS,

@@ -27,6 +27,7 @@ CHECKS: dict[str, Check] = {
     "storage": store_checks.storage,
     "mail": service_checks.mail,
     "keys": service_checks.keys,
+    "passkeys": service_checks.passkeys,
     "worker": service_checks.worker,
     "providers": settings_checks.providers,
     "git": host_checks.git,

@@ -4,6 +4,7 @@ import time
 
 import click
 import sqlalchemy as sa
+import structlog
 from alembic.script import ScriptDirectory
 from flask import current_app
 from flask.cli import AppGroup, with_appcontext
@@ -12,6 +13,7 @@ from app.core.errors import NotFound
 from app.drivers.jobs.port import JobEngine
 from app.drivers.jobs.retry_policy import CONCURRENCY
 from app.extensions import db, keyring
+from app.resources.auth.passkeys.service import count_unusable
 from app.resources.git_provider.token_encryption import SECRETS, rekey
 from app.resources.outbound_webhook.signing import SECRETS as WEBHOOK_SECRETS
 from app.resources.review_link.service import SECRETS as LINK_SECRETS
@@ -19,6 +21,7 @@ from app.resources.system import job_queue
 from app.settings.groups import PROJECT
 from app.worker import run_worker
 
+log = structlog.get_logger(__name__)
 config = AppGroup("config", help="Inspect the settings.")
 POLL_INTERVAL_S = 1.0
 
@@ -126,5 +129,19 @@ def rotate() -> None:
 def worker(concurrency: int) -> None:
     """Run background jobs until SIGTERM or SIGINT."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
+    _report_unusable_passkeys()
     run_worker(app, concurrency=concurrency)
     db.engine.dispose()
+
+
+def _report_unusable_passkeys() -> None:
+    """Log how many passkeys a change of the domain has ended. A worker also starts while the database is away."""
+    rp_id = current_app.config["SETTINGS"].server.passkey_rp_id
+    try:
+        with db.engine.connect() as connection:
+            unusable = count_unusable(connection, rp_id)
+    except sa.exc.DBAPIError as error:
+        log.info("passkey.check_failed", error=type(error).__name__)
+        return
+    if unusable:
+        log.warning("passkey.domain_changed", rp_id=rp_id, unusable=unusable)

@@ -59,6 +59,7 @@ class TextLengths:
     ORGANIZATION_NAME = 80
     PROJECT_NAME = 100
     TOKEN_NAME = 80
+    PASSKEY_NAME = 100
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class RateLimits:
     forget_password_address: tuple[Rate, ...] = (Rate(20, HOUR),)
     reset_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
     callback_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
+    passkey_address: tuple[Rate, ...] = (Rate(240, 15 * MINUTE),)
     signed_in: tuple[Rate, ...] = (Rate(600, MINUTE),)
     writes: tuple[Rate, ...] = (Rate(120, MINUTE),)
     token: tuple[Rate, ...] = (Rate(600, MINUTE),)

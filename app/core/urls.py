@@ -129,6 +129,11 @@ def parse_http_url(url: str) -> HttpUrl | None:
     return HttpUrl(scheme, host, port, target if target.startswith("/") else f"/{target}")
 
 
+def is_ip_address(host: str) -> bool:
+    """Return whether the host of a URL is an IP address."""
+    return _parsed(host) is not None
+
+
 def is_public(address: str) -> bool:
     """Return whether an address is on the public internet, also if it contains an IPv4 address."""
     parsed = ipaddress.ip_address(address.partition("%")[0])

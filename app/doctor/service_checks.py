@@ -1,4 +1,4 @@
-"""Checks of the service: worker and queue, encryption keys, mail."""
+"""Checks of the service: worker and queue, encryption keys, passkeys, mail."""
 
 from collections.abc import Iterator
 
@@ -7,6 +7,8 @@ import sqlalchemy as sa
 from app.doctor.findings import Deployment, Finding, failure, ok, warning
 from app.drivers.errors import DriverError
 from app.models.git_credential import GitCredential
+from app.resources.auth.passkeys.service import count_unusable
+from app.resources.auth.passkeys.verification import fault_of
 from app.resources.git_provider import token_encryption
 from app.security.secrets import Keyring, TamperedSecret, associated_data
 
@@ -66,6 +68,23 @@ def keys(deployment: Deployment) -> Iterator[Finding]:
         yield ok(f"The newest {len(rows)} credentials can be decrypted" if rows else "No credential is stored")
     if older and not unreadable:
         yield warning(f"{older} of their secrets are encrypted with an older key", "Run flask keys rotate.")
+
+
+def passkeys(deployment: Deployment) -> Iterator[Finding]:
+    """Check that browsers accept the domain of the passkeys, and that the stored ones belong to it."""
+    server = deployment.settings.server
+    fault = fault_of(server)
+    if fault is not None:
+        judge = failure if server.base_url.startswith("https:") else warning
+        advice = "Set BASE_URL to an https URL with a domain, and PASSKEY_RP_ID to its host or a domain above it."
+        yield judge(f"No passkeys with {server.base_url} and PASSKEY_RP_ID {server.passkey_rp_id}: {fault}", advice)
+    else:
+        yield ok(f"Passkeys belong to {server.passkey_rp_id}")
+    with deployment.engine.connect() as connection:
+        unusable = count_unusable(connection, server.passkey_rp_id)
+    if unusable:
+        advice = "Restore the domain in PASSKEY_RP_ID, or ask their owners to register new ones."
+        yield warning(f"{unusable} passkeys belong to another domain and cannot be used", advice)
 
 
 def mail(deployment: Deployment) -> Iterator[Finding]:

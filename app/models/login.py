@@ -1,4 +1,4 @@
-"""Tables of authentication: sessions, social accounts, one-time codes, pending sign-ins and API tokens."""
+"""Tables of authentication: sessions, sign-in methods, one-time codes, pending sign-ins and API tokens."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -15,6 +15,7 @@ class Session(Timestamps, Base):
     """A signed-in browser. Only the SHA-256 of the token is stored.
 
     `second_factor_at` is the time at which the user proved a second factor, or signed in in a trusted device.
+    `reauthenticated_at` is the time at which the user proved the identity again, if it was after the sign-in.
     """
 
     __tablename__ = "sessions"
@@ -26,6 +27,7 @@ class Session(Timestamps, Base):
     idle_expires_at: Mapped[datetime]
     last_seen_at: Mapped[datetime]
     second_factor_at: Mapped[datetime | None]
+    reauthenticated_at: Mapped[datetime | None]
     remember: Mapped[bool] = mapped_column(default=True)
     ip_address: Mapped[str | None] = mapped_column(sa.String(64))
     user_agent: Mapped[str | None] = mapped_column(sa.String(512))
@@ -42,6 +44,29 @@ class SocialAccount(Timestamps, Base):
     user_id: Mapped[str] = foreign_key("users.id")
     provider: Mapped[str] = mapped_column(sa.String(20))
     subject: Mapped[str] = mapped_column(sa.String(255))
+
+
+class Passkey(Timestamps, Base):
+    """A public key with which a user signs in. The authenticator of the user has the private key.
+
+    `credential_id` and `public_key` are Base64 texts, the second one of a COSE key. `rp_id` is the domain for which the
+    key was made. `is_synced` is the flag "backup eligible": the key may exist on several devices of the user.
+    """
+
+    __tablename__ = "passkeys"
+
+    id: Mapped[str] = id_column("pky")
+    user_id: Mapped[str] = foreign_key("users.id")
+    name: Mapped[str | None] = mapped_column(sa.String(TextLengths.PASSKEY_NAME))
+    rp_id: Mapped[str] = mapped_column(sa.String(255))
+    credential_id: Mapped[str] = mapped_column(sa.Text, unique=True)
+    public_key: Mapped[str]
+    counter: Mapped[int] = mapped_column(sa.BigInteger)
+    is_synced: Mapped[bool]
+    backed_up: Mapped[bool]
+    transports: Mapped[list[str]]
+    aaguid: Mapped[str] = mapped_column(sa.String(36))
+    last_used_at: Mapped[datetime | None]
 
 
 class CodePurpose(StrEnum):
@@ -75,7 +100,7 @@ class OneTimeCode(Timestamps, Base):
 
 
 class LoginAttempt(Timestamps, Base):
-    """A pending social sign-in or provider connection: a state for a single use, bound to one browser."""
+    """A pending social sign-in, provider connection or passkey: a state for a single use, bound to one browser."""
 
     __tablename__ = "login_attempts"
 

@@ -9,7 +9,7 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields
 from marshmallow.validate import Range, Regexp
 
 from app.observability.masking import mask_credentials
-from app.settings.fields import DirectoryField, Origins, choice, describe, number, text, url
+from app.settings.fields import DirectoryField, HostName, Origins, choice, describe, number, text, url
 from app.settings.groups import PROJECT, ReferenceSection, schema_of
 
 
@@ -46,6 +46,18 @@ class ServerSettings:
                 "ALLOWED_ORIGINS",
                 "Origins that may send requests with a cookie, as a comma-separated list. Default: BASE_URL and "
                 "WEB_URL.",
+            ),
+        ),
+    ]
+    passkey_rp_id: Annotated[
+        str,
+        HostName(
+            load_default=None,
+            metadata=describe(
+                "PASSKEY_RP_ID",
+                "Domain of the passkeys: the host of BASE_URL, or a domain above it that its other origins share. "
+                "Passkeys of another domain cannot be used. They work on each of ALLOWED_ORIGINS. Default: the host of "
+                "BASE_URL.",
             ),
         ),
     ]

@@ -1,7 +1,6 @@
 """All setting groups, and the schema of their variables: rules and defaults that concern more than one of them."""
 
 import base64
-import ipaddress
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError, fields, post_load, validates_schema
 
 from app.core.limits import Limits
-from app.core.urls import origin_of
+from app.core.urls import is_ip_address, origin_of
 from app.security.private_files import make_private_folder, read_or_create
 from app.settings.fields import KEY_BYTES, EncryptionKeysField, url
 from app.settings.groups import ReferenceSection, build_members, declarations_of, schema_of
@@ -52,7 +51,7 @@ def complete(data: dict[str, Any]) -> None:
     server, mail = data["server"], data["mail"]
     folder, production = server["instance_dir"], data["env"] == "production"
     _fill(server, base_url=_own_url(server["host"], server["port"]))
-    _fill(server, web_url=server["base_url"])
+    _fill(server, web_url=server["base_url"], passkey_rp_id=urlsplit(server["base_url"]).hostname)
     origins = server["allowed_origins"] or (server["base_url"], server["web_url"])
     server["allowed_origins"] = tuple(dict.fromkeys(filter(None, map(origin_of, origins))))
     _fill(data["storage"], directory=folder / "storage")
@@ -80,11 +79,7 @@ def _own_url(host: str, port: int) -> str:
 def _mail_domain(base_url: str) -> str:
     """Return the host of the service as an e-mail domain. An address or a name without a dot is replaced."""
     host = urlsplit(base_url).hostname or ""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return host if "." in host else "galley.localhost"
-    return "galley.localhost"
+    return host if "." in host and not is_ip_address(host) else "galley.localhost"
 
 
 def _fill_secrets(security: dict[str, object], folder: Path) -> None:

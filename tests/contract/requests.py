@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core import clock
 from app.models.login import CodePurpose
-from tests.contract import build_requests, change_set_requests, git_requests, link_requests
+from tests.contract import build_requests, change_set_requests, git_requests, link_requests, passkey_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
@@ -100,7 +100,7 @@ def _model_request(scene: Scene, path: str) -> dict[str, Any]:
 
 
 _OTHERS: dict[Key, Make] = git_requests.BODIES | change_set_requests.BODIES | build_requests.BODIES
-_OTHERS |= link_requests.BODIES
+_OTHERS |= link_requests.BODIES | passkey_requests.BODIES
 
 BODIES = _OTHERS | {
     ("POST", "/auth/sign-up/email"): _signed_up,

@@ -23,6 +23,7 @@ from tests.contract.stored import rows_naming
 from tests.resources.bucket.uploads import upload
 from tests.support import factories
 from tests.support.assertions.mailbox import Mailbox
+from tests.support.authenticator import Authenticator
 from tests.support.doubles.ai import say
 from tests.support.doubles.paddle_data import customer, event, subscription, transaction
 from tests.support.git_hosts import connect_gitlab
@@ -104,6 +105,8 @@ def use_all_features(app: Flask, world: World) -> UsedAccount:
     world.work_off(within_s=90)
     cover, portrait = upload(person, org_id=own).ok(201)["key"], upload(person).ok(201)["key"]
     person.post("/auth/update-user", {"image": portrait}).ok()
+    passkey = Authenticator().create(person.get("/auth/passkey/generate-register-options").ok())
+    person.post("/auth/passkey/verify-registration", {"response": passkey, "name": newcomer.name}).ok()
     person.put(f"/project-draft/{project}", {"content": newcomer.name}, query_string={"file": "content/a.md"}).ok()
     outside.models.script = [say("Well.")]
     person.post("/api/ai/copilot", {"prompt": newcomer.name}).ok()

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import json
 import os
+import re
 import resource
 import tempfile
 from collections.abc import Iterator
@@ -24,12 +25,14 @@ from app.drivers.sandbox.port import SandboxUnavailable
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.git_credential import GitCredential
+from app.models.login import Passkey
 from app.models.project import Provider
 from app.rate_limiting.counter import RateCounter
 from app.resources.git_provider import token_encryption
 from app.settings.groups import PROJECT
 from config import Settings
 from tests.support import factories
+from tests.support.authenticator import Authenticator
 from tests.support.world import World
 
 MIGRATIONS = str(PROJECT / "migrations")
@@ -105,7 +108,7 @@ class TestExamination:
         findings = list(run_checks(dataclasses.replace(deployment, engine=engine)))
         assert {result.check for result in findings} == set(CHECKS)
         down = {result.check for result in findings if "cannot be queried" in result.finding.observed}
-        assert down == {"database", "migrations", "connections", "clock", "keys", "worker", "repositories"}
+        assert down == {"database", "migrations", "connections", "clock", "keys", "passkeys", "worker", "repositories"}
 
     def test_raising_check_reports_the_exception_type_only(self, deployment: Deployment) -> None:
         class Bomb:
@@ -254,6 +257,40 @@ class TestService:
         ring = (("newer", os.urandom(32)), *before.encryption_keys)
         changed = dataclasses.replace(deployment.settings, security=dataclasses.replace(before, encryption_keys=ring))
         assert worst(findings_of(service_checks.keys, deployment, settings=changed))[0] == Severity.WARNING
+
+    @pytest.mark.parametrize(
+        ("base_url", "rp_id", "level", "text"),
+        [
+            ("https://cms.example.org", "cms.example.org", Severity.OK, "belong to cms.example.org"),
+            ("https://cms.example.org", "example.org", Severity.OK, "belong to example.org"),
+            ("http://localhost:8000", "localhost", Severity.OK, "belong to localhost"),
+            ("http://cms.example.org", "cms.example.org", Severity.WARNING, "HTTPS"),
+            ("http://127.0.0.1:8000", "127.0.0.1", Severity.WARNING, "IP address"),
+            ("https://192.0.2.7", "192.0.2.7", Severity.FAILURE, "IP address"),
+            ("https://cms.example.org", "old.example.org", Severity.FAILURE, "another domain"),
+            ("https://cms.example.org", "ms.example.org", Severity.FAILURE, "another domain"),
+        ],
+    )
+    def test_passkeys_check_compares_the_domain_with_the_public_url(
+        self, deployment: Deployment, base_url: str, rp_id: str, level: Severity, text: str
+    ) -> None:
+        server = dataclasses.replace(deployment.settings.server, base_url=base_url, passkey_rp_id=rp_id)
+        changed = dataclasses.replace(deployment.settings, server=server)
+        first = findings_of(service_checks.passkeys, deployment, settings=changed)[0]
+        assert (first.level, text in first.observed) == (level, True)
+
+    def test_passkeys_of_an_earlier_domain_are_counted(self, deployment: Deployment, world: World) -> None:
+        me = world.person()
+        options = me.get("/auth/passkey/generate-register-options").ok()
+        me.post("/auth/passkey/verify-registration", {"response": Authenticator().create(options)}).ok()
+        server = dataclasses.replace(deployment.settings.server, base_url="https://a.test", passkey_rp_id="a.test")
+        changed = dataclasses.replace(deployment.settings, server=server)
+        level, observed = worst(findings_of(service_checks.passkeys, deployment, settings=changed))
+        assert level == Severity.WARNING
+        assert re.match(r"[1-9]\d* passkeys belong to another domain", observed)
+        with world.app.app_context():
+            db.session.execute(sa.delete(Passkey))
+            db.session.commit()
 
     def test_unreachable_mail_server_is_a_failure(self, deployment: Deployment) -> None:
         relay = SmtpMail("smtp://me:hush-hush@127.0.0.1:9", sender="a@galley.test", timeout_s=2)

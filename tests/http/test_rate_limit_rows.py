@@ -45,6 +45,7 @@ REQUESTS = {
     "verify_address": Request("POST", "/auth/verify-email", signed_in=False),
     "reset_address": Request("POST", "/auth/reset-password", signed_in=False),
     "callback_address": Request("GET", "/auth/callback/social_a", signed_in=False),
+    "passkey_address": Request("POST", "/auth/passkey/verify-authentication", signed_in=False),
     "signed_in": Request("GET", "/auth/get-session"),
     "writes": Request("POST", "/user/check-limits"),
     "signed_in_address": Request("GET", "/auth/get-session"),

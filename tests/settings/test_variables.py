@@ -41,6 +41,7 @@ class TestVariables:
             "PROJECT_LOG_DAYS",
             "DOCS_URL",
             "SIGN_UP",
+            "PASSKEY_RP_ID",
         }
 
 

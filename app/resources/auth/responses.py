@@ -1,10 +1,10 @@
-"""Responses of the social login that are not JSON: redirects and the cookie that identifies the browser."""
+"""Redirects of the social login, and the cookie that identifies a browser until its sign-in ends."""
 
 from flask import Response, g, request
 
 from app.access import authentication
 from app.extensions import current_settings
-from app.security.secrets import TOKEN_BYTES
+from app.security.secrets import TOKEN_BYTES, new_token
 
 BROWSER_COOKIE = "login_browser"
 _TOKEN_LENGTH = TOKEN_BYTES * 4 // 3 + 1
@@ -24,6 +24,13 @@ def browser_secret() -> str | None:
 def set_browser_secret(secret: str) -> None:
     """Send the secret with the response of this request."""
     g.browser_cookie = secret
+
+
+def ensure_browser_secret() -> str:
+    """Return the secret of the browser, or a new one. It is sent with the response of this request."""
+    secret = browser_secret() or new_token()
+    set_browser_secret(secret)
+    return secret
 
 
 def write_cookie(response: Response) -> Response:

@@ -23,6 +23,7 @@ class OpenedSession:
     """A session with its token, which is not stored. `max_age_s` None ends the session with the browser."""
 
     user: User
+    session: Session
     token: str
     max_age_s: int | None
 
@@ -37,20 +38,19 @@ def start(user: User, visitor: ClientInfo, *, limits: SessionLimits, remember: b
     token, now = new_token(), utcnow_ms()
     lifetime = timedelta(seconds=limits.absolute_s if remember else limits.short_s)
     _delete_oldest(user, limits.per_user - 1)
-    db.session.add(
-        Session(
-            user_id=user.id,
-            token_hash=hash_token(token),
-            expires_at=now + lifetime,
-            idle_expires_at=now + min(lifetime, timedelta(seconds=limits.idle_s)),
-            last_seen_at=now,
-            remember=remember,
-            ip_address=visitor.address,
-            user_agent=visitor.agent[:AGENT_LENGTH] if visitor.agent else None,
-        )
+    session = Session(
+        user_id=user.id,
+        token_hash=hash_token(token),
+        expires_at=now + lifetime,
+        idle_expires_at=now + min(lifetime, timedelta(seconds=limits.idle_s)),
+        last_seen_at=now,
+        remember=remember,
+        ip_address=visitor.address,
+        user_agent=visitor.agent[:AGENT_LENGTH] if visitor.agent else None,
     )
+    db.session.add(session)
     db.session.flush()
-    return OpenedSession(user, token, limits.absolute_s if remember else None)
+    return OpenedSession(user, session, token, limits.absolute_s if remember else None)
 
 
 def renew(session_id: str, user: User, *, limits: SessionLimits) -> OpenedSession:
@@ -58,7 +58,7 @@ def renew(session_id: str, user: User, *, limits: SessionLimits) -> OpenedSessio
     token, session = new_token(), db.session.get_one(Session, session_id)
     session.token_hash = hash_token(token)
     db.session.flush()
-    return OpenedSession(user, token, limits.absolute_s if session.remember else None)
+    return OpenedSession(user, session, token, limits.absolute_s if session.remember else None)
 
 
 def of_user(user_id: str) -> Sequence[Session]:

@@ -5,7 +5,6 @@ its access token.
 """
 
 import base64
-import ipaddress
 import json
 import secrets
 import socket
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
+from app.core.urls import is_ip_address
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
 from app.drivers.http.client import HttpClient, HttpResponse
 from app.drivers.sandbox.port import SandboxEnded, SandboxUnavailable
@@ -47,7 +47,7 @@ class E2bClient:
         parts = urlsplit(url)
         self._secure = parts.scheme == "https"
         # A service on a single address distinguishes microVMs by the Host header only.
-        self._gateway = (parts.hostname or "", parts.port or 80) if _is_address(parts.hostname or "") else None
+        self._gateway = (parts.hostname or "", parts.port or 80) if is_ip_address(parts.hostname or "") else None
         self._domain = domain or (parts.hostname or "").removeprefix("api.")
         self._machines: dict[str, Machine] = {}
 
@@ -209,11 +209,3 @@ def _messages(body: bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         flags, length = struct.unpack_from(">BI", body, at)
         at += 5 + length
         yield flags, json.loads(body[at - length : at] or b"{}")
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True

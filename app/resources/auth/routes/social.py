@@ -22,7 +22,6 @@ from app.http.endpoint import UPSTREAM, endpoint
 from app.resources.auth import passwords, responses, social_login
 from app.resources.auth.schemas import CallbackQuery, SocialSignInBody, SocialStartedSchema
 from app.resources.auth.social_login import LoginPages
-from app.security.secrets import new_token
 
 log = structlog.get_logger(__name__)
 
@@ -62,17 +61,16 @@ def plan_sign_in(scope: object, body: SocialSignInBody) -> PlannedLogin:
     return PlannedLogin(name, attempt, pages, _driver(name).authorization_url(attempt))
 
 
-def start(planned: PlannedLogin, *, browser: str | None) -> tuple[str, str]:
-    """Store the attempt for a browser. Return the secret of the browser and the URL of the provider."""
-    secret = browser or new_token()
+def start(planned: PlannedLogin, *, browser: str) -> str:
+    """Store the attempt for a browser. Return the URL of the provider."""
     social_login.store_attempt(
         planned.attempt,
         planned.provider,
-        browser=secret,
+        browser=browser,
         pages=planned.pages,
         limits=current_settings().limits.codes,
     )
-    return secret, planned.url
+    return planned.url
 
 
 def finish(provider: str, query: CallbackQuery, *, browser: str | None) -> str:
@@ -178,9 +176,7 @@ blueprint.after_request(responses.write_cookie)
 )
 def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: PlannedLogin) -> dict[str, object]:
     """Start a social login and return the URL of the provider."""
-    secret, url = start(prepared, browser=responses.browser_secret())
-    responses.set_browser_secret(secret)
-    return {"url": url, "redirect": True}
+    return {"url": start(prepared, browser=responses.ensure_browser_secret()), "redirect": True}
 
 
 @blueprint.get("/callback/social_a")

@@ -1,0 +1,12 @@
+"""Declared actions of passkeys."""
+
+from app.access.guards import public, verified
+from app.http.actions import DeclaredAction
+
+OWN = verified()
+BEGIN_REGISTRATION = DeclaredAction(guard=OWN)
+REGISTER = DeclaredAction(guard=OWN, outside=True)
+CHANGE = DeclaredAction(guard=OWN)
+DELETE = DeclaredAction(guard=OWN)
+BEGIN_SIGN_IN = DeclaredAction(guard=public("public+rate"), rate="passkey")
+SIGN_IN = DeclaredAction(guard=public("public+rate"), outside=True, rate="passkey")
