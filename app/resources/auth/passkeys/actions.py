@@ -11,6 +11,7 @@ from app.access.caller import Caller
 from app.core.outbound import UnrecordedAct
 from app.database import transactions
 from app.extensions import current_settings
+from app.models.base import utcnow_ms
 from app.models.login import Passkey
 from app.resources.auth.passkeys import service, verification
 from app.resources.auth.passkeys.verification import RelyingParty
@@ -87,14 +88,19 @@ def prove(response: Response, *, browser: str, user_id: str | None = None) -> Pr
 
 
 def sign_in(response: Response, *, browser: str) -> UnrecordedAct[OpenedSession]:
-    """Verify the response of a passkey, sign in its owner and send the cookie of the session. Raises as `prove`."""
+    """Verify the response of a passkey, sign in its owner and send the cookie of the session.
+
+    The device has verified the person, so the session has proved a second factor. Raises as `prove`.
+    """
     proof = prove(response, browser=browser)
     limits, visitor = current_settings().limits.sessions, authentication.client_info()
 
     def record() -> OpenedSession:
         user = lock_user(proof.user_id)
         service.record_use(proof.passkey_id, proof.verified)
-        return authentication.set_session_cookie(sessions.start(user, visitor, limits=limits))
+        opened = sessions.start(user, visitor, limits=limits)
+        opened.session.second_factor_at = utcnow_ms()
+        return authentication.set_session_cookie(opened)
 
     return UnrecordedAct(record)
 

@@ -8,6 +8,8 @@ from structlog.testing import capture_logs
 from webauthn.helpers import base64url_to_bytes, bytes_to_base64url
 
 from app.core.limits import CodeLimits
+from app.extensions import db
+from app.models.login import Session
 from app.resources.auth.passkeys.service import MAX_PASSKEYS_PER_USER
 from tests.support.authenticator import Authenticator
 from tests.support.parallel import together
@@ -123,6 +125,8 @@ class TestSignIn:
         assert session["session"]["id"] == result["session"]["id"]
         [row] = browser.get(LIST).ok()
         assert (row["counter"], row["lastUsedAt"] is None) == (1, False)
+        with world.app.app_context():
+            assert db.session.get_one(Session, result["session"]["id"]).second_factor_at is not None
 
     def test_options_of_a_signed_in_user_name_the_own_passkeys(self, person: Person, key: Authenticator) -> None:
         allowed = person.get(SIGN_IN).ok()["allowCredentials"]
