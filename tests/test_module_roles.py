@@ -56,9 +56,12 @@ ALLOWED: dict[str, set[str]] = {
 
 
 def role_of(path: Path, root: Path = RESOURCES) -> str:
-    """Return the role of a module: the name of its module or of the package that replaces the module."""
+    """Return the role of a module: the name of its module or of the package that replaces the module.
+
+    A package of a subject, such as `auth/two_factor`, contains modules of the same roles.
+    """
     parts = path.relative_to(root).with_suffix("").parts
-    return parts[1] if len(parts) > 1 and parts[1] in FORBIDDEN else "service"
+    return next((part for part in parts[1:] if part in FORBIDDEN), "service")
 
 
 def imports_of(path: Path) -> Iterator[str]:

@@ -44,7 +44,10 @@ class TokenMatrix:
         path = filled(row.path, ids_of(scene, key, who))
         request_arguments: dict[str, Any] = arguments(scene, key, who)
         headers = {"Authorization": f"Bearer {_secret(scene, row, name)}"} | request_arguments.pop("headers", {})
-        return opened(Program(self.app, ""), row.method, path, request_arguments | {"headers": headers}).status_code
+        program = Program(self.app, "")
+        if state := who.client.get_cookie("login_browser"):
+            program.client.set_cookie("login_browser", state.value)
+        return opened(program, row.method, path, request_arguments | {"headers": headers}).status_code
 
 
 def _secret(scene: Scene, row: Expected, name: str) -> str:

@@ -32,7 +32,11 @@ class PublicKeyCredentialSchema(RequestSchema):
     id = fields.String(required=True)
     rawId = fields.String(required=True)  # noqa: N815 (wire name)
     type = fields.String(required=True)
-    response = fields.Dict(keys=fields.String(), required=True)
+    response = fields.Dict(
+        keys=fields.String(),
+        required=True,
+        metadata={"description": "The parts that the authenticator returns, as Base64url texts"},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,9 @@ class CredentialDescriptorSchema(Schema):
 
     id = fields.String()
     type = fields.String()
-    transports = fields.List(fields.String(), metadata={"x-optional": True})
+    transports = fields.List(
+        fields.String(), metadata={"x-optional": True, "description": "The connections of the authenticator"}
+    )
 
 
 class RelyingPartySchema(Schema):
@@ -99,10 +105,11 @@ class AuthenticatorSelectionSchema(Schema):
     """The requirements for the authenticator."""
 
     authenticatorAttachment = fields.String(  # noqa: N815 (wire name)
-        validate=validate.OneOf(ATTACHMENTS), metadata={"x-optional": True}
+        validate=validate.OneOf(ATTACHMENTS),
+        metadata={"x-optional": True, "description": "The requested kind of authenticator"},
     )
     residentKey = fields.String()  # noqa: N815 (wire name)
-    requireResidentKey = fields.Boolean()  # noqa: N815 (wire name)
+    requireResidentKey = fields.Boolean(metadata={"description": "Always true"})  # noqa: N815 (wire name)
     userVerification = fields.String()  # noqa: N815 (wire name)
 
 
@@ -112,9 +119,11 @@ class RegistrationOptionsSchema(Schema):
     challenge = fields.String()
     rp = fields.Nested(RelyingPartySchema)
     user = fields.Nested(CredentialUserSchema)
-    pubKeyCredParams = fields.List(fields.Nested(KeyParameterSchema))  # noqa: N815 (wire name)
+    pubKeyCredParams = fields.List(fields.Nested(KeyParameterSchema), metadata={"description": "The kinds of keys"})  # noqa: N815 (wire name)
     timeout = fields.Integer(metadata={"description": "The time for the user, in milliseconds"})
-    excludeCredentials = fields.List(fields.Nested(CredentialDescriptorSchema))  # noqa: N815 (wire name)
+    excludeCredentials = fields.List(  # noqa: N815 (wire name)
+        fields.Nested(CredentialDescriptorSchema), metadata={"description": "The passkeys of the user"}
+    )
     authenticatorSelection = fields.Nested(AuthenticatorSelectionSchema)  # noqa: N815 (wire name)
     attestation = fields.String()
 
@@ -142,19 +151,19 @@ class PasskeySchema(Schema):
     name = fields.String(allow_none=True)
     userId = fields.String(attribute="user_id")  # noqa: N815 (wire name)
     credentialID = fields.String(attribute="credential_id")  # noqa: N815 (wire name)
-    publicKey = fields.String(attribute="public_key")  # noqa: N815 (wire name)
+    publicKey = fields.String(attribute="public_key", metadata={"description": "The COSE key as Base64 text"})  # noqa: N815 (wire name)
     counter = fields.Integer()
     deviceType = fields.Function(  # noqa: N815 (wire name)
         lambda row: "multiDevice" if row.is_synced else "singleDevice",
         metadata={"type": "string", "enum": ["singleDevice", "multiDevice"]},
     )
-    backedUp = fields.Boolean(attribute="backed_up")  # noqa: N815 (wire name)
+    backedUp = fields.Boolean(attribute="backed_up", metadata={"description": "True if the key has a copy"})  # noqa: N815 (wire name)
     transports = fields.Function(
         lambda row: ",".join(row.transports), metadata={"type": "string", "description": "Divided by commas"}
     )
     aaguid = fields.String(metadata={"description": "The kind of the authenticator, if it reports one"})
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
-    lastUsedAt = DateTimeMs(attribute="last_used_at", allow_none=True)  # noqa: N815 (wire name)
+    lastUsedAt = DateTimeMs(attribute="last_used_at", allow_none=True, metadata={"description": "The last sign-in"})  # noqa: N815 (wire name)
 
 
 class UpdatedPasskeySchema(Schema):
