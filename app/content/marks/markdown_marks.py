@@ -53,6 +53,15 @@ def mark_markdown(text: str, start: int, *, is_mdx: bool, code_end: int = 0) -> 
             yield MarkInsertion(offsets[line] + column, Position(None, index, position, kind))
 
 
+def text_positions(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the line and the column of the mark of each text of a value that has line feeds only."""
+    lines = text.split("\n")
+    code = _CodeState(text, is_mdx=False)
+    for block in blocks_of(text, is_mdx=False):
+        if not code.covers(lines[block.first : block.end], is_source=block.tokens is None) and block.tokens:
+            yield from ((line, column) for line, column, _ in _texts_of(block, block.tokens, lines, code))
+
+
 def _title(block: LineBlock) -> str:
     """Return the text of a heading, as far as ids distinguish it, else an empty text."""
     tokens = block.tokens or ()

@@ -91,11 +91,11 @@ class FileRules:
     path: str
     collection: Collection | None
 
-    def is_text(self, path: Path, value: str) -> bool:
-        """Return whether a value is marked."""
+    def is_text(self, path: Path, value: str, marks: int) -> bool:
+        """Return whether a value has a number of marks."""
         if _is_never(path) or value.strip() in self.rules.excluded or _is_technical(value):
             return False
-        if not self.rules.limits.isdisjoint(range(len(value), len(value) + MARK_CHARACTERS)):
+        if not self.rules.limits.isdisjoint(range(len(value), len(value) + marks * MARK_CHARACTERS)):
             return False
         if self.rules.unmarked and (self.path, pointer_of(path)) in self.rules.unmarked:
             return False

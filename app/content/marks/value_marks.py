@@ -9,6 +9,7 @@ from app.content.data_text import ROOT
 from app.content.front_matter.reader import read_values
 from app.content.json_pointer import pointer_of
 from app.content.marks.characters import encode
+from app.content.marks.markdown_marks import text_positions
 from app.content.marks.positions import MarkInsertion, Position
 from app.content.marks.string_values import Path, StringValue, json_strings, toml_strings, yaml_strings
 from app.content.marks.text_ends import text_end
@@ -23,9 +24,9 @@ _READERS: dict[str, Callable[[str], Iterator[StringValue]]] = {
 
 
 def mark_values(
-    text: str, language: str, start: int, end: int, is_text: Callable[[Path, str], bool]
+    text: str, language: str, start: int, end: int, is_text: Callable[[Path, str, int], bool]
 ) -> list[MarkInsertion]:
-    """Return the marks of the values in `text[start:end]`. `is_text` returns whether a value is prose.
+    """Return the marks of the values in `text[start:end]`. `is_text` returns whether a value is prose, for some marks.
 
     The marked document is read, and has the same values with marks. If it has not, none is returned.
     """
@@ -34,14 +35,40 @@ def mark_values(
     line_starts = [0, *(match.end() for match in _LINE_END.finditer(text, 0, end))]
     insertions = list[MarkInsertion]()
     for string in _READERS[language](inner):
-        position = _end_of(inner, string) if is_text(string.path, string.value) else None
-        if position is not None:
+        positions = _positions_of(inner, string)
+        if not is_text(string.path, string.value, len(positions)):
+            continue
+        for position in positions:
             lines = (bisect_right(line_starts, start + string.start), bisect_right(line_starts, start + position))
             # A mark inside of a line of text of YAML is always a part of the text.
             needs_check = needs_check or lines[0] != lines[1]
             insertions.append(MarkInsertion(start + position, Position(pointer_of(string.path), None, lines, "value")))
     insertions.sort(key=lambda insertion: insertion.offset)
     return insertions if not (needs_check and insertions) or _is_same(language, inner, start, insertions) else []
+
+
+def _positions_of(text: str, string: StringValue) -> list[int]:
+    """Return the positions of the marks of a value: of each text of one that is written as lines of Markdown."""
+    positions = _in_lines(text, string) if "\n" in string.value.strip() else []
+    if positions:
+        return positions
+    end = _end_of(text, string)
+    return [] if end is None else [end]
+
+
+def _in_lines(text: str, string: StringValue) -> list[int]:
+    """Return the positions of the marks of a value whose last lines are written without a change, or an empty list."""
+    lines = string.value.rstrip().split("\n")
+    written = text[string.start : string.end].rstrip()
+    starts = list[int]()
+    for line in reversed(lines):
+        if not written.endswith(line):
+            return []
+        written = written[: len(written) - len(line)]
+        starts.append(string.start + len(written))
+        written = written.rstrip(" \t").removesuffix("\n")
+    starts.reverse()
+    return [starts[line] + column for line, column in text_positions("\n".join(lines))]
 
 
 def _end_of(text: str, string: StringValue) -> int | None:

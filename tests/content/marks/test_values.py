@@ -27,6 +27,15 @@ YAML = {
         "text: |\n  A [link] here\n\n  [link]: /d\nn: 1",
         "text: |\n  A [link] here◆\n\n  [link]: /d\nn: 1",
     ),
+    "paragraphs and items": (
+        "text: |-\n  One **two**.\n\n  three\n  four\n\n  - five six\n  - see [seven]\n\n  [seven]: /d\nn: 1",
+        "text: |-\n  One **two**.◆\n\n  three\n  four◆\n\n  - five six◆\n  - see [seven]◆\n\n  [seven]: /d\nn: 1",
+    ),
+    "code at the end": (
+        "text: |\n  One two\n\n  ```\n  a b\n  ```\nn: 1",
+        "text: |\n  One two◆\n\n  ```\n  a b\n  ```\nn: 1",
+    ),
+    "paragraphs of folded lines": ("text: >\n  One two\n\n  three\nn: 1", "text: >\n  One two\n\n  three◆\nn: 1"),
     "list": ("points:\n- One two\n- 'three four'", "points:\n- One two◆\n- 'three four◆'"),
     "list in brackets": ("points: [One two, three four]", "points: [One two◆, three four◆]"),
     "objects": (
@@ -43,6 +52,7 @@ TOML = {
     "basic": ('text = "One \\"two\\""', 'text = "One \\"two\\"◆"'),
     "literal": ("text = 'One two' # note", "text = 'One two◆' # note"),
     "several lines": ('text = """\nOne two\nthree"""', 'text = """\nOne two\nthree◆"""'),
+    "paragraphs": ('text = """\nOne two\n\nthree\n"""', 'text = """\nOne two◆\n\nthree◆\n"""'),
     "several literal lines": ("text = '''\nOne two'''", "text = '''\nOne two◆'''"),
     "tables": (
         '[a."b.c"]\ntext = "One two"\n[[d]]\ntext = "Three four"\n[[d]]\n[d.e]\ntext = "Five six"',
