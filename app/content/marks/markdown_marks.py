@@ -115,8 +115,13 @@ class _CodeState:
         self._closed = {_name(match) for match in _raw_tags(text) if _is_end(match)}
         self._raw, self._fence, self._depth, self._is_tag_open, self._is_statement = "", "", 0, False, False
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether code continues after the last block."""
+        return bool(self._raw)
+
     def covers(self, lines: Sequence[str], *, is_source: bool) -> bool:
-        """Return whether a block is inside of such code, and read the code that it starts or ends."""
+        """Return whether a block starts inside of such code, and read the code that it starts or ends."""
         was_open = bool(self._raw or self._fence or self._depth or self._is_tag_open)
         source = "\n".join(lines)
         self._raw = self._raw_after(source, self._raw)
@@ -124,16 +129,16 @@ class _CodeState:
             self._read_fences(lines)
         if self._is_mdx and (is_source or was_open):
             self._read_expression(source)
-        return was_open or bool(self._raw)
+        return was_open
 
     def start_in(self, text: str) -> int | None:
         """Return the start of code that has no end in a text, or None without such code."""
-        return self._open_after(text, "")[1]
+        return self.open_after(text, "")[1]
 
     def _raw_after(self, source: str, raw: str) -> str:
-        return self._open_after(source, raw)[0]
+        return self.open_after(source, raw)[0]
 
-    def _open_after(self, source: str, raw: str) -> tuple[str, int | None]:
+    def open_after(self, source: str, raw: str) -> tuple[str, int | None]:
         """Return the name of the code that is open after a source, and where it starts in the source."""
         start: int | None = None
         for match in _raw_tags(source):
@@ -166,18 +171,20 @@ def _texts_of(
 ) -> Iterator[tuple[int, int, Literal["text", "alt"]]]:
     """Yield the line, the column and the kind of each mark of a block."""
     if tokens[0].type == "table_open":
-        yield from _cells(block, tokens, lines)
+        yield from () if code.is_open else _cells(block, tokens, lines)
         return
+    raw = ""
     for before, token in pairwise((tokens[0], *tokens)):
         if token.type != "inline" or not token.content or token.map is None:
             continue
-        content = token.content
-        end = _end_outside_code(content, before.type == "heading_open", code)
-        if end is None:
+        content, is_inside = token.content, bool(raw)
+        raw, _ = code.open_after(content, raw)
+        if is_inside:
             continue
-        line = block.offset + token.map[0] + content.count("\n", 0, end.position)
-        column = _column(lines[line], content, end.position)
-        if column is not None:
+        end = _end_outside_code(content, before.type == "heading_open", code)
+        line = block.offset + token.map[0] + (content.count("\n", 0, end.position) if end is not None else 0)
+        column = _column(lines[line], content, end.position) if end is not None else None
+        if end is not None and column is not None:
             yield line, column, "alt" if end.is_alt else "text"
 
 

@@ -25,6 +25,14 @@ BLOCKS = {
         'Text here:\n{{< code-tab lang="a" >}}\nsome code\n{{< /code-tab >}}\n',
         'Text here:◆\n{{< code-tab lang="a" >}}\nsome code\n{{< /code-tab >}}\n',
     ),
+    "text above code between shortcodes with a heading": (
+        "Text here:\n{{< code-tab >}}\na: b\n# c d\ne f\n\n- g h\n{{< /code-tab >}}\n\nMore",
+        "Text here:◆\n{{< code-tab >}}\na: b\n# c d\ne f\n\n- g h\n{{< /code-tab >}}\n\nMore◆",
+    ),
+    "item above code between tags that continues in another one": (
+        "- Text here:\n  {% raw %}\n  a b\n- c d\n  {% endraw %}\n\nMore",
+        "- Text here:◆\n  {% raw %}\n  a b\n- c d\n  {% endraw %}\n\nMore◆",
+    ),
     "item above code between tags": (
         "- Text here:\n  {% highlight js %}\n  some code\n  {% endhighlight %}",
         "- Text here:◆\n  {% highlight js %}\n  some code\n  {% endhighlight %}",
