@@ -12,12 +12,33 @@ import pytest
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect
 
 from tests.serving.console_steps import Repository
-from tests.serving.test_console_screens import FINDINGS, VIEWS, Console, repository, running_console
+from tests.serving.test_console_screens import FINDINGS, PNG, VIEWS, Console, repository, running_console
 
 AT = "/posts/fog-signals/"
 SENTENCE = "In fog, sound is a place."
 TEAM = b"- name: Ann Marsh\n  task: Keeper of the light\n- name: Bo Lund\n  task: Mender of old nets\n"
 TABLE = b"---\ntitle: Opening hours\n---\n\n| Day | Hours |\n|-----|-------|\n| On Monday | From nine to five |\n| On Friday | Closed all day |\n\n* one\n* other thing\n"
+BOATS = b"""---
+title: Boats
+layout: cards
+cards:
+  - {name: Launch of the boat, day: 2026-05-01}
+---
+
+The first words.
+
+![An old boat](/images/boat.png)
+"""
+ARABIC = """---
+title: الميناء
+layout: rtl
+---
+
+نص الصفحة الأول.
+"""
+RTL = """<!doctype html><html lang="ar" dir="rtl"><title>{{ .Title }}</title><main><h1>{{ .Title }}</h1>{{ .Content }}
+<details><summary>الأسئلة</summary><p>الجواب هنا</p></details></main></html>"""
+CARDS = b'{{ define "main" }}<article><h1>{{ .Title }}</h1>{{ range .Params.cards }}<p>{{ .name }} <time>{{ .day }}</time></p>{{ end }}{{ .Content }}</article>{{ end }}'
 PERSONS = b"{{ range site.Data.team }}<p>{{ .name }}: <span>{{ .task }}</span></p>{{ end }}{{ end }}"
 
 
@@ -26,7 +47,9 @@ def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with running_console(browser, tmp_path_factory.mktemp("site")) as console:
         repo = repository(console.service)
         home = repo.show("layouts/index.html").rstrip().removesuffix(b"{{ end }}") + PERSONS
-        repo.commit({"data/team.yaml": TEAM, "content/hours.md": TABLE, "layouts/index.html": home}, "Add pages")
+        files = {"data/team.yaml": TEAM, "content/hours.md": TABLE, "layouts/index.html": home}
+        files |= {"content/boats.md": BOATS, "static/images/boat.png": PNG, "layouts/_default/cards.html": CARDS}
+        repo.commit(files | {"content/ar.md": ARABIC.encode(), "layouts/_default/rtl.html": RTL.encode()}, "Add pages")
         yield console
 
 
@@ -280,3 +303,75 @@ def test_new_entry_opens_on_the_page_and_is_saved_with_the_visit(console: Consol
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator(".toast")).to_contain_text("Saved")
     assert "+title: A new lighthouse" in saved.changed()
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_picture_and_date_of_a_card_change_one_line_each(console: Console, project: str) -> None:
+    page, panel, saved = console.page, panel_of(console.page), Repository(repository(console.service))
+    site = open_site(console, project, "/boats/", "Boats")
+    site.get_by_role("img", name="An old boat").click()
+    shown = panel.locator("img[data-source]")
+    expect(shown).to_be_visible()
+    picture(page, "picture")
+    shown.click()
+    panel.get_by_role("button", name="Image").click()
+    dialog = page.get_by_role("dialog").filter(has=page.get_by_text("Describe the image"))
+    dialog.get_by_role("textbox").fill("A boat of 1910")
+    dialog.get_by_role("button", name="Apply").click()
+    expect(site.get_by_role("img", name="A boat of 1910")).to_be_visible()
+    panel.get_by_role("button", name="Done").click()
+    site.get_by_text("Launch of the boat").click()
+    panel.get_by_role("textbox", name="Day").fill("2026-06-01")
+    picture(page, "card")
+    expect(site.get_by_text("2026-06-01")).to_be_visible()
+    assert page.evaluate(FINDINGS) == []
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".toast")).to_contain_text("Saved")
+    assert [line for line in saved.changed() if line.startswith("+")] == [
+        "+  - {name: Launch of the boat, day: 2026-06-01}",
+        "+![A boat of 1910](/images/boat.png)",
+    ]
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_client_on_a_phone_corrects_a_word_and_proposes_it(console: Console, project: str) -> None:
+    """The page is written from right to left, and its accordion and its link act."""
+    page, panel, saved = console.page, panel_of(console.page), Repository(repository(console.service))
+    site = open_site(console, project, "/ar/", "الميناء")
+    console.resize(*VIEWS[1])
+    page.get_by_role("button", name="Browse").click()
+    site.get_by_text("الأسئلة").click()
+    expect(site.get_by_text("الجواب هنا")).to_be_visible()
+    page.get_by_role("button", name="Edit", exact=True).click()
+    click_text(page, site, "نص الصفحة الأول")
+    page.keyboard.type(" جديد")
+    expect(site.get_by_text("نص الصفحة الأول. جديد")).to_be_visible()
+    picture(page, "right-to-left")
+    assert page.evaluate(FINDINGS) == []
+    panel.get_by_role("button", name="Done").click()
+    page.locator("summary").filter(has_text="Propose").click()
+    page.get_by_label("Title of the new changes").fill("A word")
+    page.get_by_role("button", name="Propose", exact=True).click()
+    page.wait_for_url("**/changes/**")
+    expect(page.get_by_role("heading", name="A word")).to_be_visible()
+    assert saved.changed() == []
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_conflict_while_the_page_is_open_saves_nothing_and_compares(console: Console, project: str) -> None:
+    page, panel, saved = console.page, panel_of(console.page), Repository(repository(console.service))
+    site = open_site(console, project, "/boats/", "Boats")
+    click_text(page, site, "The first words")
+    page.keyboard.type(" of mine")
+    panel.get_by_role("button", name="Done").click()
+    expect(panel).to_be_hidden()
+    saved.push("content/boats.md", "The first words.", "The first words of a colleague.", "Change the same line")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url("**/conflict/content/boats.md")
+    expect(page.locator("main")).to_contain_text("of a colleague")
+    assert saved.changed() == []
+    page.go_back()
+    expect(page.get_by_text("Changed pages, not saved: 1")).to_be_visible()
