@@ -357,6 +357,9 @@ def test_client_on_a_phone_corrects_a_word_and_proposes_it(console: Console, pro
     page.wait_for_url("**/changes/**")
     expect(page.get_by_role("heading", name="A word")).to_be_visible()
     assert saved.changed() == []
+    site = open_site(console, project, "/ar/", "الميناء")
+    expect(site.get_by_text("نص الصفحة الأول.", exact=True)).to_be_visible()
+    expect(page.get_by_text("Click a text to change it.")).to_be_visible()
 
 
 @pytest.mark.server

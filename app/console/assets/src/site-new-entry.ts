@@ -9,7 +9,7 @@ const MAX_LOADS = 8;
 /** What the page does for a new entry. */
 export interface NewEntryPage {
   /** Write the draft of a page into the preview, and return the address of the page in the site. */
-  addNew(path: string, title: string, editUrl: string): Promise<string>;
+  addNew(path: string, title: string): Promise<string>;
   load(address: string): void;
   showEntry(title: string, list: string, edit: string): void;
   say(message: string): void;
@@ -49,7 +49,7 @@ export class SiteNewEntry {
   private async show(editUrl: string, title: string): Promise<void> {
     const path = decodeURIComponent(new URL(editUrl).pathname.split("/edit/")[1] ?? "");
     this.page.say(text("The site builds the new page …"));
-    const address = await this.page.addNew(path, title, editUrl);
+    const address = await this.page.addNew(path, title);
     this.awaited = path;
     for (let loads = 0; loads < MAX_LOADS && this.awaited === path; loads++) {
       await new Promise((resolve) => setTimeout(resolve, loads ? BUILD_MS : BUILD_MS / 3));

@@ -116,7 +116,7 @@ class SitePage {
     for (const name of PARTS) this.element(`[data-site-${name}]`).hidden = false;
     if (editable === false) this.showForms(editableReason ?? "");
     for (const path of this.visit.paths) {
-      const { version } = await this.showDraft(this.visit.urlOf("edit", path), path);
+      const { version } = await this.showPresent(path);
       if (version) this.awaited.set(path, version);
     }
     this.reloads = MAX_RELOADS;
@@ -125,13 +125,13 @@ class SitePage {
     this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
   }
 
-  private showDraft(editUrl: string, path: string): Promise<{ version: string; address: string }> {
-    return this.panel.showDraft(editUrl, `${this.visit.urlOf("preview-text", path)}?editable=true`);
+  showPresent(path: string): Promise<{ version: string; address: string }> {
+    return this.panel.showDraft(this.visit.urlOf("edit", path), `${this.visit.urlOf("preview-text", path)}?editable=true`);
   }
 
-  async addNew(path: string, title: string, editUrl: string): Promise<string> {
+  async addNew(path: string, title: string): Promise<string> {
     await this.panel.close();
-    const { address } = await this.showDraft(editUrl, path);
+    const { address } = await this.showPresent(path);
     this.visit.addNew(path, title);
     return address;
   }

@@ -9,7 +9,12 @@ import { text } from "./texts.ts";
 export interface VisitPage {
   readonly isEdit: boolean;
   say(message: string): void;
+  /** Write the present version of a page, or the draft, into the preview. */
+  showPresent(path: string): Promise<unknown>;
 }
+
+/** Pages of a proposal whose present versions the preview shows again. The others follow at its next start. */
+const MAX_PRESENT = 20;
 
 export class SiteVisit {
   private readonly root: HTMLElement;
@@ -93,6 +98,8 @@ export class SiteVisit {
     if (!response?.ok || isSignIn(response) || isConflict) for (const [path, title] of sent) this.changed.set(path, title);
     else this.formers.length = 0;
     this.count();
+    // A proposal is not on the site. The next visit shows the site.
+    if (response?.ok && new URL(response.url).pathname.includes("/changes/")) await Promise.all(sent.slice(0, MAX_PRESENT).map(([path]) => this.page.showPresent(path)));
     await showResult(response);
   }
 
