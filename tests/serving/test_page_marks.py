@@ -347,6 +347,23 @@ class TestSelection:
             message = visit.wait("select")
             assert (message["source"], message["text"]) == (source, text)
 
+    @pytest.mark.parametrize(
+        ("body", "selector", "numbers"),
+        [
+            ("<article><h1>Title</h1><pre>code</pre>Text%s <b>more</b></article>", "h1", []),
+            ("<article><h1>Title</h1><pre>code</pre>Text%s <b>more</b></article>", "b", [815]),
+            ("<section aria-label='Part%s'><p>Text</p></section>", "p", []),
+            ("<ul><li>Item%s<p>More</p></li></ul>", "p", [815]),
+            ("<blockquote>Text%s<pre>code</pre></blockquote>", "pre", [815]),
+        ],
+    )
+    def test_mark_of_a_container_is_not_that_of_other_texts_in_it(
+        self, visit: Visit, body: str, selector: str, numbers: list[int]
+    ) -> None:
+        visit.open(document(body % encode(815)))
+        visit.frame.locator(selector).click()
+        assert visit.wait("select")["numbers"] == numbers
+
     def test_long_text_is_cut(self, visit: Visit) -> None:
         visit.open(document(f"<p>{'a' * 5_000}{encode(810)}</p>"))
         visit.frame.locator("p").click(position={"x": 2, "y": 2})

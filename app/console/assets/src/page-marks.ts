@@ -12,6 +12,7 @@ const CONTROLS = "button, input, select, textarea, summary, label, option, audio
 const MENUS = "button, summary, [role=button], [role=tab], [role=menuitem], [aria-haspopup], [aria-expanded]";
 /** Attributes with which a template names the source of a text that it changes. */
 const [FILE, FIELD] = ["data-galley-file", "data-galley-field"];
+const TEXTS = "h1, h2, h3, h4, h5, h6, p, pre, li, dt, dd, td, th, blockquote, figcaption";
 const TYPED = "input, select, textarea, [contenteditable]";
 
 interface Source {
@@ -124,9 +125,10 @@ class MarkedPage {
   private around(event: Event): { path: Element[]; marked: Element | null } {
     const path = event.composedPath().filter((each): each is Element => each instanceof Element);
     const marked = path.find((element) => element.hasAttribute(FIELD)) ?? path.find((element) => this.sweep.numbersOf(element).length) ?? null;
-    const control = path.findIndex((element) => element.matches(CONTROLS));
-    // A control in a marked element has no mark: it acts.
-    return { path, marked: marked && control >= 0 && control < path.indexOf(marked) ? null : marked };
+    const inner = marked ? path.slice(0, path.indexOf(marked)) : [];
+    // A control in a marked element has no mark: it acts. The text of a container is not that of the paragraphs in it.
+    const hasOther = inner.some((element) => element.matches(CONTROLS)) || (!marked?.matches(TEXTS) && inner.some((element) => element.matches(TEXTS)));
+    return { path, marked: hasOther ? null : marked };
   }
 
   private click(event: MouseEvent): void {
