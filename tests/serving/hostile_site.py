@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from tests.support.samples.gitrepo import GitRepo
 
 START = """
-const told = window.told = [], heard = window.heard = [];
-const attempt = async (name, call) => { try { const result = await call(); if (result !== undefined) told.push([name, String(result)]); } catch {} };
+const send = navigator.sendBeacon.bind(navigator), encode = encodeURIComponent, stringify = JSON.stringify;
+const report = (kind, text) => send('/report?kind=' + kind + '&text=' + encode(text));
+const attempt = async (name, call) => { try { const result = await call(); if (result !== undefined) report('told', name + ' ' + result); } catch {} };
 const consoleOrigin = location.ancestorOrigins[0];
 let port = null;
 const connected = new Promise((resolve) => addEventListener('message', (event) => {
   if (event.data?.galley !== 'connect' || !event.ports[0]) return;
   event.stopImmediatePropagation();
   port = event.ports[0];
-  port.onmessage = ({ data }) => heard.push(JSON.stringify(data));
+  port.onmessage = ({ data }) => report('heard', stringify(data));
   resolve();
 }, true));
 const ask = () => parent.postMessage({ galley: 'page' }, '*');
@@ -28,7 +29,7 @@ const numbers = Array.from({ length: 400 }, (_, index) => first + index);
 const selected = (changes) => port.postMessage({ type: 'select', numbers, rect, text: document.querySelector('h1').textContent, kind: 'text', href: null, ...changes });
 await new Promise((resolve) => addEventListener('DOMContentLoaded', resolve));
 """
-"""The script receives the port before that of Galley, and speaks to the console itself."""
+"""The script receives the port before that of Galley, and speaks to the console itself. It reports what it read."""
 
 VALUES = {
     "negative": "-1",
@@ -49,7 +50,7 @@ FIELDS = {
     "move": "selected({}); port.postMessage({ type: 'move', rect: { x: %s, y: 1, width: 1, height: %s } })",
     "page": "port.postMessage({ type: 'page', url: %s, title: %s, main: [%s, first], numbers: [%s] })",
 }
-EXPOSED = "Object.assign(window, { selected, send: (data) => port.postMessage(data) }); addEventListener('click', () => selected({ numbers: [first] }))"
+EXPOSED = "Object.assign(window, { first, selected, chosen: [first], shownText: undefined, send: (data) => port.postMessage(data) }); addEventListener('click', () => selected({ numbers: chosen, text: shownText ?? document.querySelector('h1').textContent }))"
 MESSAGES = {
     "missing": "for (const type of ['page', 'select', 'move', 'leave', 'mode', 'clear', 'save', '__proto__', undefined, null, 7]) port.postMessage({ type })",
     "primitives": "for (const data of [null, 1, 'select', [], true, 1n, new Date(), new Map([['type', 'select']]), /x/]) port.postMessage(data)",
@@ -59,6 +60,8 @@ MESSAGES = {
     "move-flood": "selected({}); for (let index = 0; index < 50000; index++) port.postMessage({ type: 'move', rect: { ...rect, y: index % 900 } })",
     "leave-flood": "for (let index = 0; index < 20000; index++) port.postMessage({ type: 'leave' })",
     "connect-flood": "for (let index = 0; index < 20000; index++) ask()",
+    "connect-endless": "setInterval(() => { for (let index = 0; index < 300; index++) ask(); }, 50)",
+    "nested-flood": "const frame = document.createElement('iframe'); frame.srcdoc = '<script>setInterval(() => { for (let i = 0; i < 300; i++) top.postMessage({ galley: \"page\" }, \"*\") }, 50)<\\/script>'; document.body.append(frame)",
     "long-text": "selected({ text: 'x'.repeat(2e7), href: 'y'.repeat(2e7) })",
     "long-list": "port.postMessage({ type: 'page', url: '/', title: '', main: new Array(4e9), numbers: new Array(1e6).fill(first) })",
     "addresses": "for (const url of ['//evil.example/', '/\\\\evil.example/', 'javascript:alert(1)', '/\\t/evil.example', consoleOrigin + '/console', 'data:text/html,x', '']) port.postMessage({ type: 'page', url, title: '', main: [], numbers: [] })",
@@ -97,18 +100,18 @@ ATTEMPTS = {
     "unload": "addEventListener('beforeunload', (event) => { event.preventDefault(); event.returnValue = 'x'; alert('x'); })",
     "history": "for (let index = 0; index < 300; index++) history.pushState(index, '', `#${index}`)",
     "fullscreen": "for (const call of [() => document.documentElement.requestFullscreen(), () => document.body.requestPointerLock(), () => navigator.clipboard.readText(), () => navigator.mediaDevices.getUserMedia({ audio: true }), () => Notification.requestPermission().then((answer) => { if (answer !== 'granted') throw 0; })]) await attempt('permission', async () => { await call(); return 'granted'; })",
-    "focus": "document.body.prepend(Object.assign(document.createElement('input'), { id: 'thief' })); setInterval(() => { focus(); document.querySelector('#thief').focus(); }, 10); addEventListener('keydown', (event) => heard.push(event.key), true); addEventListener('click', () => selected({ numbers: [first] }))",
+    "focus": "document.body.prepend(Object.assign(document.createElement('input'), { id: 'thief' })); setInterval(() => { focus(); document.querySelector('#thief').focus(); }, 10); addEventListener('keydown', (event) => report('key', event.key), true); addEventListener('click', () => selected({ numbers: [first] }))",
     "hang": "const end = Date.now() + 2500; while (Date.now() < end);",
     "cookies": "for (const host of ['preview.localhost', 'localhost', location.hostname]) for (const name of ['preview_session', 'session_token', '__Host-session_token']) document.cookie = `${name}=forged; domain=${host}; path=/`; await attempt('cookies', () => /session_token=(?!forged)/.test(document.cookie) ? document.cookie : undefined)",
     "script": "await attempt('script', async () => { const text = await (await fetch('/_galley/')).text(); return /data-console/.test(text) ? text : undefined; })",
 }
 REPLACED = {
-    "postMessage": "window.postMessage = MessagePort.prototype.postMessage = function (...values) { heard.push(JSON.stringify(values)); }",
-    "port": "Object.defineProperty(MessagePort.prototype, 'onmessage', { set(call) { this.addEventListener('message', (event) => { heard.push(JSON.stringify(event.data)); call.call(this, { data: { type: 'select', number: NaN } }); }); this.start(); } })",
+    "postMessage": "window.postMessage = MessagePort.prototype.postMessage = () => {}",
+    "port": "Object.defineProperty(MessagePort.prototype, 'onmessage', { set(call) { this.addEventListener('message', (event) => { report('heard', stringify(event.data)); call.call(this, { data: { type: 'select', number: NaN } }); }); this.start(); } })",
     "channel": "window.MessageChannel = window.MessagePort = window.MessageEvent = class {}",
     "array": "for (const name of ['push', 'pop', 'map', 'filter', 'find', 'slice']) Array.prototype[name] = function () { throw new Error('array'); }",
     "iterator": "Array.prototype[Symbol.iterator] = function* () { yield* [1, 2, 3]; }",
-    "then": "Object.defineProperty(Object.prototype, 'then', { get() { heard.push('then'); return undefined; } })",
+    "then": "Object.defineProperty(Object.prototype, 'then', { get() { return undefined; } })",
     "type": "for (const name of ['type', 'galley', 'numbers', 'rect']) Object.defineProperty(Object.prototype, name, { get() { return 'select'; }, set() {} })",
     "parent": "window.parent = window; Object.defineProperty(window, 'parent', { get: () => ({ postMessage() {} }) })",
     "json": "JSON.stringify = JSON.parse = () => { throw new Error('json'); }",
@@ -124,6 +127,9 @@ const onScript = (act) => new MutationObserver((_, observer) => {
   if (script) { observer.disconnect(); act(script); }
 }).observe(document, { childList: true, subtree: true });
 """
+RAN = "navigator.sendBeacon('/report?kind=ran&text=');"
+"""A page that replaces its own document, or that needs no script, reports before that."""
+
 EARLY = {
     "removed": "onScript((script) => script.remove())",
     "replaced": "onScript((script) => { script.dataset.console = '*'; script.dataset.last = '99999999'; const other = script.cloneNode(); script.replaceWith(other); for (let index = 0; index < 20; index++) document.head.append(Object.assign(document.createElement('script'), { src: script.src })); })",
@@ -182,7 +188,7 @@ class HostilePage:
 
 def _script(text: str, *, waits: bool = False) -> str:
     wait = "ask(); await connected; await new Promise((resolve) => setTimeout(resolve, 150));" if waits else ""
-    return f"<script>(async () => {{ {START} {wait} {text}; document.title = 'done'; }})()</script>"
+    return f"<script>(async () => {{ {START} {wait} {text}; report('ran', ''); }})()</script>"
 
 
 def _pages() -> dict[str, HostilePage]:
@@ -195,9 +201,10 @@ def _pages() -> dict[str, HostilePage]:
     pages += [HostilePage("attempt", name, _script(script)) for name, script in ATTEMPTS.items()]
     pages += [HostilePage("replaced", name, _script(script)) for name, script in REPLACED.items()]
     pages += [
-        HostilePage("early", name, f"<script>{ON_SCRIPT} {{ {script} }}</script>") for name, script in EARLY.items()
+        HostilePage("early", name, f"<script>{RAN} {ON_SCRIPT} {{ {script} }}</script>")
+        for name, script in EARLY.items()
     ]
-    pages += [HostilePage("markup", name, text) for name, text in MARKUP.items()]
+    pages += [HostilePage("markup", name, f"<script>{RAN}</script>{text}") for name, text in MARKUP.items()]
     pages += [HostilePage("header", name, _script("ask()"), policy) for name, policy in POLICIES.items()]
     pages += [
         HostilePage("meta", name, f'<meta http-equiv="Content-Security-Policy" content="{policy}">' + _script("ask()"))

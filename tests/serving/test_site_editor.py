@@ -246,6 +246,8 @@ def test_text_typed_before_a_reload_is_a_draft_that_a_later_visit_saves(
     page.get_by_text("My drafts").click()
     site.get_by_text("Sit on the quay").click()
     expect(panel.locator(".ProseMirror")).to_contain_text("Wait.")
+    expect(page.get_by_text("Click a text to change it.")).to_be_visible()
+    panel.get_by_role("button", name="Done").click()
     expect(page.get_by_text("Changed pages, not saved: 1")).to_be_visible()
     expect(page.get_by_text("My drafts")).to_have_count(0)
     page.get_by_role("button", name="Save", exact=True).click()

@@ -1,22 +1,28 @@
 """Editable previews: marks in the copy of the site, their sources, repeated starts, and texts without marks."""
 
+import json
 import re
 from datetime import timedelta
 from functools import partial
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
+from structlog.testing import capture_logs
 
-from app.content.marks import MarkedFile, encode, find_marks, mark_file, strip_marks
+from app.content.marks import START, MarkedFile, encode, find_marks, mark_file, strip_marks
 from app.database import transactions
+from app.drivers.git.object_ids import blob_sha
 from app.extensions import db, drivers
+from app.models.base import Base
 from app.models.project import Project
 from app.models.sandbox import MarkRange, Sandbox
 from app.resources.sandbox import jobs, marking, service
 from tests.drivers.sandbox.contract import fetch
 from tests.preview_proxy.test_middleware import Window
 from tests.resources.sandbox.conftest import PreviewSite, make_site
+from tests.support import factories
 from tests.support.parallel import together
 from tests.support.tokens import program
 from tests.support.world import World
@@ -226,6 +232,52 @@ class TestTextsWithoutMarks:
         assert edited["title"] == "Welcome home!"
 
 
+class TestMarksStayInThePreview:
+    def test_no_table_commit_mail_webhook_or_log_line_has_a_mark_after_an_edit(self, pages: PreviewSite) -> None:
+        world, owner, hooks = pages.world, pages.owner, f"/organization/{pages.organization}/webhooks"
+        hook = {"url": "https://hooks.example.org/marks", "events": ["content.committed"]}
+        owner.post(hooks, hook).ok(201)
+        with capture_logs() as lines:
+            pages.created(editable=True)
+            marked = shown(pages, "content/hall.md").replace("town hall", "tall hall")
+            heading = marked.split("# ")[1].splitlines()[0]
+            edit = {"path": "content/hall.md", "content": marked}
+            pages.created(editable=True, uncommittedFile=edit)
+            owner.put(f"/project-draft/{pages.project}?file=content/hall.md", {"content": marked}).ok(200, 201)
+            change = {"action": "update", **edit}
+            body = {"base_sha": pages.repo.head(), "message": f"Edit {heading}", "files": [change]}
+            owner.post(f"/project-content/{pages.project}/commit", body).ok(201)
+            texts = {"title": heading, "description": marked}
+            change_set = owner.post(f"/project/{pages.project}/change-sets", texts).ok(201)["id"]
+            owner.post(f"/change-set/{change_set}/comments", {"body": f"See {heading}, @{pages.editor.email}"}).ok(201)
+            assert marked_rows(world.app) == [], "before the jobs"
+            world.work_off()
+        assert pages.repo.show("content/hall.md").decode() == POST.replace("town hall", "tall hall")
+        assert marked_rows(world.app) == []
+        assert START.encode() not in pages.repo.git("cat-file", "--batch-all-objects", "--batch")
+        assert [line for line in lines if START in json.dumps(line, default=str, ensure_ascii=False)] == []
+        mails = world.app.config["SETTINGS"].mail.directory.glob("*")
+        assert [mail.name for mail in mails if START in mail.read_text()] == []
+
+
+def marked_rows(app: Flask) -> list[tuple[str, str]]:
+    """Return the tables and columns that contain a mark. The log of a sandbox is the output of the site."""
+    found = set()
+    with app.app_context():
+        for table in Base.metadata.tables.values():
+            for row in db.session.execute(sa.select(table)).mappings():
+                for column, value in row.items():
+                    raw = (
+                        value
+                        if isinstance(value, bytes)
+                        else json.dumps(value, default=str, ensure_ascii=False).encode()
+                    )
+                    if START.encode() in raw:
+                        found.add((table.name, column))
+        db.session.rollback()
+    return sorted(found - {("sandboxes", "log")})
+
+
 class TestPages:
     PAGE = b"<!doctype html><html><head><title>Hall</title></head><body><h1>Hall</h1></body></html>"
 
@@ -257,3 +309,73 @@ class TestRows:
         pages.owner.delete(f"/project/{pages.project}").ok()
         with app.app_context():
             assert db.session.query(MarkRange).join(Sandbox).filter(Sandbox.project_id == pages.project).count() == 0
+
+
+class TestChangesOfTheProject:
+    """An editable preview that runs when its project is archived, moved or deleted."""
+
+    def test_archived_project_starts_no_editable_preview_and_its_running_one_stays_readable(
+        self, pages: PreviewSite
+    ) -> None:
+        created = pages.created(editable=True)
+        text = shown(pages, "content/hall.md")
+        pages.owner.patch(f"/project/status/{pages.project}", {"status": "archived"}).ok()
+        pages.create(editable=True).fails(409, "ARCHIVED")
+        edit = {"path": "content/hall.md", "content": "Written later.\n"}
+        pages.create(editable=True, uncommittedFile=edit).fails(409, "ARCHIVED")
+        assert shown(pages, "content/hall.md") == text
+        assert {mark["status"] for mark in marks_of(pages, text)} == {200}
+        assert pages.stop(sandboxId=created["sandboxId"]).ok()["ok"] is True
+
+    def test_moved_project_shows_marks_and_pages_to_members_of_its_new_organization_only(
+        self, pages: PreviewSite
+    ) -> None:
+        created = pages.created(editable=True)
+        number = next(find_marks(shown(pages, "content/hall.md"))).number
+        window = Window(pages.world.app, pages.created(by=pages.editor, editable=True))
+        window.enter()
+        assert window.get("/content/hall.md").status_code == 200
+        target = factories.organization(pages.world, pages.owner)
+        pages.owner.patch(f"/project/move/{target}/{pages.project}").ok()
+        pages.editor.get(f"/project-preview/{pages.project}/marks?numbers={number}").fails(403)
+        pages.create(by=pages.editor, editable=True).fails(403)
+        assert window.get("/content/hall.md").status_code == 403
+        assert marks_of(pages, encode(number))[0]["path"] == "content/hall.md"
+        assert pages.created(editable=True)["sandboxId"] == created["sandboxId"]
+
+    def test_deleted_project_has_no_marks_and_its_pages_end(self, pages: PreviewSite) -> None:
+        created = pages.created(editable=True)
+        number = next(find_marks(shown(pages, "content/hall.md"))).number
+        window = Window(pages.world.app, created)
+        window.enter()
+        pages.owner.delete(f"/project/{pages.project}").ok()
+        pages.owner.get(f"/project-preview/{pages.project}/marks?numbers={number}").fails(404)
+        pages.create(editable=True).fails(404)
+        assert window.get("/content/hall.md").status_code == 403
+        pages.world.work_off()
+        assert pages.held() == []
+
+
+class TestForeignNumbers:
+    def test_numbers_of_a_replaced_version_name_that_version(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        before = marks_of(pages, shown(pages, "content/hall.md"))
+        new = POST.replace("town hall", "town house")
+        pages.created(editable=True, uncommittedFile={"path": "content/hall.md", "content": new})
+        after = marks_of(pages, shown(pages, "content/hall.md"))
+        assert {mark["blob_sha"] for mark in before} == {blob_sha(POST.encode())}
+        assert {mark["blob_sha"] for mark in after} == {blob_sha(new.encode())}
+        assert not {mark["number"] for mark in before} & {mark["number"] for mark in after}
+
+    def test_number_after_the_last_of_a_file_is_not_that_of_the_file(self, pages: PreviewSite) -> None:
+        pages.created(editable=True)
+        numbers = [mark.number for mark in find_marks(shown(pages, "content/other.md"))]
+        following = max(numbers) + 1
+        [mark] = marks_of(pages, encode(following))
+        assert mark["status"] == 404 or mark["path"] != "content/other.md"
+
+    def test_person_without_the_right_to_write_starts_no_editable_preview(self, pages: PreviewSite) -> None:
+        factories.limit(pages.world, pages.organization, pages.editor)
+        for person in (pages.world.person(), pages.editor):
+            pages.create(by=person, editable=True).fails(403)
+        assert pages.held() == []

@@ -16,10 +16,16 @@ export interface MarkedText {
   marks: number;
 }
 
+/** A page can send numbers without end. After these, those that the service does not know are not looked up. */
+const MAX_UNKNOWN = 5_000;
+/** The service leaves out as many. */
+const MAX_REPORTED = 1_000;
+
 export class MarkedTexts {
   private readonly url: string;
   private readonly texts = new Map<number, MarkedText | null>();
   private readonly reported = new Set<number>();
+  private unknown = 0;
 
   constructor(url: string) {
     this.url = url;
@@ -28,11 +34,12 @@ export class MarkedTexts {
   /** Return the texts of numbers that the service knows. */
   async find(numbers: number[]): Promise<MarkedText[]> {
     const unknown = numbers.filter((number) => !this.texts.has(number));
-    if (unknown.length) {
+    if (unknown.length && this.unknown < MAX_UNKNOWN) {
       const response = await fetch(`${this.url}?numbers=${unknown}`, { headers: { Accept: "application/json" } }).catch(() => null);
       const found: MarkedText[] = response?.ok ? (await response.json()).marks : [];
       if (response?.ok) for (const number of unknown) this.texts.set(number, null);
       for (const one of found) this.texts.set(one.number, one);
+      this.unknown += unknown.length - found.length;
     }
     return numbers.flatMap((number) => this.texts.get(number) ?? []);
   }
@@ -46,7 +53,7 @@ export class MarkedTexts {
 
   /** Name marks outside of texts. The next start of the preview leaves them out. */
   report(misplaced: number[]): void {
-    const numbers = misplaced.filter((number) => !this.reported.has(number));
+    const numbers = misplaced.filter((number) => !this.reported.has(number)).slice(0, MAX_REPORTED - this.reported.size);
     if (!numbers.length) return;
     for (const number of numbers) this.reported.add(number);
     const body = new URLSearchParams({ numbers: String(numbers) });

@@ -33,17 +33,24 @@ const MAX_NUMBERS = 500;
 const MAX_NUMBER = 4 ** 12;
 const MAX_TEXT = 2000;
 const MAX_PIXELS = 100_000;
+/** The script of Galley sends at most two messages in each frame that the browser draws. */
+const MAX_MESSAGES_PER_S = 1_000;
+/** A page that loads counts as so many messages. */
+const LOAD_MESSAGES = 50;
 
 export class PageChannel {
   private readonly frame: HTMLIFrameElement;
   private readonly receive: (message: PageMessage) => void;
   private readonly connected: () => void;
+  private readonly flooded: () => void;
   private port: MessagePort | null = null;
   private origin = "";
+  private second = 0;
+  private count = 0;
 
-  /** `connected` is called after each load of a page. */
-  constructor(frame: HTMLIFrameElement, receive: (message: PageMessage) => void, connected: () => void) {
-    [this.frame, this.receive, this.connected] = [frame, receive, connected];
+  /** `connected` is called after each load of a page, and `flooded` if a page sends without end. */
+  constructor(frame: HTMLIFrameElement, receive: (message: PageMessage) => void, connected: () => void, flooded: () => void) {
+    [this.frame, this.receive, this.connected, this.flooded] = [frame, receive, connected, flooded];
     window.addEventListener("message", (event) => this.connect(event));
   }
 
@@ -56,14 +63,33 @@ export class PageChannel {
     this.port?.postMessage(message);
   }
 
+  /** Accept no further message of the page. */
+  close(): void {
+    this.port?.close();
+    this.port = null;
+    this.count = 0;
+  }
+
+  /** Return whether a message is within the limit. */
+  private isWithinLimit(messages: number): boolean {
+    const second = Math.floor(performance.now() / 1000);
+    this.count = (second === this.second ? this.count : 0) + messages;
+    this.second = second;
+    if (this.count <= MAX_MESSAGES_PER_S) return true;
+    this.flooded();
+    return false;
+  }
+
   private connect({ source, origin, data }: MessageEvent): void {
+    // Messages of a page that was closed can arrive later.
+    if ((source as Window | null)?.top !== window || origin === location.origin || !this.isWithinLimit(LOAD_MESSAGES)) return;
     if (!this.origin || source !== this.frame.contentWindow || origin !== this.origin || !isRecord(data) || data.galley !== "page") return;
     this.port?.close();
     const channel = new MessageChannel();
     const port = (this.port = channel.port1);
     port.onmessage = (event) => {
-      const message = readMessage(event.data);
-      if (message && port === this.port) this.receive(message);
+      const message = port === this.port && this.isWithinLimit(1) ? readMessage(event.data) : null;
+      if (message) this.receive(message);
     };
     this.frame.contentWindow!.postMessage({ galley: "connect" }, this.origin, [channel.port2]);
     this.connected();

@@ -26,6 +26,9 @@ export interface Visit {
   left(): void;
   written(): void;
   ended(): void;
+  has(path: string): boolean;
+  chosen(shown: MarkedText): void;
+  outdated(): void;
   say(message: string): void;
 }
 
@@ -51,7 +54,8 @@ export class PartPanel {
 
   constructor(panel: HTMLElement, frame: HTMLElement, visit: Visit) {
     [this.panel, this.frame, this.visit] = [panel, frame, visit];
-    this.element("done").addEventListener("click", () => void this.close().then(() => this.visit.left()));
+    this.element("done").addEventListener("click", () => void this.finish());
+    this.element("draft").addEventListener("click", () => void this.refresh());
     this.element("cancel").addEventListener("click", () => void this.cancel());
     this.guard = new PanelGuard(panel);
     // The formatted editor prevents the default of Escape, and an open menu or list closes itself.
@@ -71,12 +75,12 @@ export class PartPanel {
   }
 
   /** A click in the page takes the focus away. Without it, the page alone opens no other text. */
-  get hasFocus(): boolean {
+  private get hasFocus(): boolean {
     return this.isOpen && this.panel.contains(document.activeElement);
   }
 
-  /** Open a text at a rectangle of the frame. Returns false if the page shows an earlier text, after the preview has received the present one. */
-  async open(shown: MarkedText, rect: Rect, pageText: string): Promise<boolean> {
+  /** Open a text at a rectangle of the frame. If the page shows an earlier text, the preview receives the present one instead. */
+  async open(shown: MarkedText, rect: Rect, pageText: string): Promise<void> {
     const form = await loadForm(shown.edit);
     const editor = form?.querySelector<BlockEditor>("galley-rich-editor");
     if (editor && shown.block !== null) {
@@ -90,21 +94,47 @@ export class PartPanel {
     this.element<HTMLAnchorElement>("form").href = shown.edit;
     this.show("");
     this.panel.hidden = false;
+    const isUnshown = form !== null && this.isUnshown(form, shown);
+    this.element("draft").hidden = !isUnshown;
+    if (isUnshown) {
+      this.before = formBody(form);
+      this.showMessage(text("You have a draft of this page that the preview does not show."));
+      this.move(rect);
+      return this.focus(null);
+    }
     const part = form && this.mount(form, shown);
     const isPresent = !form || !shown.blob_sha || form.dataset.version === shown.blob_sha || (part !== null && isSame(textOf(part, shown), pageText));
-    if (!isPresent) {
-      this.hide();
-      await request(shown.text_url, this.before);
-      return false;
-    }
-    if (!part) {
-      this.form = this.drafts = null;
-      this.element("body").replaceChildren();
-      this.show(text("This text opens in the form only."));
-    }
+    if (!isPresent) return this.refresh();
+    if (!part) this.showMessage(text("This text opens in the form only."));
     this.move(rect);
     this.focus(part);
-    return true;
+  }
+
+  private showMessage(message: string): void {
+    this.form = this.drafts = null;
+    this.element("body").replaceChildren();
+    this.show(message);
+  }
+
+  /** Return whether a form shows a draft that the preview has not received. Only a person sends it there: scripts of the site can read it. */
+  private isUnshown(form: HTMLFormElement, { path, blob_sha }: MarkedText): boolean {
+    return hasDraft(form) && form.dataset.version !== blob_sha && !this.visit.has(path);
+  }
+
+  /** Write the present text into a preview that shows an earlier one. */
+  private async refresh(): Promise<void> {
+    const shown = this.shown!;
+    if (!this.element("draft").hidden) this.visit.chosen(shown);
+    this.hide();
+    await request(shown.text_url, this.before);
+    this.visit.outdated();
+  }
+
+  /** Close the panel, and add the draft that it shows to the visit. */
+  private async finish(): Promise<void> {
+    if (this.form && hasDraft(this.form)) this.visit.chosen(this.shown!);
+    await this.close();
+    this.visit.left();
   }
 
   /** Put the form into the panel, and return the element of the text, or null if the form cannot show it by itself. */
@@ -246,6 +276,10 @@ export class PartPanel {
   private element<Type extends HTMLElement = HTMLElement>(name: string): Type {
     return this.panel.querySelector<Type>(`[data-panel-${name}]`)!;
   }
+}
+
+function hasDraft(form: HTMLFormElement): boolean {
+  return form.querySelector("[data-draft-banner]") !== null;
 }
 
 function clamp(value: number, most: number): number {

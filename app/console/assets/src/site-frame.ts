@@ -7,6 +7,7 @@ export class SiteFrame {
   readonly frame: HTMLIFrameElement;
   private readonly root: HTMLElement;
   private readonly path: HTMLInputElement;
+  private readonly notice: HTMLElement;
   private readonly urls: string[] = [];
   private at = -1;
   private address = "";
@@ -16,9 +17,10 @@ export class SiteFrame {
     this.root = root;
     this.frame = root.querySelector("iframe")!;
     this.path = root.querySelector("#site-path")!;
+    this.notice = root.querySelector("[data-site-closed]")!;
     this.button("back").addEventListener("click", () => this.go(this.at - 1));
     this.button("forward").addEventListener("click", () => this.go(this.at + 1));
-    this.button("reload").addEventListener("click", () => this.load(this.url ?? this.path.value));
+    for (const button of [this.button("reload"), this.notice.querySelector("button")!]) button.addEventListener("click", () => this.load(this.url ?? this.path.value));
     this.path.addEventListener("change", () => this.load(this.path.value));
   }
 
@@ -45,12 +47,21 @@ export class SiteFrame {
     if (url.origin !== own.origin) return;
     url.search = [url.search.slice(1), own.search.slice(1)].filter(Boolean).join("&");
     this.frame.src = url.href;
+    if (!this.frame.isConnected) this.notice.before(this.frame);
+    this.notice.hidden = true;
+  }
+
+  /** Close a page that disturbs the console. Only a person shows it again. */
+  close(reason: string): void {
+    this.frame.remove();
+    this.notice.querySelector("p")!.textContent = reason;
+    this.notice.hidden = false;
   }
 
   /** Load the page when the site has built its texts. */
   loadLater(): void {
     clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.load(this.url ?? "/"), BUILD_MS);
+    this.timer = window.setTimeout(() => this.frame.isConnected && this.load(this.url ?? "/"), BUILD_MS);
   }
 
   /** Show the address of a page that has loaded. */

@@ -1,24 +1,22 @@
 // The page of the site: it starts an editable preview, shows it in a frame, and opens the text that a click selects.
 import { create, toast } from "./dom.ts";
+import { KeyboardGuard } from "./keyboard-guard.ts";
 import { isSameText, type MarkedText, MarkedTexts, mostOf } from "./marked-texts.ts";
-import { type LoadedPage, PageChannel, type PageMessage, type SelectedText } from "./page-channel.ts";
+import { type LoadedPage, PageChannel, type PageMessage, type Rect, type SelectedText } from "./page-channel.ts";
 import { PartPanel } from "./part-panel.ts";
-import { showStep } from "./preview-page.ts";
-import { post, type StartMessage, startPreview } from "./preview-start.ts";
 import { showDetails } from "./site-details.ts";
 import { SiteFrame } from "./site-frame.ts";
 import { SiteNewEntry } from "./site-new-entry.ts";
+import { SitePreview } from "./site-preview.ts";
 import { SiteVisit } from "./site-visit.ts";
 import { text } from "./texts.ts";
 
-const HEARTBEAT_MS = 120_000;
 const MAX_OTHERS = 8;
 /** Loads of a page that shows an earlier version. */
 const MAX_RELOADS = 8;
 /** A page reports its changes at this interval. */
 const FOLLOW_MS = 300;
 const MODE = "galley-site-mode";
-const PARTS = ["bar", "entry", "stage"];
 
 class SitePage {
   private readonly page: HTMLElement;
@@ -26,17 +24,18 @@ class SitePage {
   private readonly visit: SiteVisit;
   private readonly channel: PageChannel;
   private readonly panel: PartPanel;
+  private readonly keyboard: KeyboardGuard;
   private readonly texts: MarkedTexts;
   private readonly newEntry: SiteNewEntry;
+  private readonly preview: SitePreview;
   /** The versions of drafts that a preview received at its start. A page that loads before its build shows earlier ones. */
   private readonly awaited = new Map<string, string>();
   private reloads = 0;
-  private sandboxId = "";
   private entry = "";
   private isOpening = false;
   private isFollowing = false;
   private newest: LoadedPage | null = null;
-  private heartbeat = 0;
+  private rect: Rect | null = null;
 
   constructor(page: HTMLElement) {
     this.page = page;
@@ -44,19 +43,25 @@ class SitePage {
     this.visit = new SiteVisit(page, this);
     this.texts = new MarkedTexts(page.dataset.marksUrl!);
     this.newEntry = new SiteNewEntry(page, this);
-    this.channel = new PageChannel(this.frame.frame, (message) => void this.receive(message), () => this.greet());
-    this.panel = new PartPanel(this.element("[data-site-panel]"), this.frame.frame, {
+    this.preview = new SitePreview(page, this);
+    this.channel = new PageChannel(this.frame.frame, (message) => void this.receive(message), () => this.greet(), () => this.close(text("The page was closed because it sent too many messages.")));
+    const panel = this.element("[data-site-panel]");
+    this.panel = new PartPanel(panel, this.frame.frame, {
       typed: (shown) => this.add(shown),
       changed: (former) => this.visit.remember(former),
       canceled: () => this.visit.remove(),
       left: () => this.panel.isOpen || this.channel.send({ type: "clear" }),
       written: () => "reloads" in page.dataset || this.frame.loadLater(),
-      ended: () => this.end(),
+      ended: () => this.preview.end(),
+      has: (path) => this.visit.has(path),
+      chosen: ({ path, title }) => this.visit.addDraft(path, title),
+      outdated: () => this.loadNewest(),
       say: (message) => this.say(message),
     });
+    this.keyboard = new KeyboardGuard(this.frame.frame, panel, () => this.close(text("The page was closed because it took the keyboard.")));
     this.listen();
     this.setMode(localStorage.getItem(MODE) !== "browse");
-    void this.start();
+    void this.preview.start();
   }
 
   /** Send the mode to a page that has loaded. The message that it was loading is over. */
@@ -67,7 +72,6 @@ class SitePage {
 
   private listen(): void {
     const on = (name: string, act: () => void) => this.element(`[data-site-${name}]`).addEventListener("click", act);
-    on("start", () => void this.start());
     for (const button of this.page.querySelectorAll<HTMLElement>("[data-site-mode]")) button.addEventListener("click", () => this.setMode(button.dataset.siteMode === "edit"));
     const widths = [...this.page.querySelectorAll<HTMLElement>("[data-site-width]")];
     for (const button of widths) {
@@ -92,37 +96,18 @@ class SitePage {
     });
   }
 
-  /** Connect to the editable preview or start it. The service names each step. */
-  private async start(): Promise<void> {
-    this.element("[data-site-start]").hidden = true;
-    this.element("[data-preview-steps]").hidden = false;
-    this.say("");
-    let last: StartMessage = { error: text("The preview could not be started.") };
-    try {
-      for await (last of startPreview(this.page.dataset.project!, { editable: true })) if (last.step && !last.error) showStep(this.page, last);
-    } catch (error) {
-      last = { error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The preview could not be started.") };
-    }
-    this.element("[data-preview-steps]").hidden = true;
-    if (last.previewUrl) return void (await this.run(last));
-    this.say([last.error, last.hint].filter(Boolean).join("\n") || text("The preview could not be started."));
-    this.element("[data-site-start]").hidden = false;
-    this.showForms("");
-  }
-
-  private async run({ previewUrl, sandboxId, editable, editableReason }: StartMessage): Promise<void> {
-    this.sandboxId = sandboxId ?? "";
-    this.channel.admit(new URL(previewUrl!).origin);
-    for (const name of PARTS) this.element(`[data-site-${name}]`).hidden = false;
-    if (editable === false) this.showForms(editableReason ?? "");
+  async started(address: string): Promise<void> {
+    this.channel.admit(new URL(address).origin);
     for (const path of this.visit.paths) {
       const { version } = await this.showPresent(path);
       if (version) this.awaited.set(path, version);
     }
     this.reloads = MAX_RELOADS;
-    this.frame.open(previewUrl!, this.page.dataset.at || "/");
-    clearInterval(this.heartbeat);
-    this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
+    this.frame.open(address, this.page.dataset.at || "/");
+  }
+
+  ended(): void {
+    this.frame.end();
   }
 
   showPresent(path: string): Promise<{ version: string; address: string }> {
@@ -132,7 +117,7 @@ class SitePage {
   async addNew(path: string, title: string): Promise<string> {
     await this.panel.close();
     const { address } = await this.showPresent(path);
-    this.visit.addNew(path, title);
+    this.visit.addDraft(path, title);
     return address;
   }
 
@@ -140,41 +125,34 @@ class SitePage {
     this.frame.load(address);
   }
 
-  /** Texts of the site open in the form: it does not run, or it has no marks. */
-  private showForms(reason: string): void {
-    this.element("[data-site-forms]").classList.remove("without-script");
-    this.element("[data-site-reason]").textContent = reason;
-  }
-
-  private end(): void {
-    clearInterval(this.heartbeat);
-    this.frame.end();
-    for (const name of PARTS) this.element(`[data-site-${name}]`).hidden = true;
-    this.element("[data-site-start]").hidden = false;
-    this.say(text("The preview has ended."));
-  }
-
-  private async extend(): Promise<void> {
-    if (document.hidden) return;
-    const response = await post("/api/sandbox/heartbeat", { sandboxId: this.sandboxId }).catch(() => null);
-    if (response?.ok && !(await response.json()).result.ok) this.end();
-  }
-
   private async receive(message: PageMessage): Promise<void> {
     if (message.type === "page") await this.followNewest(message);
-    else if (message.type === "move") message.rect && this.panel.isOpen && this.panel.move(message.rect);
-    else if (this.panel.hasFocus) return; // Keys and clicks of a person are in the panel.
+    else if (message.type === "move") this.moveLater(message.rect);
+    else if (!this.keyboard.isPageUsed) return; // Keys and clicks of a person are in the panel.
     else if (message.type === "leave") await this.panel.close();
-    else if (!this.isOpening && this.isActivated) {
+    else if (!this.isOpening && navigator.userActivation.isActive) {
+      // A person clicked in the page or in the console a moment ago. A page alone opens nothing.
       this.isOpening = true;
       await this.select(message).finally(() => (this.isOpening = false));
     }
   }
 
-  /** Return whether a person clicked in the page or in the console a moment ago, and does not type into the console. A page alone opens nothing. */
-  private get isActivated(): boolean {
-    return navigator.userActivation.isActive && !document.activeElement?.closest("input, textarea, select, dialog, [contenteditable]");
+  /** Move the panel once in each frame that the browser draws. */
+  private moveLater(rect: Rect | null): void {
+    if (!rect || !this.panel.isOpen) return;
+    if (!this.rect) requestAnimationFrame(() => {
+      if (this.rect && this.panel.isOpen) this.panel.move(this.rect);
+      this.rect = null;
+    });
+    this.rect = rect;
   }
+
+  /** Close a page that disturbs the console. */
+  private close(reason: string): void {
+    this.channel.close();
+    this.frame.close(reason);
+  }
+
 
   /** Follow pages, each after the last. Of those that arrive meanwhile, only the newest counts: a page can report without end. */
   private async followNewest(page: LoadedPage): Promise<void> {
@@ -243,8 +221,10 @@ class SitePage {
     const target = this.frame.pathOf(message.href);
     go.hidden = target === null;
     go.dataset.href = target ?? "";
-    this.visit.addDraft(shown);
-    if (await this.panel.open(shown, message.rect, message.text)) return;
+    await this.panel.open(shown, message.rect, message.text);
+  }
+
+  private loadNewest(): void {
     this.say(text("This text changed. The page is loading its newest version."));
     this.frame.loadLater();
   }

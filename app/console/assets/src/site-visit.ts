@@ -40,14 +40,12 @@ export class SiteVisit {
     return this.form.action.replace(/\/site$/, `/${page}/${path.split("/").map(encodeURIComponent).join("/")}`);
   }
 
-  /** Add the draft of a page that an earlier visit or the form has stored. */
-  addDraft({ path, title }: MarkedText): void {
-    if (!this.draftOf(path)) return;
-    this.addNew(path, title);
+  has(path: string): boolean {
+    return this.changed.has(path);
   }
 
-  /** Add the draft of a new page. */
-  addNew(path: string, title: string): void {
+  /** Add the draft of a new page, or one of an earlier visit or of the form that a person has chosen. */
+  addDraft(path: string, title: string): void {
     this.changed.set(path, title);
     this.count();
   }
