@@ -101,6 +101,8 @@ def _before_last_part(text: str, line: int, end: int, is_heading: bool, is_label
     if text.endswith(("}}", "%}"), line, end):
         start = max(text.rfind("{{", line, end), text.rfind("{%", line, end))
         return start if start >= 0 else None
+    if text.endswith("}%", line, end) and (start := text.rfind("%{", line, end)) >= 0:
+        return start  # An attribute list of VitePress whose delimiters are not those of Vue.
     if text[end - 1] == "}":
         return _before_attributes(text, line, end, is_heading)
     if text[end - 1] == "\\":

@@ -36,6 +36,8 @@ CASES = {
     "a line\n[name]: is a text": "a line\n[name]: is a text|",
     "a line\n(target)=": "a line|\n(target)=",
     "(target)=\na line": "(target)=\na line|",
+    "a title %{#name}%": "a title| %{#name}%",
+    "标题 %{#name .class}%": "标题| %{#name .class}%",
     "a :smile:": "a :smile:|",
     "x (a)=": "x (a)|=",
     "a :badge{type=new}": "a :badge{type=new}|",
