@@ -66,10 +66,8 @@ EXCEPTIONS = [
     ("app/content/entry_files.py", r"has_only_images", "used by templates"),
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),
-    ("app/resources/auth/responses.py", r"browser_cookie", "attribute of flask.g, removed with g.pop"),
     ("app/http/headers.py", r"trace_parent", "attribute of flask.g, read with g.get"),
     ("app/http/actions.py", r"may_have_effect", "attribute of flask.g, read with g.get"),
-    ("app/access/authentication.py", r"new_cookie", "attribute of flask.g, removed with g.pop"),
     (
         "app/access/authentication.py",
         r"open_session|session_protection|session_interface",

@@ -20,6 +20,8 @@ from app.resources.auth.passkeys.routes import blueprint as auth_passkeys
 from app.resources.auth.routes.account import blueprint as auth_account
 from app.resources.auth.routes.email import blueprint as auth
 from app.resources.auth.routes.social import blueprint as auth_social
+from app.resources.auth.two_factor.routes import blueprint as auth_two_factor
+from app.resources.auth.two_factor.routes import member_blueprint as auth_two_factor_members
 from app.resources.bucket.routes import blueprint as bucket
 from app.resources.bucket.routes import media
 from app.resources.change_set.routes import blueprint as change_set
@@ -68,6 +70,8 @@ VERSIONED: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth_social),
     ("/auth", auth_account),
     ("/auth", auth_passkeys),
+    ("/auth/two-factor", auth_two_factor),
+    ("/organization", auth_two_factor_members),
     ("/user", user),
     ("/organization", organization),
     ("/organization", service_account),

@@ -22,6 +22,7 @@ from app.database.transactions import in_write_transaction, release_connection
 from app.extensions import db, login_manager
 from app.models.base import utcnow_ms
 from app.models.login import ApiToken, Session
+from app.security.secrets import TOKEN_LENGTH
 
 COOKIE = "session_token"
 MAX_LANGUAGE_CHARACTERS = 500
@@ -54,7 +55,7 @@ OpenedT = TypeVar("OpenedT", bound=SessionToken)
 
 
 def init_app(app: Flask) -> None:
-    """Register the request loader of Flask-Login and the hook that writes the session cookie."""
+    """Register the request loader of Flask-Login and the hook that writes cookies."""
     manager: Any = login_manager
     manager.session_protection = None
     manager.request_loader(lambda _request: caller())
@@ -62,12 +63,12 @@ def init_app(app: Flask) -> None:
     # With a cookie of this name Flask-Login calls no request loader. A cookie without a name is never read.
     app.config["REMEMBER_COOKIE_NAME"] = ""
     app.session_interface = NoFlaskSession()
-    app.after_request(_write_cookie)
+    app.after_request(_write_cookies)
 
 
-def cookie_name() -> str:
-    """Return the name of the session cookie. The prefix `__Host-` binds it to this host if the base URL is https."""
-    return f"__Host-{COOKIE}" if is_https() else COOKIE
+def cookie_name(name: str = COOKIE) -> str:
+    """Return the full name of a cookie. The prefix `__Host-` binds it to this host if the base URL is https."""
+    return f"__Host-{name}" if is_https() else name
 
 
 def is_https() -> bool:
@@ -187,27 +188,31 @@ def _update_last_use(token_id: str, last_used_at: datetime | None) -> None:
 
 def set_session_cookie(opened: OpenedT) -> OpenedT:
     """Send the token as the session cookie with the response."""
-    g.new_cookie = (opened.token, opened.max_age_s)
+    set_cookie(COOKIE, opened.token, opened.max_age_s)
     return opened
 
 
 def clear_session_cookie(result: T) -> T:
     """Clear the session cookie with the response."""
-    g.new_cookie = ("", 0)
+    set_cookie(COOKIE, "", 0)
     return result
 
 
-def _write_cookie(response: Response) -> Response:
-    cookie: tuple[str, int | None] | None = g.pop("new_cookie", None)
-    if cookie is not None and response.status_code < 400:
-        name = cookie_name()
-        response.set_cookie(
-            name,
-            cookie[0],
-            max_age=cookie[1],
-            secure=name.startswith("__Host-"),
-            httponly=True,
-            samesite="Lax",
-            path="/",
-        )
+def read_secret(name: str) -> str | None:
+    """Return the token in a cookie of this service, or None if it is missing or has another length."""
+    secret = request.cookies.get(cookie_name(name), "")
+    return secret if len(secret) == TOKEN_LENGTH else None
+
+
+def set_cookie(name: str, value: str, max_age_s: int | None) -> None:
+    """Send a cookie with a successful response. It ends with the browser if `max_age_s` is None, and at once if 0."""
+    if "new_cookies" not in g:
+        g.new_cookies = {}
+    g.new_cookies[cookie_name(name)] = (value, max_age_s)
+
+
+def _write_cookies(response: Response) -> Response:
+    cookies: dict[str, tuple[str, int | None]] = g.pop("new_cookies", {})
+    for name, (value, max_age_s) in cookies.items() if response.status_code < 400 else ():
+        response.set_cookie(name, value, max_age=max_age_s, secure=is_https(), httponly=True, samesite="Lax", path="/")
     return response

@@ -11,7 +11,7 @@ from app.access import authentication, targets
 from app.access.caller import JoinedTarget
 from app.access.scope import Scope
 from app.access.tokens import COMMITS, EDITS, MANAGES, SESSION_ONLY, TokenRule, check_branch
-from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, PermissionDenied
+from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, PermissionDenied, SecondFactorRequired
 from app.core.permissions import Permission, Role, grants
 from app.database.errors import is_transient
 from app.extensions import db
@@ -61,6 +61,7 @@ class Guard:
     With `target_in_body` the body names the target, so its fields are checked first. With `bare` the route loads no
     session and responds without the database. A caller who is no member receives 404 with `hidden_message`, if it is
     set. `token` contains the scopes that an API token needs; the owner of the token must pass the guard as well.
+    `allow_without_factor` permits the members of an organization that requires a second factor to set it up.
     `written_branch` returns the branch to which the body commits, or None for the working branch.
     """
 
@@ -69,6 +70,7 @@ class Guard:
     find: targets.Resolver[Any] = targets.no_target
     public: bool = False
     allow_unverified: bool = False
+    allow_without_factor: bool = False
     bare: bool = False
     target_in_body: bool = False
     token: TokenRule = SESSION_ONLY
@@ -90,7 +92,7 @@ class Guard:
 
         Raises:
             NotFound: a target does not exist or its id is malformed.
-            EmailNotVerified, PermissionDenied: the rule rejects the caller.
+            EmailNotVerified, SecondFactorRequired, PermissionDenied: the rule rejects the caller.
         """
         if self.bare:
             return Scope(path=ids)
@@ -113,14 +115,24 @@ class Guard:
             return
         if not scope.is_verified and not self.allow_unverified:
             raise EmailNotVerified
+        if scope.optional_caller is not None and scope.optional_caller.needs_second_factor:
+            self._check_exemption()
         if not self.allows(scope):
             is_hidden = HIDE_FROM_NON_MEMBERS or self.hidden_message is not None
             raise NotFound(self.hidden_message) if is_hidden and scope.role is None else PermissionDenied
+
+    def _check_exemption(self) -> None:
+        if not self.allow_without_factor:
+            raise SecondFactorRequired
 
     def check_body(self, scope: Scope, body: object) -> None:
         """Check the branch that the body of a request writes to. Raises PermissionDenied."""
         if self.written_branch is not None and scope.project is not None:
             check_branch(scope.grant, self.written_branch(body), scope.project.branch)
+
+    def without_second_factor(self) -> "Guard":
+        """Return the guard for users who have not set up the second factor that an organization requires."""
+        return replace(self, allow_without_factor=True)
 
     def for_tokens(self, rule: TokenRule) -> "Guard":
         """Return the guard with another rule for API tokens."""

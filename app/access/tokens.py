@@ -13,7 +13,7 @@ from app.core import clock
 from app.core.api_tokens import TokenGrant, TokenScope
 from app.core.errors import NotAuthenticated, PermissionDenied
 from app.models.base import UtcDateTime
-from app.models.login import ApiToken
+from app.models.login import ApiToken, Passkey
 from app.models.organization import Membership
 from app.models.user import User
 from app.security.secrets import hash_token, is_api_token
@@ -23,6 +23,7 @@ _READ = frozenset({TokenScope.READ})
 _MEMBER = sa.exists().where(
     Membership.organization_id == ApiToken.organization_id, Membership.user_id == ApiToken.user_id
 )
+_NEEDS_FACTOR = needs_second_factor(sa.or_(User.two_factor_enabled, sa.exists().where(Passkey.user_id == User.id)))
 CONDITIONS = {
     "secret": ApiToken.token_hash == sa.bindparam("token_hash"),
     "expiry": ApiToken.expires_at > sa.bindparam("now", type_=UtcDateTime()),
@@ -145,7 +146,12 @@ def select_token(conditions: Iterable[sa.ColumnElement[bool]]) -> sa.Select[*tup
     """Return the statement that reads the owner and the rights of a token."""
     token = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.projects, ApiToken.organization_id)
     return (
-        sa.select(*USER_COLUMNS, *token, ApiToken.last_used_at, needs_second_factor(User.two_factor_enabled.is_(True)))
+        sa.select(
+            *USER_COLUMNS,
+            *token,
+            ApiToken.last_used_at,
+            _NEEDS_FACTOR,
+        )
         .join_from(User, ApiToken, ApiToken.user_id == User.id)
         .where(*conditions)
     )

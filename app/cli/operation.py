@@ -14,6 +14,7 @@ from app.drivers.jobs.port import JobEngine
 from app.drivers.jobs.retry_policy import CONCURRENCY
 from app.extensions import db, keyring
 from app.resources.auth.passkeys.service import count_unusable
+from app.resources.auth.two_factor.service import SECRETS as FACTOR_SECRETS
 from app.resources.git_provider.token_encryption import SECRETS, rekey
 from app.resources.outbound_webhook.signing import SECRETS as WEBHOOK_SECRETS
 from app.resources.review_link.service import SECRETS as LINK_SECRETS
@@ -109,7 +110,7 @@ def rotate() -> None:
 
     It can be stopped, repeated and run under load.
     """
-    result = rekey(keyring, (*SECRETS, WEBHOOK_SECRETS, LINK_SECRETS))
+    result = rekey(keyring, (*SECRETS, WEBHOOK_SECRETS, LINK_SECRETS, FACTOR_SECRETS))
     click.echo(f"{result.rows} rows were encrypted with the first key.")
     if result.unreadable:
         raise click.ClickException(

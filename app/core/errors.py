@@ -95,6 +95,15 @@ class EmailNotVerified(PermissionDenied):
     code, message = "EMAIL_NOT_VERIFIED", "Verify your e-mail address first"
 
 
+class SecondFactorRequired(PermissionDenied):
+    """A request of a member who has proved no second factor, although an organization requires it (403)."""
+
+    code, message = (
+        "SECOND_FACTOR_REQUIRED",
+        ErrorMessage("Your organization requires a second factor. Set it up, or sign in with it"),
+    )
+
+
 class LimitReached(PermissionDenied):
     """A request beyond a creation limit (spec 8)."""
 

@@ -83,6 +83,12 @@ class CodeLimits:
     otp_resend_s: int = 60
     otp_sends: tuple[Rate, ...] = (Rate(5, HOUR), Rate(10, DAY))
     reset_ttl_s: int = 30 * MINUTE
+    factor_attempts: tuple[Rate, ...] = (Rate(5, 15 * MINUTE, is_fixed=True), Rate(30, DAY, is_fixed=True))
+    factor_resets: tuple[Rate, ...] = (Rate(3, HOUR),)
+    challenge_ttl_s: int = 10 * MINUTE
+    trusted_device_s: int = 30 * DAY
+    trusted_devices: int = 20
+    backup_codes: int = 10
     invitation_ttl_s: int = 7 * DAY
     state_ttl_s: int = 10 * MINUTE
 

@@ -9,14 +9,15 @@ EXPLICIT_ROWS = frozenset({"forget_password", "sandbox_create"})
 
 @dataclass(frozen=True)
 class Rate:
-    """At most `times` in a sliding window of `per_s` seconds."""
+    """At most `times` in a sliding window of `per_s` seconds. `RATE_LIMIT_SCALE` does not change a fixed rate."""
 
     times: int
     per_s: int
+    is_fixed: bool = False
 
     def scaled(self, scale: float) -> "Rate":
         """Return the rate with `RATE_LIMIT_SCALE` applied to its number of events, at least one."""
-        return Rate(max(1, round(self.times * scale)), self.per_s)
+        return self if self.is_fixed else Rate(max(1, round(self.times * scale)), self.per_s)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,11 @@ def record_events(rates: Sequence[Rate], name: str, key: str) -> str:
     return event_id
 
 
+def clear_events(name: str, key: str) -> None:
+    """Delete the events of a key in the running transaction."""
+    db.session.execute(sa.delete(RateEvent).where(RateEvent.name == name, RateEvent.key == digest(key)))
+
+
 def delete_events(event_ids: Sequence[str]) -> None:
     """Delete counted events in the running transaction."""
     db.session.execute(

@@ -18,6 +18,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 TOKEN_BYTES = 32
+TOKEN_LENGTH = TOKEN_BYTES * 4 // 3 + 1
 NONCE_BYTES = 12
 KNOWN_PREFIX = "glly_"
 ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase

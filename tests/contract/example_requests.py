@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from app.extensions import drivers
-from tests.contract import build_requests, change_set_requests, git_requests, link_requests, mark_requests
+from tests.contract import (
+    build_requests,
+    change_set_requests,
+    factor_requests,
+    git_requests,
+    link_requests,
+    mark_requests,
+)
 from tests.contract.requests import Key, arguments
 from tests.contract.scene import Scene
 from tests.support.world import Browser
@@ -125,6 +132,7 @@ def _with_metrics_token(scene: Scene, key: Key, who: Browser) -> Iterator[dict[s
 
 
 VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
+    "listTrustedDevices": factor_requests.with_listed_device,
     "editCode": _as_json_and_as_events,
     "createGitCredential": _connected_twice,
     "createGitCredentialAlias": _connected_twice,

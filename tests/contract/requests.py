@@ -7,7 +7,14 @@ from typing import Any
 
 from app.core import clock
 from app.models.login import CodePurpose
-from tests.contract import build_requests, change_set_requests, git_requests, link_requests, passkey_requests
+from tests.contract import (
+    build_requests,
+    change_set_requests,
+    factor_requests,
+    git_requests,
+    link_requests,
+    passkey_requests,
+)
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
@@ -100,7 +107,7 @@ def _model_request(scene: Scene, path: str) -> dict[str, Any]:
 
 
 _OTHERS: dict[Key, Make] = git_requests.BODIES | change_set_requests.BODIES | build_requests.BODIES
-_OTHERS |= link_requests.BODIES | passkey_requests.BODIES
+_OTHERS |= link_requests.BODIES | passkey_requests.BODIES | factor_requests.BODIES
 
 BODIES = _OTHERS | {
     ("POST", "/auth/sign-up/email"): _signed_up,
@@ -197,10 +204,14 @@ DOUBLES = frozenset(
         ("POST", "/auth/change-password"),
         ("POST", "/auth/revoke-sessions"),
         ("POST", "/auth/revoke-other-sessions"),
+        ("POST", "/auth/two-factor/generate-backup-codes"),
+        ("POST", "/auth/two-factor/verify-totp"),
+        ("POST", "/auth/two-factor/verify-otp"),
+        ("POST", "/auth/two-factor/verify-backup-code"),
         ("PATCH", "/user/set-password"),
     }
 )
-"""Endpoints whose success ends sessions. A second user with the same rights sends the request."""
+"""Endpoints whose success ends or replaces sessions. A second user with the same rights sends the request."""
 
 
 def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
@@ -225,7 +236,8 @@ def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
         "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
     }
     values |= git_requests.ids_of(scene, key, who) | change_set_requests.ids_of(scene, key)
-    return values | build_requests.ids_of(scene, key) | link_requests.ids_of(scene, key)
+    values |= build_requests.ids_of(scene, key) | link_requests.ids_of(scene, key)
+    return values | factor_requests.ids_of(scene, key)
 
 
 def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:

@@ -167,6 +167,23 @@ EXTENSIONS = (
     Extension("passkey", "GET", "/auth/passkey/list-user-passkeys", "verifyAuth", VERIFIED),
     Extension("passkey", "POST", "/auth/passkey/update-passkey", "verifyAuth", VERIFIED),
     Extension("passkey", "POST", "/auth/passkey/delete-passkey", "verifyAuth", VERIFIED),
+    *(
+        Extension("second factor", "POST", f"/auth/two-factor/{name}", guard, cells)
+        for name, guard, cells in (
+            ("enable", "verifyAuth", VERIFIED),
+            ("disable", "verifyAuth", VERIFIED),
+            ("get-totp-uri", "verifyAuth", VERIFIED),
+            ("verify-totp", "public+rate", ANYONE),
+            ("send-otp", "public+rate", ANYONE),
+            ("verify-otp", "public+rate", ANYONE),
+            ("generate-backup-codes", "verifyAuth", VERIFIED),
+            ("verify-backup-code", "public+rate", ANYONE),
+            ("reset", "public+token", ANYONE),
+            ("revoke-trusted-device", "verifyAuth", VERIFIED),
+        )
+    ),
+    Extension("second factor", "GET", "/auth/two-factor/trusted-devices", "verifyAuth", VERIFIED),
+    Extension("second factor", "POST", "/organization/:org_id/member/:user_id/reset-second-factor", "owner", OWNER),
     Extension("social", "POST", "/auth/sign-in/social", "public+rate", ANYONE),
     Extension("social", "GET", "/auth/callback/github", "public+state", PAGE),
     Extension("social", "GET", "/auth/callback/google", "public+state", PAGE),

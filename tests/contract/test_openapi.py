@@ -18,6 +18,7 @@ pytestmark = pytest.mark.one_database
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z](?![a-z])")
 CREATION = {"create", "adopt", "commit", "connect", "reindex", "restore", "rotate", "refresh", "upload"}
 ACCOUNT = {"sign", "start", "verify", "send", "forget", "reset", "change", "revoke", "ensure", "transfer", "check"}
+ACCOUNT |= {"enable", "disable", "generate", "register", "delete"}
 AI = {"run", "chat", "complete", "edit", "explain", "suggest", "fix"}
 REVIEW = {"submit", "review", "publish", "resolve", "revert", "move"}
 PROCESS = {"cancel", "extend", "merge", "preview", "receive", "request", "stop"}

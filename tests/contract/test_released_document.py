@@ -22,6 +22,8 @@ RELEASED = Path(__file__).with_name("released.json")
 ACCEPTED = {
     "200.result.token: the type string is new": "the text has no character: it is `null` in the types of generators",
     "200.token: the type string is new": "the text has no character: it is `null` in the types of generators",
+    "200.result.user is no longer guaranteed": "a user who has set up a second factor continues with it",
+    "200.user is no longer guaranteed": "a user who has set up a second factor continues with it",
 }
 """Losses that no client notices, without the operation, and the reason."""
 

@@ -79,8 +79,12 @@ EXACT = {
     ("POST", "/change-set/:change_set_id/review-links"): PUBLISH,
     ("DELETE", "/review-link/:link_id"): PUBLISH,
     ("POST", "/bucket/upload"): WRITE,
+    ("POST", "/organization/:org_id/member/:user_id/reset-second-factor"): SESSION,
 }
 """Endpoints whose scope does not follow from the guard. A commit without a branch writes to the working branch."""
+
+OF_SIGN_IN = {f"/auth/two-factor/{name}" for name in ("verify-totp", "send-otp", "verify-otp", "verify-backup-code")}
+"""Public endpoints that need the cookie of a sign-in or a session. A program has neither."""
 
 
 class Reach(NamedTuple):
@@ -127,7 +131,7 @@ def token_cells(row: Expected) -> dict[str, str]:
     """Return the expected status of each token caller. The tokens belong to the owner of O."""
     scope, owner = needed(row), row.cells["owner"]
     if scope == PUBLIC:
-        return dict.fromkeys(TOKEN_CALLERS, owner)
+        return dict.fromkeys(TOKEN_CALLERS, "401" if row.path in OF_SIGN_IN else owner)
     invalid = dict.fromkeys(("expired", "revoked", "unknown", "former_member"), "401")
     refused = dict.fromkeys(("wrong_scope", "wrong_project", "wrong_organization"), "403")
     is_move = row.path.startswith("/project/move/")  # Its second organization is not the one of the token.

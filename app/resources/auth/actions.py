@@ -14,10 +14,11 @@ from app.extensions import current_settings
 from app.models.user import User
 from app.resources.auth import one_time_codes, passwords, service
 from app.resources.auth.guards import compare_sign_in, may_mail_reset, may_notify
+from app.resources.auth.two_factor.actions import enter, trusted_device
+from app.resources.auth.two_factor.challenges import SignedIn
 from app.resources.user import sessions
 from app.resources.user.mail import language_at, language_of
 from app.resources.user.passwords import check_new, hashed, matches
-from app.resources.user.sessions import OpenedSession
 
 
 def sign_up(values: dict[str, Any], *, timezone: str | None = None) -> UnrecordedAct[dict[str, User | None]]:
@@ -41,8 +42,8 @@ def sign_up(values: dict[str, Any], *, timezone: str | None = None) -> Unrecorde
     return UnrecordedAct(lambda: {"user": service.sign_up(values, **prepared, visitor=visitor, limits=limits)})
 
 
-def sign_in(email: str, password: str, *, remember_me: bool) -> UnrecordedAct[OpenedSession]:
-    """Sign in and send the cookie of the session.
+def sign_in(email: str, password: str, *, remember_me: bool) -> UnrecordedAct[SignedIn]:
+    """Sign in and send the cookie of the session, or that of a sign-in that waits for the second factor.
 
     Raises:
         InvalidEmailOrPassword: no user has this e-mail address and password.
@@ -55,14 +56,15 @@ def sign_in(email: str, password: str, *, remember_me: bool) -> UnrecordedAct[Op
         with transactions.write_transaction():
             one_time_codes.request_code(user.email_key, limits=limits.codes, language=language)
         raise EmailNotVerified
+    device = trusted_device()
     return UnrecordedAct(
-        lambda: authentication.set_session_cookie(
-            service.sign_in(user_id, stored, visitor=visitor, limits=limits.sessions, remember=remember_me)
+        lambda: enter(
+            service.sign_in(user_id, stored, visitor=visitor, limits=limits, device=device, remember=remember_me)
         )
     )
 
 
-def verify_email(email: str, otp: str) -> UnrecordedAct[OpenedSession]:
+def verify_email(email: str, otp: str) -> UnrecordedAct[SignedIn]:
     """Count the attempt, confirm the e-mail address with the mailed code and sign in.
 
     Raises:
@@ -74,12 +76,10 @@ def verify_email(email: str, otp: str) -> UnrecordedAct[OpenedSession]:
         row = one_time_codes.count_attempt(email_key(email), limits=settings.limits.codes)
     if not one_time_codes.is_valid_code(row, otp):
         raise one_time_codes.InvalidOtp
-    proof, limits, web_url = (row.id, row.code_hash), settings.limits.sessions, settings.server.web_url
-    visitor = authentication.client_info()
+    proof, limits, web_url = (row.id, row.code_hash), settings.limits, settings.server.web_url
+    visitor, device = authentication.client_info(), trusted_device()
     return UnrecordedAct(
-        lambda: authentication.set_session_cookie(
-            service.verify_email(proof, visitor=visitor, limits=limits, web_url=web_url)
-        )
+        lambda: enter(service.verify_email(proof, visitor=visitor, limits=limits, device=device, web_url=web_url))
     )
 
 

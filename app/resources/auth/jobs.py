@@ -15,6 +15,7 @@ from app.drivers.mail.port import MailTransport
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.login import OneTimeCode
+from app.models.second_factor import SecondFactor
 from app.models.user import User
 from app.resources.auth import one_time_codes
 from app.resources.system.jobs import deliver
@@ -53,6 +54,38 @@ def send_reset(*, code_id: str, page: str, language: str, is_token_in_query: boo
         minutes = limits.reset_ttl_s // 60
         _mail(mail, user.email, "reset_password", language, link=link, minutes=minutes)
         _start_lifetime(code_id, hash_token(token), limits.reset_ttl_s)
+
+
+@job("auth.send_factor_code", uses=("mail",), priority=10)
+def send_factor_code(*, factor_id: str, language: str, mail: MailTransport) -> None:
+    """Mail a new code to a user who chose codes by mail as the second factor. It replaces the previous one."""
+    code, ttl_s = new_code(), current_settings().limits.codes.otp_ttl_s
+    with transactions.locked_row(SecondFactor, factor_id) as factor:
+        if factor is None or not factor.uses_mail:
+            return
+        factor.mail_code_hash = one_time_codes.hash_of(code, factor_id)
+        factor.mail_code_expires_at = utcnow_ms() + timedelta(seconds=ttl_s)
+        address = _address_of(factor)
+    _mail(mail, address, "second_factor_code", language, code=code, minutes=ttl_s // 60)
+
+
+@job("auth.send_factor_reset", uses=("mail",), priority=10)
+def send_factor_reset(*, factor_id: str, owner: str, organization: str, language: str, mail: MailTransport) -> None:
+    """Mail a new link that removes the second factor together with the password. The token is in its fragment."""
+    settings, token = current_settings(), new_token()
+    ttl_s = settings.limits.codes.reset_ttl_s
+    with transactions.locked_row(SecondFactor, factor_id) as factor:
+        if factor is None:
+            return
+        factor.reset_hash, factor.reset_expires_at = hash_token(token), utcnow_ms() + timedelta(seconds=ttl_s)
+        address = _address_of(factor)
+    link = f"{settings.server.web_url}/reset-second-factor#token={token}"
+    values = {"owner": owner, "organization": organization, "link": link, "minutes": ttl_s // 60}
+    _mail(mail, address, "second_factor_reset", language, **values)
+
+
+def _address_of(factor: SecondFactor) -> str:
+    return db.session.execute(sa.select(User.email).where(User.id == factor.user_id)).scalar_one()
 
 
 def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:

@@ -5,7 +5,9 @@ from typing import Annotated, Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from app.http.json_schema import OPTIONAL
 from app.http.validation import ABSENT, Absent, DateTimeMs, Length, RequestBody, RequestQuery, StrictBoolean, text
+from app.resources.auth.two_factor.schemas import ChallengeSchema
 from app.resources.user.schemas import (
     SIGN_IN_METHODS,
     Country,
@@ -153,18 +155,18 @@ class SignedUpSchema(Schema):
     user = fields.Nested(UserSchema)
 
 
-class SignedInSchema(Schema):
-    """The signed-in user. The cookie carries the session."""
+class SignedInSchema(ChallengeSchema):
+    """The signed-in user, or a sign-in that waits for the second factor. The cookie carries the session."""
 
-    redirect = fields.Constant(False, metadata={"description": "Always false: the sign-in needs no further page"})
-    user = fields.Nested(UserSchema)
+    redirect = fields.Constant(False, metadata={"description": "Always false: the sign-in needs no page of a provider"})
+    user = fields.Nested(UserSchema, metadata=OPTIONAL)
 
 
-class VerifiedEmailSchema(Schema):
-    """The user with a verified e-mail address. The cookie carries the session."""
+class VerifiedEmailSchema(ChallengeSchema):
+    """The user with a verified e-mail address. The cookie carries the session, unless a second factor is needed."""
 
     status = fields.Constant(True, metadata={"description": "Always true"})
-    user = fields.Nested(UserSchema)
+    user = fields.Nested(UserSchema, metadata=OPTIONAL)
 
 
 class PasswordChangedSchema(Schema):

@@ -8,7 +8,7 @@ from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
 from app.core.errors import ErrorMessage, NotAuthenticated, PermissionDenied
 from app.core.ids import new_id
-from app.core.limits import CodeLimits, SessionLimits, TextLengths
+from app.core.limits import CodeLimits, Limits, TextLengths
 from app.core.names import clean_name
 from app.database.inserts import insert_or_ignore
 from app.extensions import current_settings, db
@@ -17,11 +17,11 @@ from app.models.login import OneTimeCode, SocialAccount
 from app.models.organization import Invitation
 from app.models.user import User, UserPreference
 from app.resources.auth import one_time_codes
+from app.resources.auth.two_factor.challenges import SignedIn, open_session
 from app.resources.user import sessions
 from app.resources.user.events import email_verified
 from app.resources.user.locks import lock_user
 from app.resources.user.mail import language_at, notify
-from app.resources.user.sessions import OpenedSession
 
 FALLBACK_NAME = "User"
 _BRACKETS = str.maketrans("<>", "  ")
@@ -142,9 +142,17 @@ def display_name(name: str | None, email: str) -> str:
 
 
 def sign_in(
-    user_id: str, password_hash: str, *, visitor: ClientInfo, limits: SessionLimits, remember: bool = True
-) -> OpenedSession:
-    """Open a session for a user whose password was compared with `password_hash`.
+    user_id: str,
+    password_hash: str,
+    *,
+    visitor: ClientInfo,
+    limits: Limits,
+    device: str | None,
+    remember: bool = True,
+) -> SignedIn:
+    """Open a session for a user whose password was compared with `password_hash`, or ask for the second factor.
+
+    `device` is the token of a trusted device.
 
     Raises:
         AccountDeleted: another request deleted the account.
@@ -153,12 +161,12 @@ def sign_in(
     user = lock_user(user_id)
     if user.password_hash != password_hash:
         raise InvalidEmailOrPassword
-    return sessions.start(user, visitor, limits=limits, remember=remember)
+    return open_session(user, visitor, device=device, limits=limits, remember=remember)
 
 
 def verify_email(
-    proof: tuple[str, str | None], *, visitor: ClientInfo, limits: SessionLimits, web_url: str
-) -> OpenedSession:
+    proof: tuple[str, str | None], *, visitor: ClientInfo, limits: Limits, device: str | None, web_url: str
+) -> SignedIn:
     """Use the code, verify the e-mail address and sign in its owner.
 
     Earlier sessions end. A contested account also loses its password and social accounts.
@@ -177,7 +185,7 @@ def verify_email(
         remove_credentials(user)
         notify(user, "password_dropped", otherwise=visitor.language, link=f"{web_url}/forgot-password")
     confirm(user)
-    return sessions.start(user, visitor, limits=limits)
+    return open_session(user, visitor, device=device, limits=limits)
 
 
 def confirm(user: User) -> None:

@@ -8,15 +8,15 @@ import sqlalchemy as sa
 from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
 from app.core.errors import PermissionDenied
-from app.core.limits import CodeLimits, SessionLimits
+from app.core.limits import CodeLimits, Limits
 from app.drivers.social_login.port import AuthorizationRequest, Identity
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import LoginAttempt, SocialAccount
 from app.models.user import User
 from app.resources.auth import one_time_codes, service
+from app.resources.auth.two_factor.challenges import SignedIn, open_session
 from app.resources.user import sessions
-from app.resources.user.sessions import OpenedSession
 from app.security.secrets import hash_token, new_token
 
 ALIASES = {"github": "social_a", "google": "social_b"}
@@ -92,17 +92,17 @@ def redeem(provider: str, state: str, *, browser: str, redirect_uri: str) -> Red
 
 
 def sign_in_with_identity(
-    provider: str, identity: Identity, *, visitor: ClientInfo, session_limits: SessionLimits, code_limits: CodeLimits
-) -> OpenedSession:
-    """Open a session for an identity of the provider.
+    provider: str, identity: Identity, *, visitor: ClientInfo, limits: Limits, device: str | None
+) -> SignedIn:
+    """Open a session for an identity of the provider, or ask for the second factor.
 
     Raises:
         SocialRefused: the identity has no e-mail address, or the address belongs to an account that cannot be linked.
     """
     user = _known(provider, identity) or _by_email(provider, identity) or _create(provider, identity)
     if not user.email_verified:
-        one_time_codes.request_code(user.email_key, limits=code_limits, language=visitor.language)
-    return sessions.start(user, visitor, limits=session_limits)
+        one_time_codes.request_code(user.email_key, limits=limits.codes, language=visitor.language)
+    return open_session(user, visitor, device=device, limits=limits)
 
 
 def _known(provider: str, identity: Identity) -> User | None:

@@ -16,6 +16,7 @@ from app.models.base import utcnow_ms
 from app.models.change_set import Notice
 from app.models.login import ApiToken, LoginAttempt, OneTimeCode, Session
 from app.models.request import IdempotencyKey, RateEvent
+from app.models.second_factor import SecondFactorChallenge, TrustedDevice
 from app.resources.system import mail_templates, retention
 
 CODE_RETENTION = timedelta(days=1)
@@ -72,6 +73,8 @@ def purge() -> int:
             # A contested code is needed until the e-mail address is verified.
             (OneTimeCode, sa.and_(OneTimeCode.updated_at < now - CODE_RETENTION, OneTimeCode.contested.is_(False))),
             (LoginAttempt, LoginAttempt.expires_at < now),
+            (SecondFactorChallenge, SecondFactorChallenge.expires_at < now),
+            (TrustedDevice, TrustedDevice.expires_at < now),
             (IdempotencyKey, IdempotencyKey.expires_at < now),
             (ApiToken, ApiToken.expires_at < now - TOKEN_RETENTION),
             (Notice, Notice.created_at < now - NOTICE_RETENTION),

@@ -86,6 +86,9 @@ class UserSchema(Schema):
     full_name = fields.String(attribute="name", dump_only=True)
     email = fields.String(metadata={"format": "email"})
     emailVerified = fields.Boolean(attribute="email_verified")  # noqa: N815 (wire name)
+    twoFactorEnabled = fields.Boolean(  # noqa: N815 (wire name)
+        attribute="two_factor_enabled", metadata={"description": "Whether a sign-in needs a second factor"}
+    )
     image = fields.String(allow_none=True, metadata={"description": "The key of an upload, or null"})
     country = fields.String(allow_none=True)
     subscribed = fields.Boolean()

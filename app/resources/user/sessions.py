@@ -7,6 +7,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from app.core.client_info import ClientInfo
+from app.core.errors import PermissionDenied
 from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -28,13 +29,24 @@ class OpenedSession:
     max_age_s: int | None
 
 
-def start(user: User, visitor: ClientInfo, *, limits: SessionLimits, remember: bool = True) -> OpenedSession:
+def start(
+    user: User,
+    visitor: ClientInfo,
+    *,
+    limits: SessionLimits,
+    remember: bool = True,
+    has_second_factor: bool = False,
+) -> OpenedSession:
     """Open a session. If the user then has more than `limits.per_user` sessions, end the oldest.
+
+    `has_second_factor` means that the user has proved a second factor, or a passkey with user verification.
 
     Raises:
         AccountDeleted: another request deleted the account.
+        PermissionDenied: the user has a second factor, which was not proved.
     """
-    lock_user(user.id)
+    if lock_user(user.id).two_factor_enabled and not has_second_factor:
+        raise PermissionDenied(code="SECOND_FACTOR_REQUIRED")
     token, now = new_token(), utcnow_ms()
     lifetime = timedelta(seconds=limits.absolute_s if remember else limits.short_s)
     _delete_oldest(user, limits.per_user - 1)
@@ -44,6 +56,7 @@ def start(user: User, visitor: ClientInfo, *, limits: SessionLimits, remember: b
         expires_at=now + lifetime,
         idle_expires_at=now + min(lifetime, timedelta(seconds=limits.idle_s)),
         last_seen_at=now,
+        second_factor_at=now if has_second_factor else None,
         remember=remember,
         ip_address=visitor.address,
         user_agent=visitor.agent[:AGENT_LENGTH] if visitor.agent else None,

@@ -20,6 +20,8 @@ VALUES = {
     "days": 7,
     "link": "https://galley.example.org/reset#token=a&b",
     "inviter": "Grace <b>",
+    "owner": "Grace <b>",
+    "member": "grace@mail.example.org",
     "organization": "Ships & Sons",
     "sender": "Grace <b>",
     "project": "Ships & Sons",
@@ -43,6 +45,7 @@ VALUES = {
 }
 PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 TO_VERIFIED_USERS = {"member_added", "webhook_disabled", "schedule_canceled", "notices"}
+TO_VERIFIED_USERS |= {"second_factor_reset", "second_factor_reset_done"}
 
 
 def messages() -> set[str]:

@@ -11,7 +11,6 @@ from app.access.caller import Caller
 from app.core.outbound import UnrecordedAct
 from app.database import transactions
 from app.extensions import current_settings
-from app.models.base import utcnow_ms
 from app.models.login import Passkey
 from app.resources.auth.passkeys import service, verification
 from app.resources.auth.passkeys.verification import RelyingParty
@@ -98,8 +97,7 @@ def sign_in(response: Response, *, browser: str) -> UnrecordedAct[OpenedSession]
     def record() -> OpenedSession:
         user = lock_user(proof.user_id)
         service.record_use(proof.passkey_id, proof.verified)
-        opened = sessions.start(user, visitor, limits=limits)
-        opened.session.second_factor_at = utcnow_ms()
+        opened = sessions.start(user, visitor, limits=limits, has_second_factor=True)
         return authentication.set_session_cookie(opened)
 
     return UnrecordedAct(record)

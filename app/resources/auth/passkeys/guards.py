@@ -3,7 +3,7 @@
 from app.access.guards import public, verified
 from app.http.actions import DeclaredAction
 
-OWN = verified()
+OWN = verified().without_second_factor()
 BEGIN_REGISTRATION = DeclaredAction(guard=OWN)
 REGISTER = DeclaredAction(guard=OWN, outside=True)
 CHANGE = DeclaredAction(guard=OWN)

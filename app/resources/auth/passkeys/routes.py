@@ -27,7 +27,6 @@ blueprint = ApiBlueprint(
         "name": "The name of the account in the dialog of the browser. Default: the e-mail address.",
     },
 )
-blueprint.after_request(responses.write_cookie)
 
 
 @blueprint.get("/passkey/generate-register-options")

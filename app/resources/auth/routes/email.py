@@ -20,7 +20,7 @@ from app.resources.auth.schemas import (
     VerifiedEmailSchema,
     VerifyEmailBody,
 )
-from app.resources.user.sessions import OpenedSession
+from app.resources.auth.two_factor.challenges import SignedIn
 
 BYTES = InputLimits.auth_bytes
 
@@ -56,7 +56,7 @@ def sign_up(*, scope: Scope, body: SignUpBody) -> UnrecordedAct[dict[str, User |
     max_bytes=BYTES,
     errors=("INVALID_EMAIL_OR_PASSWORD", "EMAIL_NOT_VERIFIED"),
 )
-def sign_in(*, scope: Scope, body: SignInBody) -> UnrecordedAct[OpenedSession]:
+def sign_in(*, scope: Scope, body: SignInBody) -> UnrecordedAct[SignedIn]:
     """Sign in with e-mail and password."""
     return actions.sign_in(**vars(body))
 
@@ -71,7 +71,7 @@ def sign_in(*, scope: Scope, body: SignInBody) -> UnrecordedAct[OpenedSession]:
     max_bytes=BYTES,
     errors=("INVALID_OTP", "TOO_MANY_ATTEMPTS"),
 )
-def verify_email(*, scope: Scope, body: VerifyEmailBody) -> UnrecordedAct[OpenedSession]:
+def verify_email(*, scope: Scope, body: VerifyEmailBody) -> UnrecordedAct[SignedIn]:
     """Confirm the e-mail with the mailed code and sign in."""
     return actions.verify_email(body.email, body.otp)
 
@@ -92,7 +92,7 @@ def send_code(*, scope: Scope, body: EmailBody) -> dict[str, bool]:
 
 
 @blueprint.get("/get-session")
-@endpoint(guard=session(), result=CurrentSessionSchema, message="Signed in")
+@endpoint(guard=session().without_second_factor(), result=CurrentSessionSchema, message="Signed in")
 def get_session(*, scope: Scope) -> CurrentSession:
     """Return the current session and its user."""
     return {"user": scope.caller, "session": scope.session}

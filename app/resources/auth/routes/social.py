@@ -22,6 +22,8 @@ from app.http.endpoint import UPSTREAM, endpoint
 from app.resources.auth import passwords, responses, social_login
 from app.resources.auth.schemas import CallbackQuery, SocialSignInBody, SocialStartedSchema
 from app.resources.auth.social_login import LoginPages
+from app.resources.auth.two_factor.actions import enter, trusted_device
+from app.resources.auth.two_factor.challenges import SignedIn, StartedChallenge
 
 log = structlog.get_logger(__name__)
 
@@ -89,11 +91,12 @@ def _sign_in(name: str, query: CallbackQuery, browser: str) -> str:
     if state is None:
         raise SocialLoginFailed("state_mismatch")
     try:
-        _open_session(name, _identify(name, _code(query), state.attempt))
+        signed_in = _open_session(name, _identify(name, _code(query), state.attempt))
     except SocialLoginFailed as failure:
         failure.page = state.pages.error
         raise
-    return state.pages.success
+    page, is_challenge = state.pages.success, isinstance(signed_in, StartedChallenge)
+    return with_query(page, "twoFactorRedirect", "true") if is_challenge else page
 
 
 def _code(query: CallbackQuery) -> str:
@@ -113,22 +116,21 @@ def _identify(name: str, code: str, attempt: AuthorizationRequest) -> Identity:
         raise SocialLoginFailed("provider_not_found") from error
 
 
-def _open_session(name: str, identity: Identity) -> None:
-    limits = current_settings().limits
+def _open_session(name: str, identity: Identity) -> SignedIn:
     try:
         with transactions.write_transaction():
-            opened = social_login.sign_in_with_identity(
+            signed_in = social_login.sign_in_with_identity(
                 name,
                 identity,
                 visitor=authentication.client_info(),
-                session_limits=limits.sessions,
-                code_limits=limits.codes,
+                limits=current_settings().limits,
+                device=trusted_device(),
             )
     except AppError as error:
         raise SocialLoginFailed(error.code.lower()) from error
     except IntegrityError as error:  # Two callbacks of the same person at the same moment.
         raise SocialLoginFailed("try_again") from error
-    authentication.set_session_cookie(opened)
+    return enter(signed_in)
 
 
 def _driver(name: str) -> SocialLogin:
@@ -159,7 +161,6 @@ blueprint = ApiBlueprint(
         "state": "The one-time value of the start.",
     },
 )
-blueprint.after_request(responses.write_cookie)
 
 
 @blueprint.post("/sign-in/social")
