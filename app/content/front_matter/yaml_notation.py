@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +12,7 @@ from app.content.front_matter.edits import (
 from app.content.front_matter.values import WrittenDate, WrittenFloat
 from app.content.front_matter.yaml_reader import resolve
 from app.content.front_matter.yaml_tree import compose
-from app.content.sequence_diff import common_ends
+from app.content.sequence_diff import common_ends, equal_parts, find_changes
 
 _YAML_1_1_CONSTANTS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"])
 """YAML 1.1 does not read these as text, and some generators use YAML 1.1."""
@@ -135,7 +135,7 @@ def rewritten_block_scalar(source: str, old: str, value: str, newline: str) -> s
         return None
     raw = "\n".join(line.removeprefix(margin[0]) for line in lines)
     content = _folded(raw, old.rstrip("\n"), value.rstrip("\n")) if header[0] == ">" else value.rstrip("\n")
-    body = newline.join(margin[0] + line if line else "" for line in content.split("\n"))
+    body = newline.join(_with_margin(content.split("\n"), lines, margin[0]))
     # The empty lines at the end are no part of `source`.
     ending = old[len(old.rstrip("\n")) :] if "+" in header else "\n"
     for form in (header, header[0] + "-", header[0]):
@@ -144,6 +144,15 @@ def rewritten_block_scalar(source: str, old: str, value: str, newline: str) -> s
             if root is not None and root.pairs[0][1].text == value:
                 return f"{form}{newline}{body}"
     return None
+
+
+def _with_margin(content: Sequence[str], written: Sequence[str], margin: str) -> list[str]:
+    """Return the lines of a block scalar. Written lines that are equal stay, also the white space of empty ones."""
+    result = [margin + line if line else "" for line in content]
+    old = ["" if margin.startswith(line) else line.removeprefix(margin) for line in written]
+    for positions, new_at in equal_parts(find_changes(old, content), len(old)):
+        result[new_at : new_at + len(positions)] = written[positions.start : positions.stop]
+    return result
 
 
 def _folded(raw: str, old: str, value: str) -> str:

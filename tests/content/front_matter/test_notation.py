@@ -181,6 +181,8 @@ class TestBlockScalars:
             (">+\n  one two\n", "one three\n\n", ">+\n  one three\n"),
             ("|\n  one\n  two", "one\n", "|\n  one"),
             ("|-\n  one\n\n  two", "one\n\nthree", "|-\n  one\n\n  three"),
+            ("|-\n  a\n  \n  b\n \n  c", "A\n\nb\n\nC", "|-\n  A\n  \n  b\n \n  C"),
+            (">-\n  a\n  b\n  \n  c", "A b\nc", ">-\n  A\n  b\n  \n  c"),
             (">- # note\n      港口 是\n      地方", "港口 是 好地方", ">- # note\n      港口 是\n      好地方"),
             (">-\n  one", " one", '" one"'),
             (">-\n  one", "", '""'),
