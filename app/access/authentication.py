@@ -1,6 +1,7 @@
 """Authentication of a request by its API token or session cookie. `current_user` of Flask-Login is the caller."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
@@ -15,7 +16,7 @@ from app.access.caller import Caller, CallerSession, JoinedTarget, caller_of, is
 from app.access.client_address import client_address
 from app.core import clock
 from app.core.client_info import ClientInfo
-from app.core.errors import NotAuthenticated
+from app.core.errors import NotAuthenticated, ReauthRequired
 from app.core.limits import SessionLimits
 from app.core.locales import LANGUAGES
 from app.database.transactions import in_write_transaction, release_connection
@@ -133,6 +134,28 @@ def session() -> CallerSession | None:
     """Return the session of this request, or None."""
     current = caller()
     return current.session if current is not None and current.grant is None else None
+
+
+def check_recent() -> None:
+    """Require that the user of the session has signed in, or proved the identity again, a short time ago.
+
+    An API token passes: its scopes decide, and a session made it.
+
+    Raises:
+        ReauthRequired: the session is older.
+    """
+    current = session()
+    recent = timedelta(seconds=current_app.config["SETTINGS"].limits.sessions.recent_s)
+    if current is not None and current.authenticated_at <= clock.now() - recent:
+        raise ReauthRequired
+
+
+def mark_recent(at: datetime) -> None:
+    """Let the session count as recent in the remaining part of this request, as its row says for later requests."""
+    current = caller()
+    if current is not None and current.optional_session is not None:
+        renewed = replace(current.optional_session, reauthenticated_at=at)
+        g.caller = replace(current, optional_session=renewed)
 
 
 def has_ended_session() -> bool:

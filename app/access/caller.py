@@ -34,9 +34,15 @@ class CallerSession:
     expires_at: datetime
     last_seen_at: datetime
     second_factor_at: datetime | None
+    reauthenticated_at: datetime | None
     remember: bool
     ip_address: str | None
     user_agent: str | None
+
+    @property
+    def authenticated_at(self) -> datetime:
+        """The time at which the user last proved the identity: of the sign-in, or later."""
+        return self.reauthenticated_at or self.created_at
 
 
 @dataclass(frozen=True, eq=False)

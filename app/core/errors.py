@@ -104,6 +104,12 @@ class SecondFactorRequired(PermissionDenied):
     )
 
 
+class ReauthRequired(PermissionDenied):
+    """A change for which the user must have proved the identity a short time ago (403)."""
+
+    code, message = "REAUTH_REQUIRED", ErrorMessage("Sign in again or send your password")
+
+
 class LimitReached(PermissionDenied):
     """A request beyond a creation limit (spec 8)."""
 

@@ -103,6 +103,10 @@ class SessionLimits:
     touch_s: int = 5 * MINUTE
     per_user: int = 20
     fresh_s: int = 15 * MINUTE
+    """The age of a session that may delete the account (contract 4.3)."""
+
+    recent_s: int = 10 * MINUTE
+    """The time after a proof of the identity in which a session may make changes that need one."""
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ class DeclaredAction:
         allow_archived: the action also changes archived targets.
         etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
         rate: a row of the rate-limit table.
+        recent: the user of a session must have proved the identity a short time ago. API tokens are not affected.
     """
 
     guard: Guard
@@ -56,6 +57,7 @@ class DeclaredAction:
     allow_archived: bool = False
     etag_of: str | None = None
     rate: str | None = None
+    recent: bool = False
 
 
 class ActionSteps:
@@ -101,11 +103,11 @@ class ActionSteps:
     def work(self) -> Any:
         """Resolve the target, run the view and return what `conclude` makes of its result."""
         if self.is_read:
-            arguments = self.arguments()
+            arguments = self._permitted_arguments()
             return self.conclude(self._run_view(arguments, self.run_upstream(arguments)))
         if not self._is_upstream:
             return _transact(self._write)
-        arguments = self.arguments()
+        arguments = self._permitted_arguments()
         scope: Scope = arguments["scope"]
         self._check_archived(scope)
         self.check_precondition(scope)
@@ -122,6 +124,13 @@ class ActionSteps:
                 return self.conclude(late.result)
             _close_unsent(prepared, error, is_known=not self._is_committing)
             raise
+
+    def _permitted_arguments(self) -> dict[str, Any]:
+        """Return the arguments of the view, if the proof of the identity is recent enough."""
+        arguments = self.arguments()
+        if self.declared.recent:
+            authentication.check_recent()
+        return arguments
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of the view."""
@@ -170,7 +179,7 @@ class ActionSteps:
     def _write(self) -> object:
         """Run the transaction of an action without `upstream`. The permission check is part of it."""
         transactions.begin_write()
-        arguments = self.arguments()
+        arguments = self._permitted_arguments()
         if self.is_locked:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
         self._check_archived(arguments["scope"])

@@ -1,14 +1,20 @@
 """Execution of the authorization table through the test client."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from app.core.limits import SessionLimits
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.login import Session
 from tests.contract.expected import Expected, expected, fits
 from tests.contract.limited_table import LIMITED_CALLERS, limited_cells
 from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
@@ -40,6 +46,7 @@ BODY_IDS = {
     ("POST", "/git-provider/repositories"): "org_id",
     ("POST", "/provider/repositories"): "org_id",
 }
+AGE = timedelta(seconds=SessionLimits.fresh_s + 1)
 UNVERSIONED = ("/healthz", "/readyz", "/metrics", "/media/")
 
 
@@ -128,14 +135,39 @@ class Matrix:
             tally.note(f"{row.method} {row.path} with own ids beside it", status, row.cells["owner_other"])
         return tally
 
+    def old_sessions(self, recent: Collection[Key]) -> Tally:
+        """Call every endpoint as the owner, whose last proof of the identity is `AGE` old."""
+        tally = Tally()
+        for row in self.rows:
+            key = (row.method, row.path)
+            scene, who = self._caller(row, "owner", passes=fits(200, row.cells["owner"]))
+            path = filled(row.path, ids_of(scene, key, who))
+            request_arguments = arguments(scene, key, who)
+            with self.app.app_context():
+                old = {"created_at": utcnow_ms() - AGE, "reauthenticated_at": None}
+                db.session.execute(sa.update(Session).where(Session.user_id == who.id).values(old))
+                db.session.commit()
+            response = opened(who, row.method, path, request_arguments)
+            code = (response.get_json(silent=True) or {}) if response.is_json else {}
+            is_refused = isinstance(code, dict) and code.get("code") == "REAUTH_REQUIRED"
+            tally.checked += 1
+            if is_refused != (key in recent):
+                tally.wrong.append(f"{row.method} {row.path}: {response.status_code}")
+        return tally
+
     def _status(self, row: Expected, name: str, *, passes: bool) -> int:
         key = (row.method, row.path)
-        scene = Scene(self.app, self.source) if passes and key in SPOILS else self.scene
-        who = scene.double(name) if key in DOUBLES else scene.caller(name)
+        scene, who = self._caller(row, name, passes=passes)
         if key == ("DELETE", "/user/delete/:id") and passes and name == "owner":
             who = scene.double(name)
             return self._send(scene, key, who, {"id": getattr(who, "id", "")})
         return self._send(scene, key, who, {})
+
+    def _caller(self, row: Expected, name: str, *, passes: bool) -> tuple[Scene, Browser]:
+        """Return the scene and the caller of a request. A request that changes the scene has its own."""
+        key = (row.method, row.path)
+        scene = Scene(self.app, self.source) if passes and key in SPOILS else self.scene
+        return scene, scene.double(name) if key in DOUBLES else scene.caller(name)
 
     @staticmethod
     def _send(scene: Scene, key: Key, who: Browser, replaced: dict[str, str]) -> int:

@@ -121,6 +121,7 @@ BODIES = _OTHERS | {
     ("POST", "/auth/reset-password"): _reset,
     ("POST", "/auth/sign-in/social"): lambda *_: {"provider": "social_a"},
     ("POST", "/auth/change-password"): _new_password,
+    ("POST", "/auth/reauthenticate"): lambda *_: {"password": PASSWORD},
     ("POST", "/auth/revoke-session"): lambda *_: {"token": "ses_unknown"},
     ("POST", "/auth/update-user"): lambda *_: {"name": "Another name"},
     ("PATCH", "/user/set-password"): _new_password,

@@ -122,6 +122,24 @@ SPECIFICATION = (
     Row("sandbox", "POST", "/api/sandbox/stop"),
 )
 
+RECENT = frozenset(
+    {
+        ("POST", "/tokens"),
+        ("PATCH", "/tokens/:id"),
+        ("POST", "/tokens/:id/rotate"),
+        ("POST", "/organization/:org_id/service-accounts"),
+        ("PATCH", "/organization/:org_id/service-accounts/:id"),
+        ("POST", "/organization/:org_id/service-accounts/:id/rotate"),
+        ("POST", "/organization/transfer/:org_id"),
+        ("DELETE", "/organization/:org_id"),
+        ("DELETE", "/user/delete/:id"),
+        ("GET", "/auth/passkey/generate-register-options"),
+        ("POST", "/auth/passkey/verify-registration"),
+        ("POST", "/auth/passkey/delete-passkey"),
+    }
+)
+"""Endpoints that need a recent proof of the identity. Their request to an old session contains no password."""
+
 ANYONE = "2xx 2xx 2xx 2xx 2xx 2xx 2xx 2xx"
 PAGE = "302 302 302 302 302 302 302 302"
 VERIFIED = "401 403 2xx 2xx 2xx 2xx 2xx 2xx"
@@ -160,6 +178,7 @@ EXTENSIONS = (
     Extension("auth", "POST", "/auth/revoke-other-sessions", "verifyAuth", VERIFIED),
     Extension("auth", "GET", "/auth/list-accounts", "verifyAuth", VERIFIED),
     Extension("auth", "POST", "/auth/update-user", "verifyAuth", VERIFIED),
+    Extension("auth", "POST", "/auth/reauthenticate", "verifyAuth", VERIFIED),
     Extension("passkey", "GET", "/auth/passkey/generate-register-options", "verifyAuth", VERIFIED),
     Extension("passkey", "POST", "/auth/passkey/verify-registration", "verifyAuth", VERIFIED),
     Extension("passkey", "GET", "/auth/passkey/generate-authenticate-options", "public+rate", ANYONE),

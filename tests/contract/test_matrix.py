@@ -7,6 +7,7 @@ from flask import Flask
 
 from tests.contract.matrix import Matrix, Tally
 from tests.contract.scene import template
+from tests.contract.specification import RECENT
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,11 @@ class TestMatrix:
 
     def test_unknown_or_malformed_id_returns_404(self, matrix: Matrix, capsys: pytest.CaptureFixture[str]) -> None:
         assert _errors(matrix.unknown_ids(), capsys) == []
+
+    def test_session_without_a_recent_proof_is_refused_where_the_table_says_so(
+        self, matrix: Matrix, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert _errors(matrix.old_sessions(RECENT), capsys) == []
 
     def test_ids_in_body_query_and_headers_do_not_extend_the_permission(
         self, matrix: Matrix, capsys: pytest.CaptureFixture[str]

@@ -66,6 +66,8 @@ def _implied(method: str, path: str, declared: Endpoint) -> Iterator[str]:
             yield "EMAIL_NOT_VERIFIED"
         if not guard.allow_without_factor:
             yield "SECOND_FACTOR_REQUIRED"
+        if declared.recent:
+            yield "REAUTH_REQUIRED"
         if guard.find is not targets.no_target or guard.spec_name == "platform admin":
             yield "NOT_ALLOWED"
     if "{" in path or guard.target_in_body:

@@ -78,9 +78,11 @@ def _token(token_id: object, where: sa.ColumnElement[bool]) -> ApiToken:
     return row
 
 
-CREATE = DeclaredAction(guard=verified(), rate="token_create")
-ROTATE = DeclaredAction(guard=own_token(), rate="token_create")
+CREATE = DeclaredAction(guard=verified(), rate="token_create", recent=True)
+ROTATE = DeclaredAction(guard=own_token(), rate="token_create", recent=True)
+UPDATE = DeclaredAction(guard=own_token(), etag_of="api_token.details", recent=True)
 DELETE = DeclaredAction(guard=own_token(), etag_of="api_token.details")
-CREATE_ACCOUNT = DeclaredAction(guard=manage_service_accounts(), rate="token_create")
-ROTATE_ACCOUNT = DeclaredAction(guard=service_account(), rate="token_create")
+CREATE_ACCOUNT = DeclaredAction(guard=manage_service_accounts(), rate="token_create", recent=True)
+ROTATE_ACCOUNT = DeclaredAction(guard=service_account(), rate="token_create", recent=True)
+UPDATE_ACCOUNT = DeclaredAction(guard=service_account(), etag_of="service_account.details", recent=True)
 DELETE_ACCOUNT = DeclaredAction(guard=service_account(), etag_of="service_account.details", allow_archived=True)

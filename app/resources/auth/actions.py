@@ -7,16 +7,21 @@ from typing import Any
 
 from app.access import authentication
 from app.core.emails import email_key
-from app.core.errors import EmailNotVerified
+from app.core.errors import Conflict, EmailNotVerified
+from app.core.ids import HasId
 from app.core.outbound import UnrecordedAct
 from app.database import transactions
 from app.extensions import current_settings
 from app.models.user import User
 from app.resources.auth import one_time_codes, passwords, service
 from app.resources.auth.guards import compare_sign_in, may_mail_reset, may_notify
+from app.resources.auth.passkeys import actions as passkeys
+from app.resources.auth.passkeys.service import record_use
 from app.resources.auth.two_factor.actions import enter, trusted_device
 from app.resources.auth.two_factor.challenges import SignedIn
 from app.resources.user import sessions
+from app.resources.user.guards import compare_password
+from app.resources.user.locks import lock_user
 from app.resources.user.mail import language_at, language_of
 from app.resources.user.passwords import check_new, hashed, matches
 
@@ -97,6 +102,32 @@ def sign_out() -> dict[str, bool]:
     if session is not None:
         sessions.end(session.user_id, session.id)
     return authentication.clear_session_cookie({"success": True})
+
+
+def reauthenticate(
+    user: User, session: HasId, *, password: str | None, response: dict[str, Any] | None, browser: str
+) -> UnrecordedAct[dict[str, bool]]:
+    """Prove the identity of a signed-in user again, with the password or the response of a passkey.
+
+    Raises:
+        InvalidPassword: the password is wrong.
+        UnknownChallenge, UnknownPasskey, AuthenticationFailed: the response of the passkey is not valid.
+    """
+    proof, stored, user_id = None, user.password_hash, user.id
+    if response is not None:
+        proof = passkeys.prove(response, browser=browser, user_id=user_id)
+    else:
+        compare_password(user, password)
+
+    def record() -> dict[str, bool]:
+        if lock_user(user_id).password_hash != stored:
+            raise Conflict("Another request changed the password. Try again")
+        if proof is not None:
+            record_use(proof.passkey_id, proof.verified)
+        authentication.mark_recent(sessions.confirm(session.id, has_second_factor=proof is not None))
+        return {"status": True}
+
+    return UnrecordedAct(record)
 
 
 def mail_reset_link(email: str, redirect_to: str | None) -> UnrecordedAct[dict[str, bool]]:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from app.access.guards import public
+from app.access.guards import public, verified
 from app.extensions import current_settings
 from app.http.actions import DeclaredAction
 from app.http.rate_limits import FailureCounter, try_count
@@ -16,6 +16,7 @@ SIGN_UP = _of_visitor(rate="sign_up")
 SIGN_IN = _of_visitor(rate="sign_in")
 VERIFY = _of_visitor(rate="verify")
 SEND_CODE = _of_visitor(rate="verify", outside=False)
+REAUTHENTICATE = DeclaredAction(guard=verified(), outside=True)
 FORGET_PASSWORD = _of_visitor(rate="forget_password")
 RESET_PASSWORD = _of_visitor(guard=public("public+token"), rate="reset")
 

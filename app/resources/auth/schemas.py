@@ -5,8 +5,19 @@ from typing import Annotated, Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from app.core.errors import ErrorMessage
 from app.http.json_schema import OPTIONAL
-from app.http.validation import ABSENT, Absent, DateTimeMs, Length, RequestBody, RequestQuery, StrictBoolean, text
+from app.http.validation import (
+    ABSENT,
+    Absent,
+    DateTimeMs,
+    Length,
+    RequestBody,
+    RequestQuery,
+    RequestSchema,
+    StrictBoolean,
+    text,
+)
 from app.resources.auth.two_factor.schemas import ChallengeSchema
 from app.resources.user.schemas import (
     SIGN_IN_METHODS,
@@ -128,6 +139,34 @@ class UpdateUserBody(RequestBody):
             metadata={"description": "The key of an upload of the caller. Null removes the image"},
         ),
     ] = ABSENT
+
+
+class PublicKeyCredentialSchema(RequestSchema):
+    """The credential of the browser as JSON. The parts of `response` are checked together with the signature."""
+
+    id = fields.String(required=True)
+    rawId = fields.String(required=True)  # noqa: N815 (wire name)
+    type = fields.String(required=True)
+    response = fields.Dict(
+        keys=fields.String(),
+        required=True,
+        metadata={"description": "The parts that the authenticator returns, as Base64url texts"},
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReauthenticateBody(RequestBody):
+    """One proof of the identity: the password, or the response of a passkey to the options of a sign-in."""
+
+    password: Annotated[str | None, password_field(load_default=None, allow_none=True)]
+    response: Annotated[
+        dict[str, Any] | None, fields.Nested(PublicKeyCredentialSchema, load_default=None, allow_none=True)
+    ]
+
+    def __post_init__(self) -> None:
+        """Require exactly one proof."""
+        if sum(value is not None for value in vars(self).values()) != 1:
+            raise ValidationError(ErrorMessage("Send one proof of your identity."), "password")
 
 
 class SessionSchema(Schema):

@@ -2,6 +2,7 @@
 
 from app.access import authentication
 from app.access.caller import CallerSession
+from app.core.errors import ReauthRequired
 from app.core.ids import HasId
 from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings
@@ -25,10 +26,13 @@ def set_password(
 
     Raises:
         InvalidPassword: a password is set or `is_change`, and the current one is missing or wrong.
+        ReauthRequired: no password is set, and the session is not recent.
     """
     stored, settings = user.password_hash, current_settings()
     if is_change or stored is not None:
         compare_password(user, current_password)
+    else:
+        authentication.check_recent()
     check_new(new_password, user)
     new_hash, link = hashed(new_password), f"{settings.server.web_url}/forgot-password"
 
@@ -50,10 +54,10 @@ def delete(
 
     Raises:
         InvalidPassword: the password is wrong.
-        ReauthRequired: no password was sent, and the session is older than 15 minutes.
+        ReauthRequired: no password was sent, and the last proof of the identity is older than 15 minutes.
     """
     if password is not None:
         compare_password(user, password)
-    elif not service.is_fresh(session.created_at, limits=current_settings().limits.sessions):
-        raise service.ReauthRequired
+    elif not service.is_fresh(session.authenticated_at, limits=current_settings().limits.sessions):
+        raise ReauthRequired
     return UnrecordedAct(lambda: authentication.clear_session_cookie(service.delete(user, reason=reason)))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.cursors import decode_cursor, paginate
-from app.core.errors import ErrorMessage, InvalidRequest, NotFound, PermissionDenied
+from app.core.errors import InvalidRequest, NotFound
 from app.core.ids import HasId
 from app.core.limits import SessionLimits
 from app.extensions import db
@@ -49,12 +49,6 @@ def sign_in_methods(user: User) -> list[SignInMethod]:
     ]
     own = [SignInMethod(user.id, CREDENTIAL, user.id, user.created_at, user.updated_at)] if user.password_hash else []
     return own + social
-
-
-class ReauthRequired(PermissionDenied):
-    """The session is too old for this action, and no password was sent (403)."""
-
-    code, message = "REAUTH_REQUIRED", ErrorMessage("Sign in again or send your password")
 
 
 @dataclass(frozen=True)
@@ -114,9 +108,9 @@ def change_newsletter(user: User, *, subscribed: bool) -> User:
     return user
 
 
-def is_fresh(created_at: datetime, *, limits: SessionLimits) -> bool:
-    """Return whether a session is recent enough to skip the password."""
-    return created_at > utcnow_ms() - timedelta(seconds=limits.fresh_s)
+def is_fresh(authenticated_at: datetime, *, limits: SessionLimits) -> bool:
+    """Return whether a session is recent enough to delete the account without the password."""
+    return authenticated_at > utcnow_ms() - timedelta(seconds=limits.fresh_s)
 
 
 def delete(user: User, *, reason: str | None) -> dict[str, bool]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -72,6 +72,14 @@ def renew(session_id: str, user: User, *, limits: SessionLimits) -> OpenedSessio
     session.token_hash = hash_token(token)
     db.session.flush()
     return OpenedSession(user, session, token, limits.absolute_s if session.remember else None)
+
+
+def confirm(session_id: str, *, has_second_factor: bool) -> datetime:
+    """Record that the user of a session proved the identity again. Return the time."""
+    now = utcnow_ms()
+    values = {"reauthenticated_at": now} | ({"second_factor_at": now} if has_second_factor else {})
+    db.session.execute(sa.update(Session).where(Session.id == session_id).values(values))
+    return now
 
 
 def of_user(user_id: str) -> Sequence[Session]:

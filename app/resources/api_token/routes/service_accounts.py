@@ -59,10 +59,9 @@ def details(*, scope: ServiceAccountScope) -> ApiToken:
 
 @blueprint.patch(SERVICE_ACCOUNT)
 @endpoint(
-    guard=service_account(),
+    **vars(guards.UPDATE_ACCOUNT),
     body=s.UpdateTokenBody,
     result=s.ApiTokenSchema,
-    etag_of=DETAILS,
     message="Service account updated",
     errors=("MEMBERSHIP_ENDED",),
 )

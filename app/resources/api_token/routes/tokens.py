@@ -53,9 +53,7 @@ def details(*, scope: ApiTokenScope) -> ApiToken:
 
 
 @blueprint.patch("/<id>")
-@endpoint(
-    guard=own_token(), body=s.UpdateTokenBody, result=s.ApiTokenSchema, etag_of=DETAILS, message="API token updated"
-)
+@endpoint(**vars(guards.UPDATE), body=s.UpdateTokenBody, result=s.ApiTokenSchema, message="API token updated")
 def update(*, scope: ApiTokenScope, body: service.TokenChanges) -> ApiToken:
     """Change the name, scopes, projects or expiry of a personal API token."""
     return service.update(scope.token, body, by=scope.user, limits=current_settings().limits.tokens)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 from marshmallow import Schema, fields, validate
 
 from app.core.limits import TextLengths
-from app.http.validation import DateTimeMs, Length, RequestBody, RequestQuery, RequestSchema, text
+from app.http.validation import DateTimeMs, Length, RequestBody, RequestQuery, text
 from app.models.login import Passkey
-from app.resources.auth.schemas import SessionSchema
+from app.resources.auth.schemas import PublicKeyCredentialSchema, SessionSchema
 from app.resources.user.schemas import UserSchema
 
 ATTACHMENTS = ["platform", "cross-platform"]
@@ -24,19 +24,6 @@ class RegistrationOptionsQuery(RequestQuery):
         str | None,
         fields.String(load_default=None, data_key="authenticatorAttachment", validate=validate.OneOf(ATTACHMENTS)),
     ]
-
-
-class PublicKeyCredentialSchema(RequestSchema):
-    """The credential of the browser as JSON. The parts of `response` are checked together with the signature."""
-
-    id = fields.String(required=True)
-    rawId = fields.String(required=True)  # noqa: N815 (wire name)
-    type = fields.String(required=True)
-    response = fields.Dict(
-        keys=fields.String(),
-        required=True,
-        metadata={"description": "The parts that the authenticator returns, as Base64url texts"},
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,13 +10,14 @@ from app.core.outbound import UnrecordedAct
 from app.http.blueprint import ApiBlueprint
 from app.http.endpoint import endpoint
 from app.models.login import Session
-from app.resources.auth import actions, guards
+from app.resources.auth import actions, guards, responses
 from app.resources.auth.schemas import (
     AccountSchema,
     ChangePasswordBody,
     ForgetPasswordBody,
     ListedSessionSchema,
     PasswordChangedSchema,
+    ReauthenticateBody,
     ResetPasswordBody,
     RevokeSessionBody,
     UpdateUserBody,
@@ -80,6 +81,20 @@ def reset_password(*, scope: Scope, body: ResetPasswordBody) -> UnrecordedAct[di
 def change_password(*, scope: Scope, body: ChangePasswordBody) -> UnrecordedAct[dict[str, object]]:
     """Change the password. The current session gets a new token."""
     return set_password(scope.user, scope.session, **vars(body), is_change=True)
+
+
+@blueprint.post("/reauthenticate")
+@endpoint(
+    **vars(guards.REAUTHENTICATE),
+    body=ReauthenticateBody,
+    result=StatusSchema,
+    message="Identity confirmed",
+    max_bytes=BYTES,
+    errors=("INVALID_PASSWORD", "CONFLICT", "CHALLENGE_NOT_FOUND", "401 PASSKEY_NOT_FOUND", "AUTHENTICATION_FAILED"),
+)
+def reauthenticate(*, scope: Scope, body: ReauthenticateBody) -> UnrecordedAct[dict[str, bool]]:
+    """Prove the identity again, for changes that need a recent proof. It counts for ten minutes in this session."""
+    return actions.reauthenticate(scope.user, scope.session, **vars(body), browser=responses.browser_secret() or "")
 
 
 @blueprint.get("/list-sessions")
