@@ -110,6 +110,13 @@ class Person(Browser):
         """Return the same user and session with another client, for parallel requests."""
         return Person(self.app, self.id, self.email, self.token)
 
+    def prove_identity(self) -> None:
+        """Record a proof of the identity in the sessions of the user, at the present time of this thread."""
+        with self.app.app_context():
+            now = {"reauthenticated_at": utcnow_ms()}
+            db.session.execute(sa.update(Session).where(Session.user_id == self.id).values(now))
+            db.session.commit()
+
     def new_organization(self, name: str | None = None) -> str:
         """Create an organization and return its id."""
         created = self.post("/organization", {"org_name": name or f"Org {secrets.token_hex(4)}"}).ok(201)

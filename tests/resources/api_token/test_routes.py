@@ -116,6 +116,7 @@ class TestPersonalTokens:
         me = world.person()
         path = f"/tokens/{new_token(me)['id']}"
         with later(days=5):
+            me.prove_identity()
             me.patch(path, {"expires_at": _in(366)}).ok()
             assert _in(365.9) < me.post(f"{path}/rotate", {}).ok()["expires_at"] < _in(366.1)
 
@@ -134,6 +135,7 @@ class TestPersonalTokens:
         with later(days=1, seconds=1):
             Program(me.app, made["token"]).get("/organization/user").fails(401, "INVALID_API_TOKEN")
             assert me.get(f"/tokens/{made['id']}").ok()["status"] == "expired"
+            me.prove_identity()
             rotated = me.post(f"/tokens/{made['id']}/rotate", {}).ok()
             Program(me.app, rotated["token"]).get("/organization/user").ok()
 
