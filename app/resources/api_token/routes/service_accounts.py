@@ -20,7 +20,6 @@ blueprint = ApiBlueprint(
 )
 ALL = "/<org_id>/service-accounts"
 SERVICE_ACCOUNT = f"{ALL}/<id>"
-DETAILS = "service_account.details"
 
 
 @blueprint.get(ALL)

@@ -19,7 +19,6 @@ blueprint = ApiBlueprint(
     noun="API token",
     description="Personal tokens for programs. Only the response of a creation or rotation has the secret.",
 )
-DETAILS = "api_token.details"
 
 
 @blueprint.get("")
