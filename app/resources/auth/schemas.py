@@ -5,7 +5,6 @@ from typing import Annotated, Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate
 
-from app.core.errors import ErrorMessage
 from app.http.json_schema import OPTIONAL
 from app.http.validation import (
     ABSENT,
@@ -160,13 +159,19 @@ class ReauthenticateBody(RequestBody):
 
     password: Annotated[str | None, password_field(load_default=None, allow_none=True)]
     response: Annotated[
-        dict[str, Any] | None, fields.Nested(PublicKeyCredentialSchema, load_default=None, allow_none=True)
+        dict[str, Any] | None,
+        fields.Nested(
+            PublicKeyCredentialSchema,
+            load_default=None,
+            allow_none=True,
+            metadata={"description": "The credential of a passkey"},
+        ),
     ]
 
     def __post_init__(self) -> None:
         """Require exactly one proof."""
         if sum(value is not None for value in vars(self).values()) != 1:
-            raise ValidationError(ErrorMessage("Send one proof of your identity."), "password")
+            raise ValidationError("Send exactly one of the fields.", "password")
 
 
 class SessionSchema(Schema):

@@ -52,7 +52,7 @@ def generate_register_options(*, scope: Scope, query: s.RegistrationOptionsQuery
     message="Passkey registered",
     max_bytes=BYTES,
     errors=("CHALLENGE_NOT_FOUND", "FAILED_TO_VERIFY_REGISTRATION", "PREVIOUSLY_REGISTERED", "LIMIT_REACHED"),
-    operation_id="registerPasskey",
+    operation_id="createPasskey",
 )
 def verify_registration(*, scope: Scope, body: s.VerifyRegistrationBody) -> UnrecordedAct[Passkey]:
     """Verify and store a new passkey. The user must have been verified by the authenticator."""
@@ -88,7 +88,14 @@ def verify_authentication(*, scope: Scope, body: s.VerifyAuthenticationBody) -> 
 
 
 @blueprint.get("/passkey/list-user-passkeys")
-@endpoint(guard=guards.OWN, result=s.PasskeySchema, many=True, without_envelope=True, message="Passkeys")
+@endpoint(
+    guard=guards.OWN,
+    result=s.PasskeySchema,
+    many=True,
+    without_envelope=True,
+    message="Passkeys",
+    operation_id="listPasskeys",
+)
 def list_user_passkeys(*, scope: Scope) -> Sequence[Passkey]:
     """List the passkeys of the caller, oldest first."""
     return service.of_user(scope.caller.id)
@@ -117,7 +124,7 @@ def update_passkey(*, scope: Scope, body: s.UpdatePasskeyBody) -> dict[str, Pass
     message="Passkey deleted",
     max_bytes=BYTES,
     errors=("404 PASSKEY_NOT_FOUND",),
-    operation_id="deletePasskey",
+    operation_id="revokePasskey",
 )
 def delete_passkey(*, scope: Scope, body: s.DeletePasskeyBody) -> dict[str, bool]:
     """Delete a passkey of the caller. Sessions that it opened stay."""

@@ -89,6 +89,7 @@ def change_password(*, scope: Scope, body: ChangePasswordBody) -> UnrecordedAct[
     body=ReauthenticateBody,
     result=StatusSchema,
     message="Identity confirmed",
+    operation_id="verifyIdentity",
     max_bytes=BYTES,
     errors=("INVALID_PASSWORD", "CONFLICT", "CHALLENGE_NOT_FOUND", "401 PASSKEY_NOT_FOUND", "AUTHENTICATION_FAILED"),
 )
