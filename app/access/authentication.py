@@ -136,15 +136,14 @@ def session() -> CallerSession | None:
     return current.session if current is not None and current.grant is None else None
 
 
-def check_recent() -> None:
-    """Require that the user of the session has signed in, or proved the identity again, a short time ago.
+def check_recent(current: CallerSession | None) -> None:
+    """Require that the user of a session has signed in, or proved the identity again, a short time ago.
 
-    An API token passes: its scopes decide, and a session made it.
+    An API token has no session and passes: its scopes decide, and a session made it.
 
     Raises:
         ReauthRequired: the session is older.
     """
-    current = session()
     recent = timedelta(seconds=current_app.config["SETTINGS"].limits.sessions.recent_s)
     if current is not None and current.authenticated_at <= clock.now() - recent:
         raise ReauthRequired

@@ -129,7 +129,7 @@ class ActionSteps:
         """Return the arguments of the view, if the proof of the identity is recent enough."""
         arguments = self.arguments()
         if self.declared.recent:
-            authentication.check_recent()
+            authentication.check_recent(authentication.session())
         return arguments
 
     def arguments(self) -> dict[str, Any]:

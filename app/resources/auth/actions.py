@@ -19,6 +19,8 @@ from app.resources.auth.passkeys import actions as passkeys
 from app.resources.auth.passkeys.service import record_use
 from app.resources.auth.two_factor.actions import enter, trusted_device
 from app.resources.auth.two_factor.challenges import SignedIn
+from app.resources.auth.two_factor.guards import clear_attempts, count_attempt
+from app.resources.auth.two_factor.service import use_app_code
 from app.resources.user import sessions
 from app.resources.user.guards import compare_password
 from app.resources.user.locks import lock_user
@@ -105,26 +107,39 @@ def sign_out() -> dict[str, bool]:
 
 
 def reauthenticate(
-    user: User, session: HasId, *, password: str | None, response: dict[str, Any] | None, browser: str
+    user: User,
+    session: HasId,
+    *,
+    password: str | None,
+    code: str | None,
+    response: dict[str, Any] | None,
+    browser: str,
 ) -> UnrecordedAct[dict[str, bool]]:
-    """Prove the identity of a signed-in user again, with the password or the response of a passkey.
+    """Prove the identity of a signed-in user again, with the password, a code of the app or a passkey.
 
     Raises:
         InvalidPassword: the password is wrong.
+        AppNotEnabled, InvalidFactorCode, SecondFactorLocked: the code is not valid, or not used.
         UnknownChallenge, UnknownPasskey, AuthenticationFailed: the response of the passkey is not valid.
     """
     proof, stored, user_id = None, user.password_hash, user.id
     if response is not None:
         proof = passkeys.prove(response, browser=browser, user_id=user_id)
+    elif code is not None:
+        count_attempt(user_id)
     else:
         compare_password(user, password)
 
     def record() -> dict[str, bool]:
-        if lock_user(user_id).password_hash != stored:
+        locked = lock_user(user_id)
+        if locked.password_hash != stored:
             raise Conflict("Another request changed the password. Try again")
         if proof is not None:
             record_use(proof.passkey_id, proof.verified)
-        authentication.mark_recent(sessions.confirm(session.id, has_second_factor=proof is not None))
+        if code is not None:
+            use_app_code(locked, code, session_id=None)
+            clear_attempts(user_id)
+        authentication.mark_recent(sessions.confirm(session.id, has_second_factor=password is None))
         return {"status": True}
 
     return UnrecordedAct(record)

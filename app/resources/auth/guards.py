@@ -16,7 +16,7 @@ SIGN_UP = _of_visitor(rate="sign_up")
 SIGN_IN = _of_visitor(rate="sign_in")
 VERIFY = _of_visitor(rate="verify")
 SEND_CODE = _of_visitor(rate="verify", outside=False)
-REAUTHENTICATE = DeclaredAction(guard=verified(), outside=True)
+REAUTHENTICATE = DeclaredAction(guard=verified().without_second_factor(), outside=True)
 FORGET_PASSWORD = _of_visitor(rate="forget_password")
 RESET_PASSWORD = _of_visitor(guard=public("public+token"), rate="reset")
 

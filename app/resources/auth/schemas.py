@@ -155,9 +155,18 @@ class PublicKeyCredentialSchema(RequestSchema):
 
 @dataclass(frozen=True, kw_only=True)
 class ReauthenticateBody(RequestBody):
-    """One proof of the identity: the password, or the response of a passkey to the options of a sign-in."""
+    """One proof of the identity: the password, a code of the authenticator app, or the response of a passkey."""
 
     password: Annotated[str | None, password_field(load_default=None, allow_none=True)]
+    code: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            allow_none=True,
+            validate=Length(max=16),
+            metadata={"description": "A code of the authenticator app"},
+        ),
+    ]
     response: Annotated[
         dict[str, Any] | None,
         fields.Nested(

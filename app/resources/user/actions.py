@@ -32,7 +32,7 @@ def set_password(
     if is_change or stored is not None:
         compare_password(user, current_password)
     else:
-        authentication.check_recent()
+        authentication.check_recent(authentication.session())
     check_new(new_password, user)
     new_hash, link = hashed(new_password), f"{settings.server.web_url}/forgot-password"
 

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from app.core.limits import SessionLimits
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.organization import Organization
 from tests.support.authenticator import Authenticator
 from tests.support.new_account import Newcomer
+from tests.support.second_factor import ProtectedPerson
 from tests.support.world import Answer, Browser, World
 
 Make = Callable[..., Newcomer]
@@ -49,6 +53,17 @@ class TestReauthentication:
             person.post(PROVE, {"response": key.sign(person.get(OPTIONS).ok())}).ok()
             create_token(person).ok(201)
 
+    def test_code_of_the_app_counts_once(self, newcomer: Make, later: Any) -> None:
+        person = newcomer().join()
+        app = ProtectedPerson(person).app
+        with later(seconds=OLD):
+            create_token(person).fails(403, "REAUTH_REQUIRED")
+            person.post(PROVE, {"code": app.wrong_code()}).fails(401, "INVALID_CODE")
+            code = app.code()
+            person.post(PROVE, {"code": code}).ok()
+            create_token(person).ok(201)
+            person.post(PROVE, {"code": code}).fails(401, "INVALID_CODE")
+
     def test_passkey_of_another_user_returns_401(self, world: World, later: Any) -> None:
         person, other = world.person(), world.person()
         key = register(other)
@@ -77,6 +92,26 @@ class TestReauthentication:
         with later(seconds=OLD):
             person.patch("/user/set-password", {"newPassword": "Quiet-Harbour-77"}).fails(403, "REAUTH_REQUIRED")
         person.patch("/user/set-password", {"newPassword": "Quiet-Harbour-77"}).ok()
+
+    def test_password_alone_sets_up_no_factor_where_a_passkey_is_required(self, newcomer: Make, world: World) -> None:
+        person = newcomer().join()
+        organization = person.post("/organization", {"org_name": person.name}).ok(201)["org_id"]
+        with world.app.app_context():
+            row = db.session.get_one(Organization, organization)
+            row.second_factor_from = utcnow_ms()
+            db.session.commit()
+        person.get("/organization/user").fails(403, "SECOND_FACTOR_REQUIRED")
+        key = register(person)
+        person.get("/organization/user").ok()
+        thief = person.elsewhere()
+        thief.get("/organization/user").fails(403, "SECOND_FACTOR_REQUIRED")
+        thief.get("/auth/passkey/generate-register-options").fails(403, "SECOND_FACTOR_REQUIRED")
+        body = {"password": person.password}
+        thief.post("/auth/two-factor/enable", body).fails(403, "SECOND_FACTOR_REQUIRED")
+        thief.post(PROVE, body).ok()
+        thief.get("/organization/user").fails(403, "SECOND_FACTOR_REQUIRED")
+        thief.post(PROVE, {"response": key.sign(thief.get(OPTIONS).ok())}).ok()
+        thief.get("/organization/user").ok()
 
     @pytest.mark.one_database
     @pytest.mark.parametrize("body", [{}, {"password": None}, {"password": "a", "response": {"id": "a"}}])

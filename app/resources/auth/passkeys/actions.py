@@ -32,6 +32,7 @@ class Proof:
 
 def begin_registration(caller: Caller, *, name: str | None, attachment: str | None, browser: str) -> dict[str, object]:
     """Store a challenge and return the options of a new passkey. `name` is the text in the dialog of the browser."""
+    service.check_set_up(caller.id, is_factor_missing=caller.needs_second_factor)
     ttl_s, excluded = current_settings().limits.codes.state_ttl_s, service.descriptors_of(caller.id)
     with transactions.write_transaction():
         challenge = service.create_challenge("passkey_new", browser=browser, ttl_s=ttl_s, user_id=caller.id)
@@ -49,16 +50,26 @@ def begin_registration(caller: Caller, *, name: str | None, attachment: str | No
 def register(caller: Caller, response: Response, *, name: str | None, browser: str) -> UnrecordedAct[Passkey]:
     """Use the challenge, verify the response of the authenticator and store the passkey.
 
+    The device has verified the person. If an organization requires a second factor, the session has proved it.
+
     Raises:
         UnknownChallenge: the challenge is not one of this browser and user.
         FailedToVerifyRegistration: the response is not valid.
     """
+    service.check_set_up(caller.id, is_factor_missing=caller.needs_second_factor)
     challenge, party = verification.challenge_of(response), _party()
     with transactions.write_transaction():
         challenge = service.use_challenge(challenge, "passkey_new", browser=browser, user_id=caller.id)
     verified = verification.verify_registration(response, party, challenge)
     transports = verification.transports_of(response)
-    return UnrecordedAct(lambda: service.add(caller.id, verified, rp_id=party.id, name=name, transports=transports))
+
+    def record() -> Passkey:
+        row = service.add(caller.id, verified, rp_id=party.id, name=name, transports=transports)
+        if caller.needs_second_factor:
+            sessions.confirm(caller.session.id, has_second_factor=True)
+        return row
+
+    return UnrecordedAct(record)
 
 
 def begin_sign_in(caller: Caller | None, *, browser: str) -> dict[str, object]:

@@ -35,6 +35,7 @@ blueprint = ApiBlueprint(
     query=s.RegistrationOptionsQuery,
     result=s.RegistrationOptionsSchema,
     message="Create the passkey",
+    errors=("SECOND_FACTOR_REQUIRED",),
     operation_id="getPasskeyRegistrationOptions",
 )
 def generate_register_options(*, scope: Scope, query: s.RegistrationOptionsQuery) -> dict[str, object]:
@@ -51,7 +52,13 @@ def generate_register_options(*, scope: Scope, query: s.RegistrationOptionsQuery
     result=s.PasskeySchema,
     message="Passkey registered",
     max_bytes=BYTES,
-    errors=("CHALLENGE_NOT_FOUND", "FAILED_TO_VERIFY_REGISTRATION", "PREVIOUSLY_REGISTERED", "LIMIT_REACHED"),
+    errors=(
+        "CHALLENGE_NOT_FOUND",
+        "FAILED_TO_VERIFY_REGISTRATION",
+        "PREVIOUSLY_REGISTERED",
+        "LIMIT_REACHED",
+        "SECOND_FACTOR_REQUIRED",
+    ),
     operation_id="createPasskey",
 )
 def verify_registration(*, scope: Scope, body: s.VerifyRegistrationBody) -> UnrecordedAct[Passkey]:

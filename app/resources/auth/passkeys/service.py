@@ -12,7 +12,7 @@ from webauthn.authentication.verify_authentication_response import VerifiedAuthe
 from webauthn.helpers import bytes_to_base64url
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
-from app.core.errors import InvalidRequest, LimitReached, NotAuthenticated, NotFound
+from app.core.errors import InvalidRequest, LimitReached, NotAuthenticated, NotFound, SecondFactorRequired
 from app.core.ids import new_id
 from app.database.inserts import insert_or_ignore
 from app.extensions import db
@@ -95,6 +95,18 @@ def of_user(user_id: str) -> Sequence[Passkey]:
 def descriptors_of(user_id: str) -> list[Descriptor]:
     """Return the credentials of a user for a browser."""
     return [Descriptor(row.credential_id, row.transports) for row in of_user(user_id)]
+
+
+def check_set_up(user_id: str, *, is_factor_missing: bool) -> None:
+    """Refuse a new factor in a session that has not proved the factor which an organization requires.
+
+    A person who knows the password only must not set up a second factor of their own.
+
+    Raises:
+        SecondFactorRequired: the user has a passkey.
+    """
+    if is_factor_missing and of_user(user_id):
+        raise SecondFactorRequired
 
 
 def count_unusable(connection: sa.Connection, rp_id: str) -> int:

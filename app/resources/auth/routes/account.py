@@ -91,7 +91,10 @@ def change_password(*, scope: Scope, body: ChangePasswordBody) -> UnrecordedAct[
     message="Identity confirmed",
     operation_id="verifyIdentity",
     max_bytes=BYTES,
-    errors=("INVALID_PASSWORD", "CONFLICT", "CHALLENGE_NOT_FOUND", "401 PASSKEY_NOT_FOUND", "AUTHENTICATION_FAILED"),
+    errors=(
+        *("INVALID_PASSWORD", "CONFLICT", "INVALID_CODE", "TOTP_NOT_ENABLED", "ACCOUNT_TEMPORARILY_LOCKED"),
+        *("CHALLENGE_NOT_FOUND", "401 PASSKEY_NOT_FOUND", "AUTHENTICATION_FAILED"),
+    ),
 )
 def reauthenticate(*, scope: Scope, body: ReauthenticateBody) -> UnrecordedAct[dict[str, bool]]:
     """Prove the identity again, for changes that need a recent proof. It counts for ten minutes in this session."""

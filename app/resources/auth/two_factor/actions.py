@@ -10,10 +10,10 @@ from app.extensions import current_settings, jobs
 from app.models.organization import Organization
 from app.models.user import User
 from app.resources.auth.guards import compare_sign_in
+from app.resources.auth.passkeys import service as passkeys
 from app.resources.auth.two_factor import challenges, errors, guards, reset, service
 from app.resources.auth.two_factor.challenges import SignedIn
 from app.resources.auth.two_factor.service import FactorMethod
-from app.resources.user import service as users
 from app.resources.user import sessions
 from app.resources.user.guards import compare_password
 from app.resources.user.locks import lock_user
@@ -72,6 +72,8 @@ def enable(
         InvalidPassword, ReauthRequired: the identity was not confirmed.
         AppAlreadyEnabled: the user has an authenticator app.
     """
+    current = authentication.caller()
+    passkeys.check_set_up(user.id, is_factor_missing=current is not None and current.needs_second_factor)
     confirm_identity(user, session, password)
     user_id, limits = user.id, current_settings().limits.codes
 
@@ -122,7 +124,7 @@ def replace_backup_codes(
 
 
 def confirm_identity(user: User, session: CallerSession, password: str | None) -> None:
-    """Compare the password if one was sent. Without it the sign-in must be recent.
+    """Compare the password if one was sent. Without it the last proof of the identity must be recent.
 
     Raises:
         InvalidPassword: the password is wrong.
@@ -130,8 +132,8 @@ def confirm_identity(user: User, session: CallerSession, password: str | None) -
     """
     if password is not None:
         compare_password(user, password)
-    elif not users.is_fresh(session.created_at, limits=current_settings().limits.sessions):
-        raise users.ReauthRequired
+    else:
+        authentication.check_recent(session)
 
 
 def verify_app_code(code: str, *, trust_device: bool = False) -> UnrecordedAct[ProvedFactor]:

@@ -40,7 +40,7 @@ member_blueprint = ApiBlueprint(
     message="Confirm the authenticator app with a code",
     max_bytes=BYTES,
     secret_fields=("totpURI", "backupCodes"),
-    errors=(*IDENTITY, "TOTP_ALREADY_ENABLED"),
+    errors=(*IDENTITY, "TOTP_ALREADY_ENABLED", "SECOND_FACTOR_REQUIRED"),
 )
 def enable(*, scope: Scope, body: s.EnableBody) -> UnrecordedAct[actions.PreparedFactor]:
     """Prepare an authenticator app, which a code confirms, or choose codes by mail."""
