@@ -91,8 +91,8 @@ ATTEMPTS = {
     "frame-console": "for (const path of ['/console', '/console/sign-in', '/healthz']) await attempt(path, () => new Promise((resolve, reject) => { const frame = document.createElement('iframe'); frame.src = consoleOrigin + path; frame.onload = () => { try { resolve(frame.contentDocument?.title || undefined); } catch (error) { reject(error); } }; document.body.append(frame); }))",
     "go-console": "location.href = consoleOrigin + '/console'",
     "go-file": "location.href = consoleOrigin + '/console/projects'; setTimeout(ask)",
-    "go-blob": "location.href = URL.createObjectURL(new Blob(['<script>parent.postMessage({galley: \"page\"}, \"*\")</script>'], { type: 'text/html' }))",
-    "go-data": 'location.href = \'data:text/html,<script>parent.postMessage({galley:"page"},"*")</script>\'',
+    "go-blob": "location.href = URL.createObjectURL(new Blob(['<script>parent.postMessage({galley: \"page\"}, \"*\")<\\/script>'], { type: 'text/html' }))",
+    "go-data": 'location.href = \'data:text/html,<script>parent.postMessage({galley:"page"},"*")<\\/script>\'',
     "go-blank": "const frame = document.createElement('iframe'); frame.src = 'about:blank'; document.body.append(frame); frame.contentWindow.parent.location = 'about:blank'",
     "go-round": "if (location.hash.length < 20) { location.hash += 'x'; location.reload(); }",
     "worker": "for (const path of ['/worker.js', '/_galley/page-marks.js', '/_galley/worker.js']) await attempt(path, async () => { const known = await navigator.serviceWorker.register(path); return path === '/worker.js' ? undefined : known.scope; })",
@@ -119,7 +119,7 @@ REPLACED = {
     "string": "String.prototype.includes = String.prototype.indexOf = () => 0",
     "timers": "window.setTimeout = window.requestAnimationFrame = (call) => { call(); return 0; }",
     "weak": "window.WeakMap = window.WeakRef = window.MutationObserver = window.IntersectionObserver = class { observe() {} }",
-    "origins": "Object.defineProperty(location, 'ancestorOrigins', { value: ['https://evil.example'] })",
+    "origins": "try { Object.defineProperty(location, 'ancestorOrigins', { value: ['https://evil.example'] }); } catch {} location.hash = '#other'",
 }
 ON_SCRIPT = """
 const onScript = (act) => new MutationObserver((_, observer) => {

@@ -289,6 +289,8 @@ class TestPages:
             page = window.get("/page.html", headers={"Sec-Fetch-Dest": "iframe"})
             assert (b"/_galley/page-marks.js" in page.data) is has_script
             assert (page.data == self.PAGE) is not has_script
+            marked = window.get("/content/hall.md").text
+            assert (START in marked) is has_script
             assert window.get("/_galley/page-marks.js").status_code == (200 if has_script else 404)
 
 
