@@ -56,7 +56,7 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    for noisy in ("procrastinate", "urllib3", "botocore", "alembic"):
+    for noisy in ("procrastinate", "urllib3", "botocore", "alembic", "markdown_it"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
 
 

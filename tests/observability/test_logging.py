@@ -9,6 +9,7 @@ import pytest
 import structlog
 from flask import Flask
 
+from app.content.marks import MarkRules, mark_file
 from app.observability import logging as lines
 
 
@@ -53,3 +54,10 @@ def test_line_contains_no_credentials_of_a_url(capsys: pytest.CaptureFixture[str
     written = capsys.readouterr().err
     assert written.count("********@host.example.org") >= 2
     assert "hunter" not in written
+
+
+@pytest.mark.usefixtures("_restored")
+def test_parser_of_markdown_logs_no_line_for_each_block(capsys: pytest.CaptureFixture[str]) -> None:
+    lines.configure("console", "DEBUG")
+    assert mark_file("content/a.md", b"# Title\n\nA text with words.\n", 0, MarkRules()) is not None
+    assert "entering" not in capsys.readouterr().err
