@@ -37,6 +37,8 @@ PAGES = (
         Row("POST", f"/console/{name}", ANYONE)
         for name in ("sign-in", "sign-up", "verify", "verify/resend", "forgot-password", "reset-password", "sign-out")
     ),
+    Row("GET", "/console/account/passkeys", VERIFIED),
+    *(Row("POST", f"/console/account/passkeys{path}", VERIFIED) for path in ("", "/add", "/rename", "/delete")),
     *(Row("GET", f"/connect/{name}", VERIFIED) for name in ("provider_a", "provider_b")),
     Row("GET", "/console/static/:name", ANYONE),
     Row("GET", "/console/:unknown", ANYONE),

@@ -22,6 +22,7 @@ from app.models.organization import ArchiveStatus
 from app.models.user import User
 from app.resources.auth import actions, guards
 from app.resources.auth import schemas as s
+from app.resources.auth.passkeys.verification import fault_of
 from app.resources.organization import queries
 
 AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
@@ -43,7 +44,9 @@ def _add_form(name: str) -> None:
     @blueprint.get(f"/{name}", endpoint=f"{name.replace('-', '_')}_page")
     @Page(guard=public(), query=AccountQuery)
     def account_form(*, scope: Scope, query: AccountQuery) -> Response:
-        return page(f"account/{name.replace('-', '_')}.html", query=query)
+        return page(
+            f"account/{name.replace('-', '_')}.html", query=query, passkey_fault=fault_of(current_settings().server)
+        )
 
 
 for form_name in ("sign-in", "sign-up", "verify", "forgot-password", "reset-password"):

@@ -9,11 +9,11 @@ from flask import Response, current_app, g, request
 from werkzeug.exceptions import InternalServerError
 
 from app.console.blueprint import ROOT, blueprint, guest_blueprint
-from app.console.shell import frame, rendering
+from app.console.shell import frame, identity, rendering
 from app.console.shell.forms import Form
 from app.console.shell.messages import error_text
 from app.console.shell.pages import Page, page_again, see_other, wants_json
-from app.core.errors import AppError, EmailNotVerified, NotAuthenticated
+from app.core.errors import AppError, EmailNotVerified, NotAuthenticated, ReauthRequired
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
 from app.extensions import current_settings
@@ -51,6 +51,8 @@ def _answer(error: AppError) -> Response:
     declared = find_endpoint(current_app.view_functions[request.endpoint or ""])
     if form is not None and isinstance(declared, Page) and declared.shown_by is not None:
         form.error = error
+        if isinstance(error, ReauthRequired):
+            form.identity = identity.methods()
         response = page_again(declared.shown_by, dict(request.view_args or {}), form)
         response.status_code = error.status
         return response

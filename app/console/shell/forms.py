@@ -33,6 +33,14 @@ def held_bytes(size_bytes: int) -> int:
     return size_bytes + COPIES * min(size_bytes, InputLimits.form_bytes)
 
 
+@dataclass(frozen=True)
+class IdentityMethods:
+    """The methods with which a user can prove the identity. Without any, a new sign-in is needed."""
+
+    has_password: bool
+    has_passkey: bool
+
+
 @dataclass
 class Form:
     """A form as it was sent, and the error for which its page is shown again."""
@@ -40,6 +48,8 @@ class Form:
     values: MultiDict[str, str] = field(default_factory=MultiDict)
     files: MultiDict[str, FileStorage] = field(default_factory=MultiDict)
     error: AppError | None = None
+    identity: "IdentityMethods | None" = None
+    """The methods of the dialog in which the user proves the identity, before the form goes on."""
     is_repeated: bool = False
     """A button of the form changed it, and its page is shown again."""
     names: dict[str, str] = field(default_factory=dict)
@@ -85,6 +95,13 @@ class Form:
         if not files:
             raise InvalidRequest.field(name, gettext("Choose an image."))
         return [(image_name(file, name), file) for file in files]
+
+    def parsed(self, name: str) -> object:
+        """Return the value of a field that contains JSON, or an empty object."""
+        try:
+            return json.loads(self.text(name))
+        except (ValueError, RecursionError):
+            return {}
 
     def is_checked(self, name: str) -> bool:
         return name in self.values

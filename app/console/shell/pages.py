@@ -9,7 +9,7 @@ from flask import Response, current_app, g, request
 from app.access import authentication
 from app.access.tokens import SessionRequired
 from app.console.blueprint import ROOT
-from app.console.shell import forms, frame
+from app.console.shell import forms, frame, identity
 from app.console.shell.forms import Form
 from app.core.limits import InputLimits
 from app.core.urls import origin_of
@@ -78,6 +78,8 @@ class PageSteps(RequestSteps):
         arguments = self.arguments()
         g.console_scope = arguments["scope"]
         frame.load_preferences()
+        if isinstance(form := self.data.get("form"), Form) and not self.declared.guard.public:
+            identity.confirm(form)
         response: Response = self.view(**arguments, **self.run_upstream(arguments), **self.data)
         return response
 
@@ -114,7 +116,7 @@ class Page(Endpoint):
 
     def accepts(self, name: str) -> bool:
         """Return whether a field belongs to the form."""
-        inputs = self.inputs or ()
+        inputs = (*(self.inputs or ()), *(() if self.guard.public else identity.INPUTS))
         return name in inputs or any(control.endswith("*") and name.startswith(control[:-1]) for control in inputs)
 
 

@@ -24,6 +24,7 @@ from app.console.shell.pages import current_form, query_of_page
 from app.console.shell.script_texts import script_texts
 from app.console.shell.translation import current_language, translations
 from app.content.entry_files import address_parts
+from app.core.errors import ReauthRequired
 from app.core.limits import CommitLimits, TextLengths
 from app.core.locales import RTL_LANGUAGES
 from app.core.refs import is_sha
@@ -113,12 +114,13 @@ def page(
         "undo": undo if is_sha(undo := request.args.get("undo", "")) else None,
         "here": f"{request.path}?{urlencode(query_of_page())}".rstrip("?"),
         "error_text": messages.error_text(form.error) if form.error is not None else None,
+        "asks_again": isinstance(form.error, ReauthRequired),
     }
     text = _environment(language).get_template(template).render(context | values)
     response = Response(text, status, mimetype="text/html")
     if refresh_s is not None:
         response.headers["Refresh"] = str(refresh_s)
-    if is_secret:
+    if is_secret or form.identity is not None:
         response.headers["Cache-Control"] = "no-store"
     return response
 

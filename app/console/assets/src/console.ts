@@ -4,6 +4,7 @@ import { initCopyButtons } from "./copy-button.ts";
 import { dismissLater } from "./dom.ts";
 import { initDrawer, initMenus } from "./frame.ts";
 import { initLists } from "./lists.ts";
+import { initPasskeys } from "./passkeys.ts";
 import { initResetLink } from "./reset-link.ts";
 import { initTimeZone } from "./time-zone.ts";
 
@@ -14,6 +15,7 @@ initLists();
 initResetLink();
 initCopyButtons();
 initTimeZone();
+initPasskeys();
 for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
 
 const preview = document.querySelector<HTMLElement>("[data-preview-page]");

@@ -12,7 +12,14 @@ from webauthn.authentication.verify_authentication_response import VerifiedAuthe
 from webauthn.helpers import bytes_to_base64url
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
-from app.core.errors import InvalidRequest, LimitReached, NotAuthenticated, NotFound, SecondFactorRequired
+from app.core.errors import (
+    ErrorMessage,
+    InvalidRequest,
+    LimitReached,
+    NotAuthenticated,
+    NotFound,
+    SecondFactorRequired,
+)
 from app.core.ids import new_id
 from app.database.inserts import insert_or_ignore
 from app.extensions import db
@@ -32,19 +39,19 @@ log = structlog.get_logger(__name__)
 class UnknownChallenge(InvalidRequest):
     """The challenge is unknown, used, expired, or belongs to another browser, user or purpose (400)."""
 
-    code, message = "CHALLENGE_NOT_FOUND", "The request for the passkey is no longer valid. Try again"
+    code, message = "CHALLENGE_NOT_FOUND", ErrorMessage("The request for the passkey is no longer valid. Try again")
 
 
 class PreviouslyRegistered(InvalidRequest):
     """The credential belongs to an account already (400)."""
 
-    code, message = "PREVIOUSLY_REGISTERED", "This passkey is registered already"
+    code, message = "PREVIOUSLY_REGISTERED", ErrorMessage("This passkey is registered already")
 
 
 class UnknownPasskey(NotAuthenticated):
     """A sign-in with a credential that belongs to no account (401)."""
 
-    code, message = "PASSKEY_NOT_FOUND", "No account has this passkey. It may have been deleted"
+    code, message = "PASSKEY_NOT_FOUND", ErrorMessage("No account has this passkey. It may have been deleted")
 
 
 def create_challenge(purpose: Purpose, *, browser: str, ttl_s: int, user_id: str | None = None) -> bytes:

@@ -32,13 +32,13 @@ INVALID = (WebAuthnException, ValueError, TypeError, LookupError, AttributeError
 class FailedToVerifyRegistration(InvalidRequest):
     """The response of an authenticator to a registration is not valid (400)."""
 
-    code, message = "FAILED_TO_VERIFY_REGISTRATION", "The passkey could not be verified"
+    code, message = "FAILED_TO_VERIFY_REGISTRATION", ErrorMessage("The passkey could not be verified")
 
 
 class AuthenticationFailed(NotAuthenticated):
     """The response of an authenticator to a sign-in is not valid (401)."""
 
-    code, message = "AUTHENTICATION_FAILED", "The passkey could not be verified"
+    code, message = "AUTHENTICATION_FAILED", ErrorMessage("The passkey could not be verified")
 
 
 @dataclass(frozen=True)
