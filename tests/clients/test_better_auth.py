@@ -18,7 +18,9 @@ from config import Settings
 from tests.clients.node import packages
 from tests.support.doubles.social import SocialDouble
 from tests.support.servers.ports import free_port
+from tests.support.world import World
 
+PASSWORD = "Quiet-Harbour-77"
 HERE = Path(__file__).parent / "better-auth"
 
 
@@ -64,16 +66,24 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
             db.engine.dispose()
 
 
+def run_client(folder: Path, name: str, *arguments: str) -> None:
+    """Run a script in the folder of the packages."""
+    script = folder / name
+    shutil.copy(HERE / name, script)
+    done = subprocess.run(["node", str(script), *arguments], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all well" in done.stdout
+
+
 class TestBetterAuthClient:
     def test_client_completes_the_account_life_cycle(self, installed: Path, service: Settings) -> None:
-        script = installed / "client.mjs"
-        shutil.copy(HERE / "client.mjs", script)
-        done = subprocess.run(
-            ["node", str(script), service.server.base_url, str(service.mail.directory)],
-            cwd=installed,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "all well" in done.stdout
+        run_client(installed, "client.mjs", service.server.base_url, str(service.mail.directory))
+
+    @pytest.mark.parametrize("form", ["baseURL", "basePath"])
+    def test_client_registers_and_uses_passkeys(self, installed: Path, service: Settings, form: str) -> None:
+        app = create_app(service)
+        person = World(app).person()
+        person.patch("/user/set-password", {"newPassword": PASSWORD}).ok()
+        with app.app_context():
+            db.engine.dispose()
+        run_client(installed, "passkeys.mjs", service.server.base_url, form, person.email, PASSWORD)
