@@ -47,6 +47,7 @@ EXCEPTIONS = [
     ),
     ("app/resources/auth/passkeys/service.py", r"backed_up", "a column that a response contains"),
     ("app/console/shell/forms.py", r"has_password|has_passkey", "used by templates"),
+    ("app/resources/auth/two_factor/actions.py", r"has_password", "used by templates"),
     ("app/console/project/rebuild.py", r"menu|button", "used by templates"),
     ("app/console/project/built_site.py", r"is_followed|is_shown", "used by templates"),
     ("app/content/page_blocks.py", r"before_ranges|after_ranges", "used by templates"),

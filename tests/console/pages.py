@@ -17,6 +17,7 @@ PLATFORM = "sign-in verify deny deny deny deny deny show"
 LEAD = "lead lead lead lead lead lead lead lead"
 ORGANIZATION, PROJECT = "/console/organizations/:org_id", "/console/projects/:project_id"
 WEBHOOKS = f"{ORGANIZATION}/webhooks"
+FACTOR_PAGES = ("second-factor", "reset-second-factor")
 
 
 class Row(NamedTuple):
@@ -28,7 +29,10 @@ class Row(NamedTuple):
 
 
 PAGES = (
-    *(Row("GET", f"/{name}", LEAD) for name in ("sign-in", "forgot-password", "reset-password", "invitation")),
+    *(
+        Row("GET", f"/{name}", LEAD)
+        for name in ("sign-in", "forgot-password", "reset-password", "reset-second-factor", "invitation")
+    ),
     *(
         Row("GET", f"/console/{name}", ANYONE)
         for name in ("sign-in", "sign-up", "verify", "forgot-password", "reset-password", "invitation")
@@ -42,6 +46,18 @@ PAGES = (
     *(Row("GET", f"/connect/{name}", VERIFIED) for name in ("provider_a", "provider_b")),
     Row("GET", "/console/static/:name", ANYONE),
     Row("GET", "/console/:unknown", ANYONE),
+    *(Row(method, f"/console/{name}", ANYONE) for method in ("GET", "POST") for name in FACTOR_PAGES),
+    Row("POST", "/console/second-factor/send", ANYONE),
+    Row("GET", "/console/account/second-factor", VERIFIED),
+    *(
+        Row("POST", f"/console/account/{name}", VERIFIED)
+        for name in (
+            *("second-factor/enable", "second-factor/confirm", "second-factor/codes", "second-factor/disable"),
+            "sessions/distrust",
+        )
+    ),
+    Row("POST", f"{ORGANIZATION}/second-factor", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/members/reset-second-factor", OWNER),
     Row("GET", "/console", VERIFIED),
     Row("GET", "/console/for-you", VERIFIED),
     Row("POST", "/console/for-you/read", VERIFIED),

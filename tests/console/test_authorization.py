@@ -149,7 +149,8 @@ WITHOUT_A_LINK = {
     "/console/projects/:project_id/site/marks",
     "/console/projects/:project_id/site/field",
     "/console/projects/:project_id/activity",
-    *("/console/reset-password", "/console/invitation", "/console/verify"),
+    *("/console/reset-password", "/console/invitation", "/console/verify", "/console/second-factor"),
+    "/console/reset-second-factor",
     *("/console/projects/:project_id/links", "/console/projects/:project_id/relations"),
     *(
         f"/console/projects/:project_id/changes/:change_set_id/{name}"

@@ -23,6 +23,7 @@ from app.models.user import User
 from app.resources.auth import actions, guards
 from app.resources.auth import schemas as s
 from app.resources.auth.passkeys.verification import fault_of
+from app.resources.auth.two_factor.challenges import StartedChallenge
 from app.resources.organization import queries
 
 AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
@@ -68,11 +69,13 @@ def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
         opened = run(lambda **_: actions.sign_in(**vars(s.SignInBody.loaded(data))), {}, guards.SIGN_IN)
     except EmailNotVerified:
         return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email')})}")
+    if isinstance(opened, StartedChallenge):
+        return see_other(f"{ROOT}/second-factor?{urlencode({'next': query.next})}")
     target = local_path(query.next)
-    return see_other(_first_page(opened.user) if target == ROOT else target)
+    return see_other(first_page(opened.user) if target == ROOT else target)
 
 
-def _first_page(user: User) -> str:
+def first_page(user: User) -> str:
     """Return the page after the sign-in: the project of a user who has only one, else the home page."""
     own: list[dict[str, Any]] = queries.of_user(user, status=ArchiveStatus.ACTIVE)
     projects = [project for organization in own for project in organization["projects"]]
@@ -95,7 +98,8 @@ def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Confirm the e-mail address and sign in."""
     data = {"email": form.text("email"), "otp": form.text("code").strip()}
     opened = run(lambda **_: actions.verify_email(**vars(s.VerifyEmailBody.loaded(data))), {}, guards.VERIFY)
-    return see_other(_first_page(opened.user))
+    is_challenge = isinstance(opened, StartedChallenge)
+    return see_other(f"{ROOT}/second-factor" if is_challenge else first_page(opened.user))
 
 
 @blueprint.post("/verify/resend")

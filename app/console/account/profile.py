@@ -20,6 +20,8 @@ from app.extensions import current_settings, drivers, keyring
 from app.http.actions import run
 from app.http.loading import instance
 from app.resources.auth.schemas import AccountSchema, ListedSessionSchema, RevokeSessionBody, UpdateUserBody
+from app.resources.auth.two_factor import challenges
+from app.resources.auth.two_factor.schemas import TrustedDeviceSchema
 from app.resources.git_provider import credentials
 from app.resources.git_provider.schemas import CredentialSchema
 from app.resources.order import actions as order_actions
@@ -84,7 +86,9 @@ def sessions(*, scope: Scope) -> Response:
     """List the browsers in which the user is signed in."""
     rows: Any = instance(ListedSessionSchema, many=True).dump(user_sessions.of_user(scope.caller.id))
     listed = [row | {"device": device_name(row["userAgent"])} for row in rows]
-    return page("account/sessions.html", sessions=listed, current=scope.caller.session.id)
+    trusted: Any = instance(TrustedDeviceSchema, many=True).dump(challenges.devices_of(scope.caller.id))
+    devices = [row | {"device": device_name(row["userAgent"])} for row in trusted]
+    return page("account/sessions.html", sessions=listed, devices=devices, current=scope.caller.session.id)
 
 
 @blueprint.post("/account/sessions/end")

@@ -28,6 +28,7 @@ blueprint.after_request(errors.add_headers)
 @blueprint.get("/sign-in")
 @blueprint.get("/forgot-password", endpoint="forgot_password")
 @blueprint.get("/reset-password", endpoint="reset_password")
+@blueprint.get("/reset-second-factor", endpoint="reset_second_factor")
 @blueprint.get("/invitation", endpoint="invitation")
 @Page(guard=no_authentication())
 def follow_link(*, scope: Scope) -> Response:

@@ -13,6 +13,8 @@ from app.console.shell.rendering import page
 from app.core.permissions import Access, Permission, Role, grants
 from app.extensions import current_settings
 from app.http.actions import DeclaredAction, run
+from app.resources.auth.two_factor.actions import request_reset
+from app.resources.auth.two_factor.guards import REQUEST_RESET as RESET
 from app.resources.organization import guards, queries, service
 from app.resources.organization import members as memberships
 from app.resources.organization import schemas as s
@@ -112,6 +114,28 @@ def change_organization(*, scope: OrganizationScope, form: Form) -> Response:
     """Rename the organization."""
     changes = s.UpdateOrganizationBody.loaded({"org_name": form.text("name")}, is_change=True).sent()
     return _change(scope, guards.UPDATE, service.update, {"changes": changes}, SETTINGS_SAVED)
+
+
+@blueprint.post(f"{BASE}/second-factor")
+@Page(
+    guard=guards.UPDATE.guard, inputs=("require_second_factor", "second_factor_from"), shown_by="organization_settings"
+)
+def change_requirement(*, scope: OrganizationScope, form: Form) -> Response:
+    """Require a second factor of the members, or end the requirement."""
+    data: dict[str, object] = {"require_second_factor": form.is_checked("require_second_factor")}
+    if data["require_second_factor"]:
+        data["second_factor_from"] = form.text("second_factor_from") or None
+    changes = s.UpdateOrganizationBody.loaded(data, is_change=True).sent()
+    return _change(scope, guards.UPDATE, service.update, {"changes": changes}, SETTINGS_SAVED)
+
+
+@blueprint.post(f"{BASE}/members/reset-second-factor")
+@Page(guard=RESET.guard, inputs=("member_id",), shown_by="members")
+def reset_member_factor(*, scope: OrganizationScope, form: Form) -> Response:
+    """Mail a link to a member who has lost the second factor."""
+    member_id = s.TransferOwnershipBody.loaded(form.texts("member_id")).member_id
+    run(lambda scope: request_reset(scope.organization, member_id, by=scope.user), scope.path, RESET)
+    return see_other(f"{ROOT}/organizations/{scope.path['org_id']}/members?done=mailed")
 
 
 @blueprint.post(f"{BASE}/transfer")

@@ -13,7 +13,7 @@ from app.console.shell import frame, identity, rendering
 from app.console.shell.forms import Form
 from app.console.shell.messages import error_text
 from app.console.shell.pages import Page, page_again, see_other, wants_json
-from app.core.errors import AppError, EmailNotVerified, NotAuthenticated, ReauthRequired
+from app.core.errors import AppError, EmailNotVerified, NotAuthenticated, ReauthRequired, SecondFactorRequired
 from app.database.errors import DatabaseError
 from app.drivers.errors import DriverError
 from app.extensions import current_settings
@@ -48,6 +48,8 @@ def _answer(error: AppError) -> Response:
         return _session_ended(form)
     if isinstance(error, EmailNotVerified) and form is None:
         return see_other(f"{ROOT}/verify")
+    if isinstance(error, SecondFactorRequired):
+        return see_other(f"{ROOT}/account/second-factor")
     declared = find_endpoint(current_app.view_functions[request.endpoint or ""])
     if form is not None and isinstance(declared, Page) and declared.shown_by is not None:
         form.error = error

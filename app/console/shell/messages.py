@@ -52,6 +52,8 @@ def notice(name: str | None) -> str | None:
         "queued": _("The content is read again"),
         "stopped": _("Preview stopped"),
         "retried": _("The job waits again"),
+        "code-sent": _("A code was sent."),
+        "factor-removed": _("The second factor was removed."),
         "canceled": _("Subscription canceled"),
         "tested": _("The test is on its way"),
         "resent": _("The messages are sent again"),
