@@ -97,6 +97,8 @@ class Guard:
         if self.bare:
             return Scope(path=ids)
         caller = authentication.caller()
+        if caller is not None and caller.needs_second_factor and not (self.public or self.allow_without_factor):
+            raise SecondFactorRequired
         if joined is not None and isinstance(self.find, targets.MemberResolver):
             scope: Scope = self.find.of_joined(caller, ids, joined)
         else:
@@ -115,15 +117,9 @@ class Guard:
             return
         if not scope.is_verified and not self.allow_unverified:
             raise EmailNotVerified
-        if scope.optional_caller is not None and scope.optional_caller.needs_second_factor:
-            self._check_exemption()
         if not self.allows(scope):
             is_hidden = HIDE_FROM_NON_MEMBERS or self.hidden_message is not None
             raise NotFound(self.hidden_message) if is_hidden and scope.role is None else PermissionDenied
-
-    def _check_exemption(self) -> None:
-        if not self.allow_without_factor:
-            raise SecondFactorRequired
 
     def check_body(self, scope: Scope, body: object) -> None:
         """Check the branch that the body of a request writes to. Raises PermissionDenied."""

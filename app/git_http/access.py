@@ -11,7 +11,7 @@ from app.access.authentication import update_activity
 from app.access.client_address import client_address, network_of
 from app.access.tokens import caller_of_api_token
 from app.core.api_tokens import TokenGrant, TokenScope
-from app.core.errors import EmailNotVerified
+from app.core.errors import EmailNotVerified, SecondFactorRequired
 from app.drivers.git.hosts import GitService
 from app.extensions import current_settings, limiter
 from app.git_http.responses import GitRefusal, missing, not_authenticated
@@ -80,13 +80,15 @@ def find_caller(token: str) -> GitCaller | None:
     """Return the caller of a valid token, or None.
 
     Raises:
-        GitRefusal: the e-mail address of the owner is not verified.
+        GitRefusal: the e-mail address of the owner is not verified, or an organization requires a second factor.
     """
     caller = caller_of_api_token(token)
     if caller is None or caller.grant is None:
         return None
     if not caller.email_verified:
         raise GitRefusal(403, EmailNotVerified.message)
+    if caller.needs_second_factor:
+        raise GitRefusal(403, SecondFactorRequired.message)
     update_activity(caller)
     return GitCaller(token, caller.id, caller.grant)
 

@@ -162,11 +162,14 @@ def _person(row: Sequence[Any], projects: list[OrganizationDict]) -> Organizatio
 
 
 def _shown(organization: Organization, people: list[OrganizationDict], project_count: int) -> OrganizationDict:
+    required_from = organization.second_factor_from
     return {
         "org_id": organization.id,
         "org_name": organization.name,
         "org_image": organization.image,
         "settings": organization.settings,
+        "require_second_factor": required_from is not None,
+        "second_factor_from": None if required_from is None else required_from.date().isoformat(),
         "owner": organization.owner_id,
         "default": organization.is_default,
         "status": organization.status,

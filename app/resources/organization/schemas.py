@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
 from marshmallow import Schema, ValidationError, fields, validate
@@ -19,6 +20,7 @@ from app.http.validation import (
     NameField,
     PassthroughSchema,
     RequestBody,
+    StrictBoolean,
     text,
 )
 from app.models.organization import ArchiveStatus
@@ -27,6 +29,8 @@ from app.resources.user.schemas import Email
 MAX_SETTINGS_BYTES = 64 * 1024
 ACCESS = "Whether the member sees all projects of the organization or the chosen ones"
 SETTINGS = "An object that clients store. The service does not read it"
+REQUIREMENT = "Whether the members need a second factor or a passkey"
+REQUIRED_FROM = "The day (UTC) from which they need it. Without a day the requirement applies at once"
 ALL = "all"
 ASSIGNABLE = "Must be one of: admin, editor."
 MAX_CHOSEN = 1000
@@ -74,6 +78,10 @@ class UpdateOrganizationBody(RequestBody):
     image: Annotated[str | Absent | None, _image()] = ABSENT
     name: Annotated[str | Absent, NameField(TextLengths.ORGANIZATION_NAME, data_key="org_name")] = ABSENT
     settings: Annotated[dict[str, object] | Absent, _settings()] = ABSENT
+    require_second_factor: Annotated[bool | Absent, StrictBoolean(metadata={"description": REQUIREMENT})] = ABSENT
+    second_factor_from: Annotated[
+        date | Absent | None, fields.Date(allow_none=True, metadata={"description": REQUIRED_FROM})
+    ] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +224,10 @@ class OrganizationSchema(PassthroughSchema):
     org_name = fields.String()
     org_image = fields.String(allow_none=True)
     settings = fields.Dict(metadata={"description": SETTINGS})
+    require_second_factor = fields.Boolean(metadata={"description": REQUIREMENT})
+    second_factor_from = fields.String(
+        allow_none=True, metadata={"format": "date", "description": "The day from which they need it, or null"}
+    )
     owner = fields.String()
     default = fields.Boolean(
         metadata={

@@ -1,5 +1,6 @@
 """Rules of organizations: creation, change, transfer and deletion."""
 
+from datetime import UTC, datetime, time
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,12 +58,13 @@ def ensure_default(user: User) -> Organization:
 
 
 def update(organization: Organization, changes: dict[str, Any], *, by: User) -> Organization:
-    """Change the columns in `changes`: name, image or settings.
+    """Change the columns in `changes`: name, image, settings or the requirement of a second factor.
 
     Raises:
         Conflict: the owner has another organization of this name.
-        InvalidRequest: `by` may not use the image.
+        InvalidRequest: `by` may not use the image, or a day was sent without the requirement.
     """
+    changes = _with_requirement(organization, changes)
     _check_image(changes.get("image"), by, organization.id)
     old_image = organization.image
     with savepoint(_name_taken, Organization.owner_id, Organization.name):
@@ -71,6 +73,18 @@ def update(organization: Organization, changes: dict[str, Any], *, by: User) -> 
     if organization.image != old_image:
         release_image(old_image, organization_id=organization.id)
     return organization
+
+
+def _with_requirement(organization: Organization, changes: dict[str, Any]) -> dict[str, Any]:
+    """Replace the two fields of the requirement by the column. Without a day it applies at once."""
+    present, others = organization.second_factor_from, dict(changes)
+    is_required = others.pop("require_second_factor", present is not None)
+    has_day, day = "second_factor_from" in others, others.pop("second_factor_from", None)
+    if day is not None and not is_required:
+        raise InvalidRequest.field("second_factor_from", "Send require_second_factor as well.")
+    start = datetime.combine(day, time.min, UTC) if day is not None else present
+    required_from = (start if day is not None or not has_day else None) or utcnow_ms()
+    return others | {"second_factor_from": required_from if is_required else None}
 
 
 def set_status(organization: Organization, status: ArchiveStatus) -> Organization:

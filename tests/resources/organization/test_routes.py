@@ -22,7 +22,7 @@ from tests.support.world import Person, World
 Later = Callable[..., AbstractContextManager[None]]
 OBJECT = {
     *("org_id", "org_name", "org_image", "settings", "owner", "default", "status"),
-    *("members", "projectCount", "createdAt", "updatedAt"),
+    *("members", "projectCount", "createdAt", "updatedAt", "require_second_factor", "second_factor_from"),
 }
 MEMBER = {"user_id", "email", "full_name", "image", "role", "status", "joined_at", "access", "projects"}
 

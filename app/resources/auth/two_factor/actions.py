@@ -42,6 +42,17 @@ class ProvedFactor:
 
 
 @dataclass(frozen=True)
+class FactorState:
+    """The second factor of a user. `uri` and `secret` are those of an app that was not confirmed yet."""
+
+    methods: list[FactorMethod]
+    uri: str | None
+    secret: str | None
+    remaining_codes: int
+    has_password: bool
+
+
+@dataclass(frozen=True)
 class Applicant:
     """The user who proves a second factor: of a sign-in that waits for it, else of the session."""
 
@@ -61,6 +72,21 @@ def enter(signed_in: SignedIn) -> SignedIn:
 def trusted_device() -> str | None:
     """Return the token of the trusted device from which the request comes, valid or not."""
     return authentication.read_secret(DEVICE_COOKIE)
+
+
+def methods_of_challenge() -> list[FactorMethod]:
+    """Return the second factors for the sign-in of this browser that waits for one. Without a sign-in it is empty."""
+    challenge = challenges.find(authentication.read_secret(CHALLENGE_COOKIE))
+    return service.methods_of(service.factor_of(challenge.user_id)) if challenge is not None else []
+
+
+def state_of(user: User) -> FactorState:
+    """Return the second factor of a user, or its set-up."""
+    factor = service.factor_of(user.id)
+    is_waiting = factor is not None and factor.totp_secret is not None and factor.confirmed_at is None
+    uri, secret = service.app_uri(user) if is_waiting else (None, None)
+    remaining = service.remaining_codes(user.id)
+    return FactorState(service.methods_of(factor), uri, secret, remaining, user.password_hash is not None)
 
 
 def enable(
@@ -101,7 +127,7 @@ def disable(user: User, session: CallerSession, *, password: str | None) -> Unre
 def app_uri(user: User, session: CallerSession, *, password: str | None) -> UnrecordedAct[dict[str, str]]:
     """Return the URI of the secret for another authenticator app."""
     confirm_identity(user, session, password)
-    return UnrecordedAct(lambda: {"uri": service.app_uri(user)})
+    return UnrecordedAct(lambda: {"uri": service.app_uri(user)[0]})
 
 
 def replace_backup_codes(
@@ -121,6 +147,11 @@ def replace_backup_codes(
         return {"status": True, "backup_codes": service.replace_backup_codes(user_id, limits=limits)}
 
     return UnrecordedAct(record)
+
+
+def new_backup_codes(user: User) -> list[str]:
+    """Replace the backup codes of a user who has just proved the second factor."""
+    return service.replace_backup_codes(lock_user(user.id).id, limits=current_settings().limits.codes)
 
 
 def confirm_identity(user: User, session: CallerSession, password: str | None) -> None:

@@ -1,18 +1,18 @@
 """Errors of the second factor, with the codes of better-auth."""
 
-from app.core.errors import ErrorMessage, InvalidRequest, NotAuthenticated, TooManyRequests
+from app.core.errors import AppError, ErrorMessage, InvalidRequest, NotAuthenticated, TooManyRequests
 
 
-class InvalidFactorCode(NotAuthenticated):
-    """The code is wrong, expired or used (401)."""
+class InvalidFactorCode(AppError):
+    """The code is wrong, expired or used (401). A session continues."""
 
-    code, message = "INVALID_CODE", ErrorMessage("The code is wrong or was used. Enter the present code")
+    status, code, message = 401, "INVALID_CODE", ErrorMessage("The code is wrong or was used. Enter the present code")
 
 
-class InvalidBackupCode(NotAuthenticated):
-    """The backup code is wrong or used (401)."""
+class InvalidBackupCode(AppError):
+    """The backup code is wrong or used (401). A session continues."""
 
-    code, message = "INVALID_BACKUP_CODE", ErrorMessage("The backup code is wrong or was used")
+    status, code, message = 401, "INVALID_BACKUP_CODE", ErrorMessage("The backup code is wrong or was used")
 
 
 class InvalidChallenge(NotAuthenticated):

@@ -72,13 +72,14 @@ def choose_mail(user: User, session_id: str, *, limits: CodeLimits) -> list[str]
     return [] if remaining_codes(user.id) else replace_backup_codes(user.id, limits=limits)
 
 
-def app_uri(user: User) -> str:
-    """Return the URI of the secret, which authenticator apps read.
+def app_uri(user: User) -> tuple[str, str]:
+    """Return the URI of the secret, which authenticator apps read, and the secret.
 
     Raises:
         AppNotEnabled: the user has no secret.
     """
-    return _uri(user, _secret(factor_of(user.id)))
+    secret = _secret(factor_of(user.id))
+    return _uri(user, secret), secret
 
 
 def use_app_code(user: User, code: str, *, session_id: str | None) -> None:
