@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.slow]
 CODE = "SECOND_FACTOR_REQUIRED"
 EXEMPT = {
     ("GET", "/auth/get-session"),
+    ("POST", "/auth/reauthenticate"),
     ("PATCH", "/organization/leave/:org_id"),
     *(("POST", f"/auth/two-factor/{name}") for name in ("enable", "disable", "get-totp-uri", "generate-backup-codes")),
     ("GET", "/auth/two-factor/trusted-devices"),
