@@ -141,9 +141,10 @@ class TestPasskeys:
     ) -> None:
         mine = phone(browser, site, person)
         register(mine)
-        mine.page.context.clear_cookies()
-        mine.open("/console/sign-in")
-        expect(mine.page).to_have_url(f"{site[0]}/console")
+        for target, page in (("https://evil.example/", "/console"), ("/console/account", "/console/account")):
+            mine.page.context.clear_cookies()
+            mine.open(f"/console/sign-in?next={target}")
+            expect(mine.page).to_have_url(f"{site[0]}{page}")
         mine.page.context.close()
 
     def test_copy_of_a_device_bound_key_is_refused(

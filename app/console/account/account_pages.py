@@ -46,7 +46,10 @@ def _add_form(name: str) -> None:
     @Page(guard=public(), query=AccountQuery)
     def account_form(*, scope: Scope, query: AccountQuery) -> Response:
         return page(
-            f"account/{name.replace('-', '_')}.html", query=query, passkey_fault=fault_of(current_settings().server)
+            f"account/{name.replace('-', '_')}.html",
+            query=query,
+            target=local_path(query.next),
+            passkey_fault=fault_of(current_settings().server),
         )
 
 

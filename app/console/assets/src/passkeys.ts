@@ -36,7 +36,7 @@ async function signInWith(part: HTMLElement, mediation?: "conditional"): Promise
   }
   const body = JSON.stringify({ response });
   const answer = await fetch(VERIFY, { method: "POST", body, headers: { "Content-Type": "application/json" } }).catch(() => null);
-  if (answer?.ok) location.assign(part.dataset.passkeySignIn || "/console");
+  if (answer?.ok) location.assign(part.dataset.passkeySignIn!);
   else failure.hidden = false;
 }
 
