@@ -87,3 +87,7 @@ class TestBetterAuthClient:
         with app.app_context():
             db.engine.dispose()
         run_client(installed, "passkeys.mjs", service.server.base_url, form, person.email, PASSWORD)
+
+    @pytest.mark.parametrize("form", ["baseURL", "basePath"])
+    def test_client_calls_each_route_of_the_second_factor(self, installed: Path, service: Settings, form: str) -> None:
+        run_client(installed, "two_factor.mjs", service.server.base_url, str(service.mail.directory), form)
