@@ -29,6 +29,7 @@ from tests.support.doubles.paddle_data import customer, event, subscription, tra
 from tests.support.git_hosts import connect_gitlab
 from tests.support.new_account import Newcomer
 from tests.support.payments import notify
+from tests.support.second_factor import ProtectedPerson
 from tests.support.tokens import program
 from tests.support.world import Person, World
 
@@ -125,6 +126,9 @@ def use_all_features(app: Flask, world: World) -> UsedAccount:
     with app.app_context():
         _write_rows(person, project, elsewhere)
     newcomer.elsewhere()
+    protected = ProtectedPerson(newcomer)
+    protected.verify(protected.app.code(), browser=protected.challenged(), trustDevice=True).ok()
+    protected.challenged()
     person.post("/auth/forget-password", {"email": person.email}).ok()
     person.post("/auth/send-verification-otp", {"email": person.email}).ok()
     world.work_off(within_s=90)

@@ -21,7 +21,7 @@ from tests.support import factories
 from tests.support.assertions.pages import read_pages
 from tests.support.world import Person, World
 
-BARE = {"listSessions", "listAccounts", "listTrustedDevices", "listPasskeyUserPasskeys"}
+BARE = {"listSessions", "listAccounts", "listTrustedDevices", "listPasskeys"}
 """Lists that are the bare array, as the client of better-auth reads them. They ignore the parameters of pages."""
 
 LINKS = {

@@ -266,7 +266,10 @@ export class PartPanel {
   private focus(part: HTMLElement | null): void {
     if (part?.contains(document.activeElement)) return;
     const controls = part?.querySelectorAll<HTMLElement>(".ProseMirror, input:not([type=hidden]), textarea, select, [contenteditable=true], button") ?? [];
-    ([...controls].find((control) => control.checkVisibility({ visibilityProperty: true })) ?? this.panel).focus();
+    const control = [...controls].find((each) => each.checkVisibility({ visibilityProperty: true })) ?? this.panel;
+    control.focus();
+    // A text is continued at its end, as in the formatted editor.
+    if (control.matches("input[type=text], input:not([type]), textarea")) moveToEnd(control as HTMLInputElement);
   }
 
   private show(message: string): void {
@@ -284,4 +287,8 @@ function hasDraft(form: HTMLFormElement): boolean {
 
 function clamp(value: number, most: number): number {
   return Math.max(0, Math.min(value, most));
+}
+
+function moveToEnd(input: HTMLInputElement): void {
+  input.setSelectionRange(input.value.length, input.value.length);
 }
