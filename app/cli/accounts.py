@@ -22,6 +22,7 @@ from app.models.user import User
 from app.resources.api_token import service as api_tokens
 from app.resources.api_token.schemas import status_of
 from app.resources.auth import service
+from app.resources.auth.two_factor import service as second_factors
 from app.resources.user import passwords, sessions
 from app.resources.user.events import password_reset
 from app.resources.user.locks import lock_user
@@ -65,6 +66,20 @@ def reset_password(email: str, password_stdin: bool) -> None:
         password_reset.publish(account)
     click.echo(f"{account.email} has a new password. All sessions and API tokens of the user have ended.")
     _print_password(password, from_stdin=password_stdin)
+
+
+@user.command("reset-second-factor")
+@click.argument("email")
+def reset_second_factor(email: str) -> None:
+    """Remove the second factor of the user EMAIL, who lost it, and end all sessions. The user receives a mail."""
+    link = f"{current_settings().server.web_url}/sign-in"
+    with write_transaction():
+        account = lock_user(account_of(email).id)
+        if not account.two_factor_enabled:
+            raise click.ClickException(f"{account.email} has no second factor.")
+        second_factors.remove(account, link=link)
+        sessions.end_all(account.id)
+    click.echo(f"{account.email} has no second factor any longer. All sessions of the user have ended.")
 
 
 @user.command("list")

@@ -5,6 +5,8 @@ import re
 import pytest
 from flask import Flask
 
+from tests.support.new_account import Newcomer
+from tests.support.second_factor import ProtectedPerson
 from tests.support.tokens import program
 from tests.support.world import World
 
@@ -66,6 +68,23 @@ class TestResetPassword:
         bot.get("/organization/user").fails(401, "INVALID_API_TOKEN")
         body = {"email": person.email, "password": "Quiet-Harbour-Table-2"}
         world.anonymous().post("/auth/sign-in/email", body).ok()
+
+
+class TestResetSecondFactor:
+    def test_reset_removes_the_factor_and_ends_sessions(self, app: Flask, world: World) -> None:
+        newcomer = Newcomer(app, world)
+        newcomer.join()
+        ProtectedPerson(newcomer)
+        arguments = ["user", "reset-second-factor", newcomer.email]
+        assert app.test_cli_runner().invoke(args=arguments).exit_code == 0
+        newcomer.get("/auth/get-session").fails(401)
+        assert "twoFactorRedirect" not in newcomer.sign_in().ok()
+        world.work_off()
+        assert "second factor" in newcomer.mailbox.texts()[-1]
+
+    def test_reset_of_a_user_without_a_factor_is_refused(self, app: Flask, world: World) -> None:
+        done = app.test_cli_runner().invoke(args=["user", "reset-second-factor", world.person().email])
+        assert (done.exit_code, "has no second factor" in done.output) == (1, True)
 
 
 class TestList:

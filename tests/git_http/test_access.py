@@ -1,14 +1,16 @@
 """Tokens, scopes, memberships and the archive state of Git requests."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.core import clock
 from app.core.rates import RateLimits
 from app.extensions import db
-from app.models.organization import ArchiveStatus
+from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project, Provider
 from app.models.user import User
 from app.rate_limiting.counter import RateCounter
@@ -63,6 +65,20 @@ class TestAuthentication:
         with site.world.app.app_context(), db.engine.begin() as connection:
             connection.execute(sa.update(User).where(User.id == site.owner.id).values(email_verified=False))
         assert status(site, token) == 403
+
+    def test_owner_without_a_required_second_factor_is_refused(self, site: Site, git: GitClient) -> None:
+        token, own = (
+            site.token("read"),
+            sa.select(Membership.organization_id).where(Membership.user_id == site.owner.id),
+        )
+        organizations = sa.update(Organization).where(Organization.id.in_(own))
+        with site.world.app.app_context(), db.engine.begin() as connection:
+            connection.execute(organizations.values(second_factor_from=clock.now() + timedelta(days=1)))
+        assert status(site, token) == 200
+        with site.world.app.app_context(), db.engine.begin() as connection:
+            connection.execute(organizations.values(second_factor_from=clock.now() - timedelta(days=1)))
+        assert [status(site, token, service) for service in SERVICES] == [403, 403]
+        assert "second factor" in git.run("clone", site.url(token), "site").messages
 
     def test_revoked_token_is_refused(self, site: Site) -> None:
         made = new_token(site.owner, "read")
