@@ -1,6 +1,5 @@
 """Passkeys in Chromium with its virtual authenticator, and the dialog that asks for the identity."""
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,17 +10,14 @@ import sqlalchemy as sa
 from flask import Flask
 from playwright.sync_api import Browser, CDPSession, Page, expect
 from structlog.testing import capture_logs
-from werkzeug.serving import make_server
 
 from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import Session
-from config import Settings
+from tests.serving.local_console import local_console
 from tests.serving.test_console_screens import FINDINGS, RECORDER
-from tests.support.applications import application
 from tests.support.console_assets import build_assets
-from tests.support.servers.ports import free_port
 from tests.support.world import Person, World
 
 PHONE = {"width": 390, "height": 844}
@@ -60,19 +56,8 @@ class Phone:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Flask]]:
     """Serve the console on localhost."""
-    build_assets()
-    port = free_port()
-    settings = Settings.for_tests(
-        tmp_path_factory.mktemp("passkeys"), PORT=port, BASE_URL=f"http://localhost:{port}", RATE_LIMIT_SCALE=1000
-    )
-    with application(settings) as app:
-        server = make_server("127.0.0.1", port, app, threaded=True)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield settings.server.base_url, app
-        server.shutdown()
-        thread.join(30)
-        server.server_close()
+    with local_console(tmp_path_factory.mktemp("passkeys")) as site:
+        yield site
 
 
 @pytest.fixture
