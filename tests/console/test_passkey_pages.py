@@ -7,12 +7,17 @@ from html import unescape
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
 from app.core.limits import SessionLimits
+from app.extensions import db
+from app.models.user import User
 from tests.support.authenticator import Authenticator
-from tests.support.world import Person, World
+from tests.support.new_account import Newcomer
+from tests.support.second_factor import ProtectedPerson
+from tests.support.world import Browser, Person, World
 
 URL = "/console/account/passkeys"
 OLD = timedelta(seconds=SessionLimits.recent_s + 1)
@@ -27,7 +32,7 @@ def person(world: World) -> Person:
     return person
 
 
-def send(person: Person, path: str, **values: Any) -> Any:
+def send(person: Browser, path: str, **values: Any) -> Any:
     with person.app.app_context():
         return person.client.post(path, data=values)
 
@@ -93,6 +98,20 @@ class TestIdentity:
             proof = json.dumps(key.sign(options))
             values = {"name": "Deploy", "scopes": ["read"], "identity_response": proof}
             assert send(person, "/console/account/tokens", **values).status_code == 200
+
+    def test_code_confirms_the_identity_of_a_user_without_a_password(self, app: Flask, world: World) -> None:
+        newcomer = Newcomer(app, world).join()
+        authenticator = ProtectedPerson(newcomer).app
+        with app.app_context(), db.engine.begin() as connection:
+            connection.execute(sa.update(User).where(User.email_key == newcomer.email).values(password_hash=None))
+        values = {"name": "Deploy", "scopes": "read"}
+        with clock.shifted(OLD):
+            asked = send(newcomer, "/console/account/tokens", **values).get_data(as_text=True)
+            assert ('name="identity_code"' in asked, 'name="identity_password"' in asked) == (True, False)
+            refused = send(newcomer, "/console/account/tokens", **values, identity_code=authenticator.wrong_code())
+            assert (refused.status_code, 'name="identity_code"' in refused.text) == (401, True)
+            sent = values | {"identity_code": f" {authenticator.code(1)} "}
+            assert send(newcomer, "/console/account/tokens", **sent).status_code == 200
 
     def test_every_form_that_needs_a_proof_asks_for_it(self, person: Person, app: Flask) -> None:
         organization = person.new_organization()

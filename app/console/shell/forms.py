@@ -39,6 +39,7 @@ class IdentityMethods:
 
     has_password: bool
     has_passkey: bool
+    has_app: bool
 
 
 @dataclass

@@ -11,9 +11,11 @@ from app.resources.auth import actions, guards, responses
 from app.resources.auth.passkeys import service as passkeys
 from app.resources.auth.passkeys.verification import fault_of
 from app.resources.auth.schemas import ReauthenticateBody
+from app.resources.auth.two_factor import service as second_factors
+from app.resources.auth.two_factor.service import FactorMethod
 
-PASSWORD, RESPONSE = "identity_password", "identity_response"
-INPUTS = (PASSWORD, RESPONSE)
+PASSWORD, CODE, RESPONSE = "identity_password", "identity_code", "identity_response"
+INPUTS = (PASSWORD, CODE, RESPONSE)
 
 
 def confirm(form: Form) -> None:
@@ -22,10 +24,13 @@ def confirm(form: Form) -> None:
     Raises:
         AppError: the proof is not valid. The page shows the dialog again.
     """
-    proof = {"response": form.parsed(RESPONSE)} if form.text(RESPONSE) else {"password": form.text(PASSWORD)}
+    sent = {"password": form.text(PASSWORD), "code": form.text(CODE).strip()}
+    proof: dict[str, object] = {name: value for name, value in sent.items() if value}
+    if form.text(RESPONSE):
+        proof = {"response": form.parsed(RESPONSE)}
     for name in INPUTS:
         form.values.poplist(name)
-    if proof == {"password": ""}:
+    if not proof:
         return
     try:
         body = ReauthenticateBody.loaded(proof)
@@ -39,7 +44,8 @@ def methods() -> IdentityMethods:
     """Return the methods of the signed-in user."""
     scope: Scope = g.console_scope
     has_passkey = bool(passkeys.of_user(scope.caller.id)) and fault_of(current_settings().server) is None
-    return IdentityMethods(scope.user.password_hash is not None, has_passkey)
+    has_app = FactorMethod.TOTP in second_factors.methods_of(second_factors.factor_of(scope.caller.id))
+    return IdentityMethods(scope.user.password_hash is not None, has_passkey, has_app)
 
 
 def _prove(scope: Scope, body: ReauthenticateBody) -> object:
