@@ -15,6 +15,7 @@ from app.drivers import registry
 from config import Settings
 from tests.support.doubles.social import SocialDouble
 from tests.support.new_account import Newcomer
+from tests.support.second_factor import ProtectedPerson
 from tests.support.world import World
 
 Make = Callable[..., Newcomer]
@@ -117,6 +118,17 @@ class TestSignIn:
         accounts = [one["providerId"] for one in person.get("/auth/list-accounts").ok()]
         assert accounts == ["credential", provider]
         person.sign_in().ok()
+
+    def test_user_with_a_second_factor_proves_it_after_the_provider(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
+        protected = ProtectedPerson(newcomer().join())
+        browser = newcomer(protected.person.email)
+        assert sign_in(browser, providers, provider) == f"{HOME}?twoFactorRedirect=true"
+        browser.get("/auth/get-session").fails(401)
+        protected.verify(protected.app.wrong_code(), browser=browser).fails(401)
+        protected.verify(protected.app.code(), browser=browser).ok()
+        assert browser.get("/auth/get-session").ok()["user"]["email"] == protected.person.email
 
     def test_known_email_unverified_by_the_provider_is_not_linked(
         self, newcomer: Make, providers: SocialDouble, provider: str
