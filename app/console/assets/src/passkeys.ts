@@ -22,7 +22,7 @@ export function initPasskeys(): void {
 function initSignIn(part: HTMLElement): void {
   part.hidden = false;
   part.querySelector("button")!.addEventListener("click", () => void signInWith(part));
-  void PublicKeyCredential.isConditionalMediationAvailable?.().then((isAvailable) => isAvailable && signInWith(part, "conditional"));
+  void PublicKeyCredential.isConditionalMediationAvailable?.().then((isAvailable) => (isAvailable ? signInWith(part, "conditional") : undefined));
 }
 
 /** Sign in. A suggestion that the user does not choose is no failure. */
