@@ -12,9 +12,11 @@ client.interceptors.response.use((response) => {
 
 const signedIn = await signIn({ body: { email, password } });
 if (signedIn.error) throw new Error(signedIn.error.code);
-console.log("User:", signedIn.data.user.name);
+const { user } = signedIn.data;
+if (!user) throw new Error("The account has a second factor");
+console.log("User:", user.name);
 
-const projects = await listUserProjects({ path: { userId: signedIn.data.user.id } });
+const projects = await listUserProjects({ path: { userId: user.id } });
 const project = projects.data?.result[0];
 if (!project) throw new Error("no project");
 const path = { project_id: project.project_id };

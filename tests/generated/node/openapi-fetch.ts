@@ -18,9 +18,11 @@ client.use({
 
 const signedIn = await client.POST("/api/v1/auth/sign-in/email", { body: { email, password } });
 if (signedIn.error) throw new Error(signedIn.error.code);
-console.log("User:", signedIn.data.user.name);
+const { user } = signedIn.data;
+if (!user) throw new Error("The account has a second factor");
+console.log("User:", user.name);
 
-const projects = await client.GET("/api/v1/project/user/{userId}", { params: { path: { userId: signedIn.data.user.id } } });
+const projects = await client.GET("/api/v1/project/user/{userId}", { params: { path: { userId: user.id } } });
 const project = projects.data?.result[0];
 if (!project) throw new Error("no project");
 const path = { project_id: project.project_id };

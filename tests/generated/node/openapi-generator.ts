@@ -6,9 +6,11 @@ const raw = await new AuthApi(new Configuration({ basePath })).signInRaw({ authS
 const headers = { Cookie: raw.raw.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 const configuration = new Configuration({ basePath, headers });
 const signedIn = await raw.value();
-console.log("User:", signedIn.user.name);
+const { user } = signedIn;
+if (!user) throw new Error("The account has a second factor");
+console.log("User:", user.name);
 
-const projects = await new ProjectApi(configuration).listUserProjects({ userId: signedIn.user.id });
+const projects = await new ProjectApi(configuration).listUserProjects({ userId: user.id });
 const projectId = projects.result[0]?.projectId ?? "";
 const content = new ProjectContentApi(configuration);
 const tree = await content.getProjectTree({ projectId });

@@ -5,9 +5,11 @@ const [, email = "", password = ""] = process.argv.slice(2);
 const signedIn = await signIn({ email, password });
 if (signedIn.status !== 200) throw new Error(signedIn.data.code);
 const options = { headers: { Cookie: signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "" } };
-console.log("User:", signedIn.data.user.name);
+const { user } = signedIn.data;
+if (!user) throw new Error("The account has a second factor");
+console.log("User:", user.name);
 
-const projects = await listUserProjects(signedIn.data.user.id, undefined, options);
+const projects = await listUserProjects(user.id, undefined, options);
 if (projects.status !== 200) throw new Error("no projects");
 const id = projects.data.result[0]?.project_id ?? "";
 const tree = await getProjectTree(id, undefined, options);

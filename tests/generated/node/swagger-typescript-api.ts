@@ -5,9 +5,11 @@ const [baseUrl = "", email = "", password = ""] = process.argv.slice(2);
 const signedIn = await new Api({ baseUrl }).api.signIn({ email, password });
 const headers = { Cookie: signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "" };
 const { api } = new Api({ baseUrl, baseApiParams: { headers } });
-console.log("User:", signedIn.data.user.name);
+const { user } = signedIn.data;
+if (!user) throw new Error("The account has a second factor");
+console.log("User:", user.name);
 
-const projects = await api.listUserProjects(signedIn.data.user.id);
+const projects = await api.listUserProjects(user.id);
 const projectId = projects.data.result[0]?.project_id ?? "";
 const tree = await api.getProjectTree(projectId);
 const { branch, commit_sha, files } = tree.data.result;

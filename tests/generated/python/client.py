@@ -20,6 +20,7 @@ from galley_client.models.project_content_commit_files_body import ProjectConten
 from galley_client.models.project_content_edited_file import ProjectContentEditedFile
 from galley_client.models.project_content_edited_file_action import ProjectContentEditedFileAction
 from galley_client.models.sign_in_response_200 import SignInResponse200
+from galley_client.types import Unset
 
 PAGE = "content/about.md"
 url, email, password = sys.argv[1:]
@@ -29,6 +30,7 @@ client = AuthenticatedClient(base_url=url, token="").set_httpx_client(anonymous.
 
 signed_in = sign_in.sync(client=anonymous, body=AuthSignInBody(email=email, password=password))
 assert isinstance(signed_in, SignInResponse200), signed_in
+assert not isinstance(signed_in.user, Unset), "The account has a second factor"
 print("User:", signed_in.user.name)
 
 projects = list_user_projects.sync(signed_in.user.id, client=client)
