@@ -18,6 +18,14 @@ pytestmark = pytest.mark.one_database
 SECRET = re.compile(r'id="secret" value="([A-Z2-7]+)"')
 CODES = re.compile(r"<li>([a-z2-7]{5}-[a-z2-7]{5}-[a-z2-7]{5})</li>")
 URL = "/console/account/second-factor"
+WITHOUT_FACTOR = {
+    *("static/1", "1", "sign-in", "sign-up", "verify", "verify/resend", "forgot-password", "reset-password"),
+    *("invitation", "second-factor", "second-factor/send", "reset-second-factor", "organizations/1/leave"),
+    *(f"account/second-factor{action}" for action in ("", "/confirm", "/codes", "/disable")),
+    *(f"account/passkeys{action}" for action in ("", "/add", "/rename", "/delete")),
+    "account/sessions/distrust",
+}
+"""The pages below the console that a user without a required second factor reaches, besides the sign-out."""
 
 
 def submit(client: FlaskClient, path: str, **fields: str) -> TestResponse:
@@ -150,3 +158,19 @@ class TestRequirement:
         assert "Harbour" not in page.text
         set_up(person)
         assert person.client.get(f"/console/organizations/{org_id}").status_code == 200
+
+    def test_every_page_leads_to_the_set_up(self, app: Flask, world: World, person: Newcomer) -> None:
+        owner = Newcomer(app, world).join()
+        org_id = str(owner.post("/organization", {"org_name": "Harbour"}).ok(201)["org_id"])
+        owner.call("PATCH", f"/organization/member/{org_id}", {"email": person.email, "role": "editor"}).ok()
+        owner.patch(f"/organization/{org_id}", {"require_second_factor": True}).ok()
+        open_pages = set[str]()
+        for rule in app.url_map.iter_rules():
+            path = re.sub(r"<[^>]*>", "1", rule.rule)
+            if not path.startswith("/console") or path == "/console/sign-out":
+                continue
+            for method in sorted({"GET", "POST"} & (rule.methods or set())):
+                answer = person.client.open(path, method=method, headers={"Origin": "http://127.0.0.1:8000"})
+                if answer.location != URL:
+                    open_pages.add(path.removeprefix("/console/"))
+        assert open_pages == WITHOUT_FACTOR
