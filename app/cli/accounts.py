@@ -15,7 +15,7 @@ from app.core.errors import NotFound
 from app.core.limits import TextLengths, TokenLimits
 from app.database.transactions import savepoint, write_transaction
 from app.extensions import current_settings, db
-from app.models.login import ApiToken
+from app.models.login import ApiToken, Passkey
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User
@@ -71,11 +71,12 @@ def reset_password(email: str, password_stdin: bool) -> None:
 @user.command("reset-second-factor")
 @click.argument("email")
 def reset_second_factor(email: str) -> None:
-    """Remove the second factor of the user EMAIL, who lost it, and end all sessions. The user receives a mail."""
+    """Remove the second factor and the passkeys of the user EMAIL, who lost them, and end all sessions."""
     link = f"{current_settings().server.web_url}/sign-in"
     with write_transaction():
         account = lock_user(account_of(email).id)
-        if not account.two_factor_enabled:
+        passkeys = sa.delete(Passkey).where(Passkey.user_id == account.id).returning(Passkey.id)
+        if not db.session.scalars(passkeys).all() and not account.two_factor_enabled:
             raise click.ClickException(f"{account.email} has no second factor.")
         second_factors.remove(account, link=link)
         sessions.end_all(account.id)

@@ -115,7 +115,13 @@ def sign_in(response: Response, *, browser: str) -> UnrecordedAct[OpenedSession]
 
 
 def delete(caller: Caller, passkey_id: str) -> dict[str, bool]:
-    """Delete a passkey of the caller. Raises NotFound."""
+    """Delete a passkey of the caller.
+
+    Raises:
+        SecondFactorRequired: an organization requires a second factor, which this session has not proved.
+        NotFound: the caller has no such passkey.
+    """
+    service.check_set_up(caller.id, is_factor_missing=caller.needs_second_factor)
     service.delete(caller.id, passkey_id)
     return {"status": True}
 

@@ -130,7 +130,7 @@ def update_passkey(*, scope: Scope, body: s.UpdatePasskeyBody) -> dict[str, Pass
     result=StatusSchema,
     message="Passkey deleted",
     max_bytes=BYTES,
-    errors=("404 PASSKEY_NOT_FOUND",),
+    errors=("404 PASSKEY_NOT_FOUND", "SECOND_FACTOR_REQUIRED"),
     operation_id="revokePasskey",
 )
 def delete_passkey(*, scope: Scope, body: s.DeletePasskeyBody) -> dict[str, bool]:

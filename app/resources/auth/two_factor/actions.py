@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from app.access import authentication
 from app.access.caller import CallerSession
+from app.core.errors import ReauthRequired
 from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, jobs
 from app.models.organization import Organization
+from app.models.second_factor import SecondFactor
 from app.models.user import User
 from app.resources.auth.guards import compare_sign_in
 from app.resources.auth.passkeys import service as passkeys
@@ -83,8 +85,7 @@ def methods_of_challenge() -> list[FactorMethod]:
 def state_of(user: User) -> FactorState:
     """Return the second factor of a user, or its set-up."""
     factor = service.factor_of(user.id)
-    is_waiting = factor is not None and factor.totp_secret is not None and factor.confirmed_at is None
-    uri, secret = service.app_uri(user) if is_waiting else (None, None)
+    uri, secret = service.app_uri(user) if _is_waiting(factor) and _is_recent() else (None, None)
     remaining = service.remaining_codes(user.id)
     return FactorState(service.methods_of(factor), uri, secret, remaining, user.password_hash is not None)
 
@@ -252,6 +253,8 @@ def _verify(
 ) -> UnrecordedAct[ProvedFactor]:
     """Count the attempt, use the code once, and open the session of the sign-in or mark the present one."""
     applicant = _applicant()
+    if applicant.session_id is not None and _is_waiting(service.factor_of(applicant.user_id)):
+        _check_confirmation(applicant.user_id)
     guards.count_attempt(applicant.user_id)
     limits, visitor = current_settings().limits, authentication.client_info()
 
@@ -272,6 +275,31 @@ def _verify(
         return ProvedFactor(user, service.remaining_codes(user.id))
 
     return UnrecordedAct(record)
+
+
+def _is_waiting(factor: SecondFactor | None) -> bool:
+    """Return whether a secret of an authenticator app waits for its first code."""
+    return factor is not None and factor.totp_secret is not None and factor.confirmed_at is None
+
+
+def _is_recent() -> bool:
+    try:
+        authentication.check_recent(authentication.session())
+    except ReauthRequired:
+        return False
+    return True
+
+
+def _check_confirmation(user_id: str) -> None:
+    """Require the proofs of a set-up also for its first code: a set-up can be older than the session.
+
+    Raises:
+        ReauthRequired: the session is too old.
+        SecondFactorRequired: the user has a passkey, which the session has not proved.
+    """
+    authentication.check_recent(authentication.session())
+    current = authentication.caller()
+    passkeys.check_set_up(user_id, is_factor_missing=current is not None and current.needs_second_factor)
 
 
 def _account_page() -> str:
