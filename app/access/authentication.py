@@ -136,16 +136,19 @@ def session() -> CallerSession | None:
     return current.session if current is not None and current.grant is None else None
 
 
-def check_recent(current: CallerSession | None) -> None:
-    """Require that the user of a session has signed in, or proved the identity again, a short time ago.
+def is_recent(current: CallerSession) -> bool:
+    """Return whether the user of a session has signed in, or proved the identity again, a short time ago."""
+    recent = timedelta(seconds=current_app.config["SETTINGS"].limits.sessions.recent_s)
+    return current.authenticated_at > clock.now() - recent
 
-    An API token has no session and passes: its scopes decide, and a session made it.
+
+def check_recent(current: CallerSession | None) -> None:
+    """Require a recent session. An API token has no session and passes: its scopes decide, and a session made it.
 
     Raises:
         ReauthRequired: the session is older.
     """
-    recent = timedelta(seconds=current_app.config["SETTINGS"].limits.sessions.recent_s)
-    if current is not None and current.authenticated_at <= clock.now() - recent:
+    if current is not None and not is_recent(current):
         raise ReauthRequired
 
 

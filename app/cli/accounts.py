@@ -15,7 +15,7 @@ from app.core.errors import NotFound
 from app.core.limits import TextLengths, TokenLimits
 from app.database.transactions import savepoint, write_transaction
 from app.extensions import current_settings, db
-from app.models.login import ApiToken, Passkey
+from app.models.login import ApiToken
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User
@@ -75,10 +75,8 @@ def reset_second_factor(email: str) -> None:
     link = f"{current_settings().server.web_url}/sign-in"
     with write_transaction():
         account = lock_user(account_of(email).id)
-        passkeys = sa.delete(Passkey).where(Passkey.user_id == account.id).returning(Passkey.id)
-        if not db.session.scalars(passkeys).all() and not account.two_factor_enabled:
+        if not second_factors.remove(account, link=link, with_passkeys=True):
             raise click.ClickException(f"{account.email} has no second factor.")
-        second_factors.remove(account, link=link)
         sessions.end_all(account.id)
     click.echo(f"{account.email} has no second factor any longer. All sessions of the user have ended.")
 

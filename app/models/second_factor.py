@@ -11,9 +11,9 @@ from app.models.base import Base, Timestamps, foreign_key, id_column
 class SecondFactor(Timestamps, Base):
     """The second factor of a user: an authenticator app, codes by mail, or both.
 
-    `totp_secret` is encrypted. Without `confirmed_at` no code of the app was accepted yet. `last_step` is the time step
-    of the newest accepted code. `uses_mail` means that the user chose codes by mail. `reset_by` is the owner who has
-    requested the mail with the token of `reset_hash`.
+    `totp_secret` is encrypted. Without `confirmed_at` no code of the app was accepted yet, and the secret is for the
+    session `prepared_in` only. `last_step` is the time step of the newest accepted code. `uses_mail` means that the
+    user chose codes by mail. `reset_by` is the owner who has requested the mail with the token of `reset_hash`.
     """
 
     __tablename__ = "second_factors"
@@ -21,6 +21,7 @@ class SecondFactor(Timestamps, Base):
     id: Mapped[str] = id_column("sfa")
     user_id: Mapped[str] = mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"), unique=True)
     totp_secret: Mapped[str | None]
+    prepared_in: Mapped[str | None] = mapped_column(sa.String(40))
     confirmed_at: Mapped[datetime | None]
     last_step: Mapped[int | None] = mapped_column(sa.BigInteger)
     uses_mail: Mapped[bool] = mapped_column(default=False)

@@ -20,6 +20,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("user_id", ID, nullable=False),
         sa.Column("totp_secret", sa.Text),
+        sa.Column("prepared_in", ID),
         sa.Column("confirmed_at", TIME),
         sa.Column("last_step", sa.BigInteger),
         sa.Column("uses_mail", sa.Boolean, nullable=False),

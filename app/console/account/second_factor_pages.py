@@ -92,7 +92,7 @@ def second_factor(*, scope: Scope) -> Response:
 
 
 def _show(scope: Scope, backup_codes: list[str] | None = None) -> Response:
-    state = actions.state_of(scope.user)
+    state = actions.state_of(scope.user, scope.session)
     code = segno.make(state.uri, error="m").svg_data_uri(scale=5) if state.uri is not None else None
     return page(
         "account/second_factor.html",
@@ -124,7 +124,7 @@ def enable_second_factor(*, scope: Scope, form: Form) -> Response:
 def confirm_second_factor(*, scope: Scope, form: Form) -> Response:
     """Confirm the authenticator app with a code, and show new backup codes."""
     _prove(FactorMethod.TOTP, {"code": form.text("code")})
-    replaced = run(lambda scope: actions.new_backup_codes(scope.user), {}, guards.END_DEVICE)
+    replaced = run(lambda scope: actions.new_backup_codes(scope.user), {}, guards.NEW_CODES)
     return _show(scope, replaced)
 
 

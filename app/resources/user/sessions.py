@@ -12,6 +12,7 @@ from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import Session
+from app.models.second_factor import SecondFactorChallenge, TrustedDevice
 from app.models.user import User
 from app.resources.user.locks import lock_user
 from app.security.secrets import hash_token, new_token
@@ -98,9 +99,14 @@ def end(user_id: str, session_id: str) -> None:
 
 
 def end_all(user_id: str, *, but: str | None = None) -> None:
-    """End all sessions of a user except the one with the id `but`."""
+    """End all sessions of a user except the one with the id `but`.
+
+    Sign-ins that wait for the second factor and the trust in browsers end as well.
+    """
     statement = sa.delete(Session).where(Session.user_id == user_id)
     db.session.execute(statement if but is None else statement.where(Session.id != but))
+    for table in (SecondFactorChallenge, TrustedDevice):
+        db.session.execute(sa.delete(table).where(table.user_id == user_id))
 
 
 def _delete_oldest(user: User, remaining: int) -> None:

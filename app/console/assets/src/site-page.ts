@@ -153,7 +153,6 @@ class SitePage {
     this.frame.close(reason);
   }
 
-
   /** Follow pages, each after the last. Of those that arrive meanwhile, only the newest counts: a page can report without end. */
   private async followNewest(page: LoadedPage): Promise<void> {
     this.newest = page;

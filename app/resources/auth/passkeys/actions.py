@@ -56,7 +56,6 @@ def register(caller: Caller, response: Response, *, name: str | None, browser: s
         UnknownChallenge: the challenge is not one of this browser and user.
         FailedToVerifyRegistration: the response is not valid.
     """
-    service.check_set_up(caller.id, is_factor_missing=caller.needs_second_factor)
     challenge, party = verification.challenge_of(response), _party()
     with transactions.write_transaction():
         challenge = service.use_challenge(challenge, "passkey_new", browser=browser, user_id=caller.id)
@@ -64,6 +63,7 @@ def register(caller: Caller, response: Response, *, name: str | None, browser: s
     transports = verification.transports_of(response)
 
     def record() -> Passkey:
+        _lock(caller)
         row = service.add(caller.id, verified, rp_id=party.id, name=name, transports=transports)
         if caller.needs_second_factor:
             sessions.confirm(caller.session.id, has_second_factor=True)
@@ -121,9 +121,19 @@ def delete(caller: Caller, passkey_id: str) -> dict[str, bool]:
         SecondFactorRequired: an organization requires a second factor, which this session has not proved.
         NotFound: the caller has no such passkey.
     """
-    service.check_set_up(caller.id, is_factor_missing=caller.needs_second_factor)
+    _lock(caller)
     service.delete(caller.id, passkey_id)
     return {"status": True}
+
+
+def _lock(caller: Caller) -> None:
+    """Lock the user, and refuse a change of the passkeys in a session that has proved the password only.
+
+    Raises:
+        SecondFactorRequired: an organization requires a second factor, and the user has a passkey.
+    """
+    lock_user(caller.id)
+    service.check_set_up(caller.id, is_factor_missing=caller.needs_second_factor)
 
 
 def _party() -> RelyingParty:

@@ -219,6 +219,14 @@ def delete(user_id: str, passkey_id: str) -> None:
     log.info("passkey.deleted", user_id=user_id, passkey_id=passkey_id)
 
 
+def delete_all(user_id: str) -> bool:
+    """Delete the passkeys of a user and return whether there were some."""
+    deleted = db.session.scalars(sa.delete(Passkey).where(Passkey.user_id == user_id).returning(Passkey.id)).all()
+    if deleted:
+        log.info("passkey.all_deleted", user_id=user_id, count=len(deleted))
+    return bool(deleted)
+
+
 def _own(user_id: str, passkey_id: str) -> Passkey:
     statement = sa.select(Passkey).where(Passkey.id == passkey_id, Passkey.user_id == user_id).with_for_update()
     row = db.session.scalar(statement)

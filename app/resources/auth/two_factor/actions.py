@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 from app.access import authentication
 from app.access.caller import CallerSession
-from app.core.errors import ReauthRequired
 from app.core.outbound import UnrecordedAct
 from app.extensions import current_settings, jobs
 from app.models.organization import Organization
-from app.models.second_factor import SecondFactor
 from app.models.user import User
 from app.resources.auth.guards import compare_sign_in
 from app.resources.auth.passkeys import service as passkeys
@@ -82,10 +80,11 @@ def methods_of_challenge() -> list[FactorMethod]:
     return service.methods_of(service.factor_of(challenge.user_id)) if challenge is not None else []
 
 
-def state_of(user: User) -> FactorState:
-    """Return the second factor of a user, or its set-up."""
+def state_of(user: User, session: CallerSession) -> FactorState:
+    """Return the second factor of a user, or the set-up that this session has begun a short time ago."""
     factor = service.factor_of(user.id)
-    uri, secret = service.app_uri(user) if _is_waiting(factor) and _is_recent() else (None, None)
+    is_shown = service.is_waiting(factor, session.id) and authentication.is_recent(session)
+    uri, secret = service.app_uri(user, session.id) if is_shown else (None, None)
     remaining = service.remaining_codes(user.id)
     return FactorState(service.methods_of(factor), uri, secret, remaining, user.password_hash is not None)
 
@@ -99,16 +98,15 @@ def enable(
         InvalidPassword, ReauthRequired: the identity was not confirmed.
         AppAlreadyEnabled: the user has an authenticator app.
     """
-    current = authentication.caller()
-    passkeys.check_set_up(user.id, is_factor_missing=current is not None and current.needs_second_factor)
     confirm_identity(user, session, password)
     user_id, limits = user.id, current_settings().limits.codes
 
     def record() -> PreparedFactor:
         locked = lock_user(user_id)
+        _check_passkeys(locked)
         if method == FactorMethod.OTP:
             return PreparedFactor(method, None, service.choose_mail(locked, session.id, limits=limits))
-        return PreparedFactor(method, *service.prepare_app(locked, limits=limits))
+        return PreparedFactor(method, *service.prepare_app(locked, session.id, limits=limits))
 
     return UnrecordedAct(record)
 
@@ -128,7 +126,7 @@ def disable(user: User, session: CallerSession, *, password: str | None) -> Unre
 def app_uri(user: User, session: CallerSession, *, password: str | None) -> UnrecordedAct[dict[str, str]]:
     """Return the URI of the secret for another authenticator app."""
     confirm_identity(user, session, password)
-    return UnrecordedAct(lambda: {"uri": service.app_uri(user)[0]})
+    return UnrecordedAct(lambda: {"uri": service.app_uri(user, session.id)[0]})
 
 
 def replace_backup_codes(
@@ -170,9 +168,14 @@ def confirm_identity(user: User, session: CallerSession, password: str | None) -
 
 def verify_app_code(code: str, *, trust_device: bool = False) -> UnrecordedAct[ProvedFactor]:
     """Prove the second factor with a code of the authenticator app. The first code confirms the app."""
-    return _verify(
-        lambda user, session_id: service.use_app_code(user, code, session_id=session_id), trust_device=trust_device
-    )
+
+    def use_code(user: User, session_id: str | None) -> None:
+        if service.is_waiting(service.factor_of(user.id), session_id):
+            authentication.check_recent(authentication.session())
+            _check_passkeys(user)
+        service.use_app_code(user, code, session_id=session_id)
+
+    return _verify(use_code, trust_device=trust_device)
 
 
 def verify_mail_code(code: str, *, trust_device: bool = False) -> UnrecordedAct[ProvedFactor]:
@@ -253,8 +256,6 @@ def _verify(
 ) -> UnrecordedAct[ProvedFactor]:
     """Count the attempt, use the code once, and open the session of the sign-in or mark the present one."""
     applicant = _applicant()
-    if applicant.session_id is not None and _is_waiting(service.factor_of(applicant.user_id)):
-        _check_confirmation(applicant.user_id)
     guards.count_attempt(applicant.user_id)
     limits, visitor = current_settings().limits, authentication.client_info()
 
@@ -277,29 +278,14 @@ def _verify(
     return UnrecordedAct(record)
 
 
-def _is_waiting(factor: SecondFactor | None) -> bool:
-    """Return whether a secret of an authenticator app waits for its first code."""
-    return factor is not None and factor.totp_secret is not None and factor.confirmed_at is None
-
-
-def _is_recent() -> bool:
-    try:
-        authentication.check_recent(authentication.session())
-    except ReauthRequired:
-        return False
-    return True
-
-
-def _check_confirmation(user_id: str) -> None:
-    """Require the proofs of a set-up also for its first code: a set-up can be older than the session.
+def _check_passkeys(user: User) -> None:
+    """Refuse a set-up in a session that has proved the password only, if the locked user has a passkey.
 
     Raises:
-        ReauthRequired: the session is too old.
-        SecondFactorRequired: the user has a passkey, which the session has not proved.
+        SecondFactorRequired: an organization requires a second factor, which the session has not proved.
     """
-    authentication.check_recent(authentication.session())
     current = authentication.caller()
-    passkeys.check_set_up(user_id, is_factor_missing=current is not None and current.needs_second_factor)
+    passkeys.check_set_up(user.id, is_factor_missing=current is not None and current.needs_second_factor)
 
 
 def _account_page() -> str:

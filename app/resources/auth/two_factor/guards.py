@@ -21,6 +21,7 @@ _of_visitor = partial(DeclaredAction, guard=public("public+rate"), outside=True,
 CHANGE = _set_up(outside=True)
 LIST_DEVICES = _set_up()
 END_DEVICE = _set_up()
+NEW_CODES = _set_up()
 VERIFY = _of_visitor()
 SEND_CODE = _of_visitor()
 RESET = _of_visitor(guard=public("public+token"), rate="reset")

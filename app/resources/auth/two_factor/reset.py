@@ -10,6 +10,7 @@ from app.models.organization import Membership, Organization
 from app.models.second_factor import SecondFactor
 from app.models.user import User
 from app.resources.auth.one_time_codes import InvalidToken
+from app.resources.auth.passkeys import service as passkeys
 from app.resources.auth.two_factor import service
 from app.resources.auth.two_factor.errors import SecondFactorNotEnabled
 from app.resources.user import sessions
@@ -21,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 def find_member(organization: Organization, user_id: str, *, by: str) -> User:
-    """Return a member with a second factor.
+    """Return a member with a second factor or a passkey.
 
     Raises:
         PermissionDenied: the member is `by`, who can use a backup code.
@@ -37,7 +38,7 @@ def find_member(organization: Organization, user_id: str, *, by: str) -> User:
     )
     if user is None:
         raise NotFound("This user is not a member")
-    if not user.two_factor_enabled:
+    if not user.two_factor_enabled and not passkeys.of_user(user.id):
         raise SecondFactorNotEnabled
     return user
 
@@ -47,12 +48,11 @@ def request(organization: Organization, user_id: str, *, by: User) -> dict[str, 
 
     Raises:
         NotFound, SecondFactorNotEnabled: the member or the second factor no longer exists.
+        AccountDeleted: another request deleted the account.
     """
-    user = find_member(organization, user_id, by=by.id)
-    factor = service.factor_of(user.id)
-    if factor is None:
-        raise SecondFactorNotEnabled
-    factor.reset_by = by.id
+    user = lock_user(find_member(organization, user_id, by=by.id).id)
+    factor = service.ensure(user)
+    factor.reset_by, factor.reset_hash = by.id, None  # The link of an earlier mail ends.
     db.session.flush()
     jobs.enqueue(
         "auth.send_factor_reset",
@@ -80,7 +80,7 @@ def find_by_token(token: str) -> User:
 
 
 def complete(user_id: str, token: str, password_hash: str, *, link: str) -> dict[str, bool]:
-    """Remove the second factor of a user whose password was compared with `password_hash`. All sessions end.
+    """Remove the factor and the passkeys of a user whose password was compared with `password_hash`. All sessions end.
 
     Raises:
         InvalidToken: another request used the token or changed the password, or a newer mail was sent.
@@ -94,7 +94,7 @@ def complete(user_id: str, token: str, password_hash: str, *, link: str) -> dict
         raise InvalidToken
     owner = db.session.get(User, factor.reset_by) if factor.reset_by is not None else None
     db.session.expunge(factor)
-    service.remove(user, link=link)
+    service.remove(user, link=link, with_passkeys=True)
     sessions.end_all(user.id)
     if owner is not None:
         notify(owner, "second_factor_reset_done", member=user.email)

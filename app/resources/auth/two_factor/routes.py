@@ -114,7 +114,7 @@ def send_otp(*, scope: Scope) -> UnrecordedAct[dict[str, bool]]:
     result=s.ProvedFactorSchema,
     message="Second factor accepted",
     max_bytes=BYTES,
-    errors=(*PROOF, "INVALID_CODE", "OTP_NOT_ENABLED", "REAUTH_REQUIRED", "SECOND_FACTOR_REQUIRED"),
+    errors=(*PROOF, "INVALID_CODE", "OTP_NOT_ENABLED"),
 )
 def verify_otp(*, scope: Scope, body: s.CodeBody) -> UnrecordedAct[actions.ProvedFactor]:
     """Finish the sign-in with a mailed code."""
@@ -143,7 +143,7 @@ def generate_backup_codes(*, scope: Scope, body: s.PasswordBody) -> UnrecordedAc
     result=s.ProvedFactorSchema,
     message="Backup code accepted",
     max_bytes=BYTES,
-    errors=(*PROOF, "INVALID_BACKUP_CODE", "TWO_FACTOR_NOT_ENABLED", "REAUTH_REQUIRED", "SECOND_FACTOR_REQUIRED"),
+    errors=(*PROOF, "INVALID_BACKUP_CODE", "TWO_FACTOR_NOT_ENABLED"),
 )
 def verify_backup_code(*, scope: Scope, body: s.BackupCodeBody) -> UnrecordedAct[actions.ProvedFactor]:
     """Finish the sign-in with a backup code, which is used up."""

@@ -16,6 +16,7 @@ from app.models.login import Session
 from app.models.second_factor import BackupCode, SecondFactor, SecondFactorChallenge, TrustedDevice
 from app.models.user import User
 from app.resources.auth.one_time_codes import hash_of
+from app.resources.auth.passkeys import service as passkeys
 from app.resources.auth.two_factor import errors
 from app.resources.user import sessions
 from app.resources.user.mail import notify
@@ -51,39 +52,49 @@ def methods_of(factor: SecondFactor | None) -> list[FactorMethod]:
     return [method for method, is_active in active.items() if is_active]
 
 
-def prepare_app(user: User, *, limits: CodeLimits) -> tuple[str, list[str]]:
+def is_waiting(factor: SecondFactor | None, session_id: str | None) -> bool:
+    """Return whether a session has set up an authenticator app that no code has confirmed yet."""
+    if factor is None or factor.totp_secret is None or factor.confirmed_at is not None:
+        return False
+    return session_id is not None and factor.prepared_in == session_id
+
+
+def prepare_app(user: User, session_id: str, *, limits: CodeLimits) -> tuple[str, list[str]]:
     """Store a new secret of an authenticator app until a code confirms it. Return its URI and new backup codes.
+
+    Other sessions cannot read or confirm it: another person could know it.
 
     Raises:
         AppAlreadyEnabled: the user has an authenticator app.
     """
-    factor = _ensure(user)
+    factor = ensure(user)
     if factor.confirmed_at is not None:
         raise errors.AppAlreadyEnabled
     secret = pyotp.random_base32()
     factor.totp_secret, factor.last_step = keyring.encrypt(secret, aad=_aad(factor)), None
+    factor.prepared_in = session_id
     return _uri(user, secret), replace_backup_codes(user.id, limits=limits)
 
 
 def choose_mail(user: User, session_id: str, *, limits: CodeLimits) -> list[str]:
     """Use codes by mail as a second factor. Return backup codes if the user has none."""
-    _ensure(user).uses_mail = True
+    ensure(user).uses_mail = True
     _activate(user, session_id)
     return [] if remaining_codes(user.id) else replace_backup_codes(user.id, limits=limits)
 
 
-def app_uri(user: User) -> tuple[str, str]:
+def app_uri(user: User, session_id: str) -> tuple[str, str]:
     """Return the URI of the secret, which authenticator apps read, and the secret.
 
     Raises:
-        AppNotEnabled: the user has no secret.
+        AppNotEnabled: the user has no secret, or another session has set it up and not confirmed it.
     """
-    secret = _secret(factor_of(user.id))
+    secret = _secret(factor_of(user.id), session_id)
     return _uri(user, secret), secret
 
 
 def use_app_code(user: User, code: str, *, session_id: str | None) -> None:
-    """Use a code of the authenticator app. Within the session `session_id`, the first one confirms the set-up.
+    """Use a code of the authenticator app. In the session that has set it up, the first one confirms the set-up.
 
     Each time step counts once, and the steps only rise.
 
@@ -92,11 +103,8 @@ def use_app_code(user: User, code: str, *, session_id: str | None) -> None:
         InvalidFactorCode: the code is wrong or was used.
     """
     factor = factor_of(user.id)
-    secret = _secret(factor)
-    if factor is None or (factor.confirmed_at is None and session_id is None):
-        raise errors.AppNotEnabled
-    step = _step_of(code, secret)
-    if step is None or not _take_step(factor.id, step):
+    step = _step_of(code, _secret(factor, session_id))
+    if factor is None or step is None or not _take_step(factor.id, step):
         raise errors.InvalidFactorCode
     if factor.confirmed_at is None and session_id is not None:
         factor.confirmed_at = utcnow_ms()
@@ -113,7 +121,7 @@ def use_mail_code(user: User, code: str) -> None:
     factor = factor_of(user.id)
     if factor is None or not factor.uses_mail:
         raise errors.MailNotEnabled
-    used = _one_row(
+    used = _changes_row(
         sa.update(SecondFactor)
         .where(SecondFactor.id == factor.id, SecondFactor.mail_code_hash == hash_of(code, factor.id))
         .where(SecondFactor.mail_code_expires_at > utcnow_ms())
@@ -133,7 +141,7 @@ def use_backup_code(user: User, code: str) -> None:
     if not user.two_factor_enabled:
         raise errors.SecondFactorNotEnabled
     hashed = hash_of(_plain(code), user.id)
-    if not _one_row(sa.delete(BackupCode).where(BackupCode.user_id == user.id, BackupCode.code_hash == hashed)):
+    if not _changes_row(sa.delete(BackupCode).where(BackupCode.user_id == user.id, BackupCode.code_hash == hashed)):
         raise errors.InvalidBackupCode
 
 
@@ -151,20 +159,21 @@ def remaining_codes(user_id: str) -> int:
     return db.session.scalar(sa.select(sa.func.count()).where(BackupCode.user_id == user_id)) or 0
 
 
-def remove(user: User, *, link: str) -> None:
-    """Remove the second factor with its backup codes and trusted devices. No session has proved a factor any longer."""
+def remove(user: User, *, link: str, with_passkeys: bool = False) -> bool:
+    """Remove the second factor of a locked user with its backup codes and trusted devices. Return whether it existed.
+
+    No session has proved a factor any longer. `with_passkeys` removes the passkeys as well: the user has lost them.
+    """
     for table in (SecondFactor, BackupCode, SecondFactorChallenge, TrustedDevice):
         db.session.execute(sa.delete(table).where(table.user_id == user.id))
-    if user.two_factor_enabled:
+    had_passkeys = with_passkeys and passkeys.delete_all(user.id)
+    existed = user.two_factor_enabled or had_passkeys
+    if existed:
         notify(user, "second_factor_removed", link=link)
     user.two_factor_enabled = False
-    forget_proofs(user.id)
-
-
-def forget_proofs(user_id: str) -> None:
-    """Record that the sessions of a user have proved no second factor: the user has removed it."""
-    db.session.execute(sa.update(Session).where(Session.user_id == user_id).values(second_factor_at=None))
+    db.session.execute(sa.update(Session).where(Session.user_id == user.id).values(second_factor_at=None))
     db.session.flush()
+    return existed
 
 
 def record_proof(session_id: str) -> None:
@@ -182,7 +191,7 @@ def _activate(user: User, session_id: str) -> None:
     db.session.flush()
 
 
-def _ensure(user: User) -> SecondFactor:
+def ensure(user: User) -> SecondFactor:
     """Return the row of a locked user. Create it if it does not exist."""
     factor = factor_of(user.id)
     if factor is None:
@@ -192,8 +201,10 @@ def _ensure(user: User) -> SecondFactor:
     return factor
 
 
-def _secret(factor: SecondFactor | None) -> str:
+def _secret(factor: SecondFactor | None, session_id: str | None) -> str:
     if factor is None or factor.totp_secret is None:
+        raise errors.AppNotEnabled
+    if factor.confirmed_at is None and not is_waiting(factor, session_id):
         raise errors.AppNotEnabled
     return keyring.decrypt(factor.totp_secret, aad=_aad(factor))
 
@@ -216,7 +227,7 @@ def _step_of(code: str, secret: str) -> int | None:
 
 def _take_step(factor_id: str, step: int) -> bool:
     """Record a time step and return whether it is newer than the last one."""
-    return _one_row(
+    return _changes_row(
         sa.update(SecondFactor)
         .where(SecondFactor.id == factor_id)
         .where(sa.or_(SecondFactor.last_step.is_(None), SecondFactor.last_step < step))
@@ -224,8 +235,8 @@ def _take_step(factor_id: str, step: int) -> bool:
     )
 
 
-def _one_row(statement: sa.Update | sa.Delete) -> bool:
-    """Run a compare-and-swap and return whether it changed a row."""
+def _changes_row(statement: sa.Update | sa.Delete) -> bool:
+    """Run a compare-and-swap and return whether it has changed a row."""
     result: sa.CursorResult[tuple[object, ...]] = db.session.execute(statement)  # type: ignore[assignment]
     return result.rowcount == 1
 
