@@ -335,7 +335,10 @@ class TestSelection:
 
     def test_attributes_of_the_site_win_over_marks(self, visit: Visit) -> None:
         card = '<article data-galley-file="posts/a.md"><h2 data-galley-field="title"><b>SHORT%s</b></h2><p>Text%s</p></article>'
-        html = card % (encode(806), encode(807)) + '<footer data-galley-field="site.name"><i>Name</i></footer>'
+        html = (
+            card % (encode(806), encode(807))
+            + '<footer data-galley-field="site.name"><dl><dt><i>Name</i></dt></dl></footer>'
+        )
         visit.open(document(html))
         for selector, source, text in [
             ("b", {"file": "posts/a.md", "field": "title"}, "SHORT"),

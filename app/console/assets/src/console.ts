@@ -16,6 +16,11 @@ initResetLink();
 initCopyButtons();
 initTimeZone();
 initPasskeys();
+// Without scripts the dialog stands in the page.
+for (const dialog of document.querySelectorAll<HTMLDialogElement>("dialog[data-modal]")) {
+  dialog.close();
+  dialog.showModal();
+}
 for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
 
 const preview = document.querySelector<HTMLElement>("[data-preview-page]");

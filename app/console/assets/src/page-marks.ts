@@ -124,10 +124,11 @@ class MarkedPage {
   /** Return the elements around the target of an event, nearest first, and the first of them with marks. */
   private around(event: Event): { path: Element[]; marked: Element | null } {
     const path = event.composedPath().filter((each): each is Element => each instanceof Element);
-    const marked = path.find((element) => element.hasAttribute(FIELD)) ?? path.find((element) => this.sweep.numbersOf(element).length) ?? null;
+    const named = path.find((element) => element.hasAttribute(FIELD));
+    const marked = named ?? path.find((element) => this.sweep.numbersOf(element).length) ?? null;
     const inner = marked ? path.slice(0, path.indexOf(marked)) : [];
     // A control in a marked element has no mark: it acts. The text of a container is not that of the paragraphs in it.
-    const hasOther = inner.some((element) => element.matches(CONTROLS)) || (!marked?.matches(TEXTS) && inner.some((element) => element.matches(TEXTS)));
+    const hasOther = inner.some((element) => element.matches(CONTROLS)) || (!named && !marked?.matches(TEXTS) && inner.some((element) => element.matches(TEXTS)));
     return { path, marked: hasOther ? null : marked };
   }
 

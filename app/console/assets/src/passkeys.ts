@@ -7,10 +7,6 @@ let pending = new AbortController();
 
 /** Set up the parts of a page that use passkeys. They stay hidden in a browser without passkeys. */
 export function initPasskeys(): void {
-  for (const dialog of document.querySelectorAll<HTMLDialogElement>("dialog[data-modal]")) {
-    dialog.close();
-    dialog.showModal();
-  }
   if (!("PublicKeyCredential" in window) || !PublicKeyCredential.parseRequestOptionsFromJSON) return;
   const signIn = document.querySelector<HTMLElement>("[data-passkey-sign-in]");
   if (signIn) initSignIn(signIn);
